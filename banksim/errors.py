@@ -1,0 +1,27 @@
+"""The errors that a user can mend. The command line prints each as one line and exits with 2."""
+
+from __future__ import annotations
+
+
+class BanksimError(Exception):
+    """Base of every error below; its text is one line: what, where, what to do."""
+
+
+class InputError(BanksimError, ValueError):
+    """Something that the user wrote is wrong: a name, an expression, a number, a file."""
+
+
+class UnknownCountError(BanksimError):
+    """Nobody has shown how many transactions this request takes, so there is no number to give."""
+
+
+class CompileError(BanksimError):
+    """A compiler refused the kernel; the text holds the compiler's own message with file and line."""
+
+
+class UnsupportedError(BanksimError):
+    """An instruction, a modifier or a feature that banksim does not know: named, never guessed."""
+
+
+class Fault(BanksimError):
+    """The kernel did something that a GPU would stop for, or that never ends."""

@@ -1,0 +1,1 @@
+"""Real kernels in Numba CUDA, run on a GPU to cross-check what banksim predicts."""
