@@ -1,0 +1,210 @@
+"""What an operation sees of the machine, whichever engine runs it.
+
+An operation is `f(x, i)`: `x` an `Engine`, `i` the instruction. It reads operands, computes with the usual
+operators, and writes results. A value is an engine's own object, one per lane or one per warp (a scalar that
+broadcasts), of a kind: bool, unsigned or signed integer of 32 or 64 bits, float of 32 or 64 bits. Operators want
+both sides of one width; a plain Python number takes the other side's kind. u32 and u64 wrap. `>>`, `<`, `>` and
+the like follow the kind: `signed(v)` and `unsigned(v)` choose. A shift of the width or more is undefined: clamp.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from banksim.sass.program import Instruction, Operand
+
+Value = Any
+
+
+class Engine(ABC):
+    """Operand decoding, stated once, over the primitives that each engine supplies."""
+
+    # ---- reading operands
+    def value(self, o: Operand) -> Value:
+        """The operand as u32, with its sign marks applied as integer operations."""
+        v = self.raw(o)
+        if o.kind in ("imm", "float"):
+            return v
+        if o.negative:
+            v = ~v + 1
+        return ~v if o.inverted else v
+
+    def complement(self, o: Operand) -> Value:
+        """As `value`, but -a read as ~a: the + 1 is left to an addition that counts carries."""
+        v = self.raw(o)
+        return ~v if o.kind not in ("imm", "float") and (o.negative or o.inverted) else v
+
+    def wide(self, o: Operand) -> Value:
+        """The operand as u64: a register pair, two words of constant memory, or a zero-extended immediate."""
+        if o.kind in ("imm", "float"):
+            return self.const(o.number, 64)
+        if o.is_zero:
+            return self.const(0, 64)
+        v = self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32
+        if o.negative:
+            v = ~v + 1
+        return ~v if o.inverted else v
+
+    def float32(self, o: Operand) -> Value:
+        v = self.as_float(self.raw(o))
+        if o.absolute:
+            v = self.absolute(v)
+        return -v if o.negative and o.kind != "float" else v
+
+    def float64(self, o: Operand) -> Value:
+        """A register pair or two constant words as a double; an immediate is the upper word of one."""
+        if o.kind in ("imm", "float"):
+            return self.const(float(o.text), 64)
+        v = self.as_float(self.const(0, 64) if o.is_zero else self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32)
+        if o.absolute:
+            v = self.absolute(v)
+        return -v if o.negative else v
+
+    def predicate(self, o: Operand) -> Value:
+        """A predicate operand as bool, its ! applied; PT is true."""
+        v = self.read_predicate(o.kind, o.number)
+        return ~v if o.inverted else v
+
+    # ---- primitives: registers
+    @abstractmethod
+    def raw(self, o: Operand, word: int = 0) -> Value:
+        """u32 of a register, constant word or immediate, sign marks ignored; `word` 1: the one after it."""
+
+    @abstractmethod
+    def read_predicate(self, kind: str, number: int) -> Value: ...
+
+    @abstractmethod
+    def write(self, o: Operand, v: Value, word: int = 0) -> None:
+        """Write u32 (or s32) to register `o` (+ `word`) in the lanes that execute the instruction."""
+
+    @abstractmethod
+    def write_predicate(self, o: Operand, v: Value) -> None: ...
+
+    def write64(self, o: Operand, v: Value) -> None:
+        v = self.unsigned(v)
+        self.write(o, self.low(v))
+        self.write(o, self.high(v), word=1)
+
+    # ---- primitives: kinds and conversions
+    @abstractmethod
+    def const(self, c: int | float, bits: int = 32) -> Value:
+        """A scalar: an int gives unsigned, a float gives a float of that many bits."""
+
+    @abstractmethod
+    def zext(self, v: Value) -> Value:
+        """u32, s32 (its bits) or bool → u64."""
+
+    @abstractmethod
+    def sext(self, v: Value) -> Value:
+        """u32 or s32, taken as signed → s64."""
+
+    @abstractmethod
+    def low(self, v: Value) -> Value:
+        """u64 or s64 → its lower 32 bits as u32."""
+
+    def high(self, v: Value) -> Value:
+        return self.low(self.unsigned(v) >> 32)
+
+    @abstractmethod
+    def number(self, v: Value) -> Value:
+        """bool → u32, 0 or 1."""
+
+    @abstractmethod
+    def signed(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def unsigned(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def bits(self, v: Value) -> Value:
+        """The bit pattern of a float (or a signed integer) as unsigned."""
+
+    @abstractmethod
+    def as_float(self, v: Value) -> Value:
+        """A bit pattern as a float of the same width."""
+
+    @abstractmethod
+    def to_f32(self, v: Value) -> Value:
+        """Value conversion from f64 or an integer kind, to nearest even."""
+
+    @abstractmethod
+    def to_f64(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
+        """A float, already rounded to a whole number, as an integer: saturating, NaN gives 0."""
+
+    # ---- primitives: arithmetic beyond the operators
+    @abstractmethod
+    def where(self, condition: Value, a: Value, b: Value) -> Value: ...
+
+    @abstractmethod
+    def absolute(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a·b + c of f32 or f64, rounded once, to nearest even."""
+
+    @abstractmethod
+    def divide(self, a: Value, b: Value) -> Value: ...
+
+    @abstractmethod
+    def round(self, v: Value, mode: str) -> Value:
+        """A float to a whole number; mode nearest (even), floor, ceil, trunc."""
+
+    @abstractmethod
+    def math(self, function: str, v: Value) -> Value:
+        """f64 → f64: sqrt, exp2, log2, sin, cos, tanh."""
+
+    @abstractmethod
+    def popcount(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def leading_zeros(self, v: Value) -> Value:
+        """Of u32; 32 for 0."""
+
+    # ---- primitives: the warp
+    @abstractmethod
+    def lane(self) -> Value:
+        """Lane numbers, u32."""
+
+    @abstractmethod
+    def active(self) -> Value:
+        """Mask of the lanes that execute this instruction, scalar u32."""
+
+    @abstractmethod
+    def ballot(self, v: Value) -> Value:
+        """bool → mask of the executing lanes where it holds, scalar u32."""
+
+    @abstractmethod
+    def first(self, v: Value) -> Value:
+        """The value of the lowest executing lane, as a scalar."""
+
+    @abstractmethod
+    def shuffle(self, v: Value, source: Value) -> Value:
+        """In each lane the u32 that lane `source` (u32, 0 to 31) holds, executing or not."""
+
+    @abstractmethod
+    def special(self, name: str, uniform: bool) -> Value:
+        """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
+
+    # ---- primitives: memory. `space`: "global", "shared", "local", "generic", "const"
+    @abstractmethod
+    def address(self, o: Operand, wide: bool) -> Value:
+        """Sum of the terms of a memory operand: u64 if `wide`, else u32."""
+
+    @abstractmethod
+    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
+        """`width` bytes a lane into register `to` and those after it; 1 and 2 bytes extended to 32 bits."""
+
+    @abstractmethod
+    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None: ...
+
+    @abstractmethod
+    def atomic(
+        self, i: Instruction, space: str, address: Value, kind: str, function: str, values: tuple[Value, ...], to: Operand | None
+    ) -> None:
+        """One read-modify-write a lane, lane by lane. `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2; `function`:
+        add min max inc dec and or xor exch cas; `values`: the operand (cas: compare, then new), u32 or u64 bits;
+        `to` receives the old value. The request's op is told from `function` and whether a result is wanted."""

@@ -1,0 +1,110 @@
+"""What a cubin holds, decoded: kernels, their instructions and operands, parameters, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from banksim.trace import Site
+
+BYTES = 16
+"""Size of one instruction."""
+ZERO_REGISTER = {"R": 255, "UR": 63, "P": 7, "UP": 7}
+"""The number under which RZ, URZ, PT and UPT are stored, whatever the architecture encodes."""
+HEAP = 0x7F00 << 32
+"""Address of the first global buffer (the module's own variables); the next ones follow 4 GiB apart."""
+SHARED_WINDOW = 0x7E00 << 32
+LOCAL_WINDOW = 0x7D00 << 32
+"""Where shared and local memory appear among generic addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand of an instruction.
+
+    kind       number                                   parts
+    R UR       register (RZ 255, URZ 63)
+    P UP       predicate (PT 7)
+    B SB       convergence barrier, scoreboard
+    imm        32 bits, unsigned
+    float      bits of the float32; `text` for doubles
+    const      constant bank                            terms of the byte address
+    memory                                              terms of the byte address
+    code       pc of the target in `Kernel.instructions`
+    special    (the name is `text`: SR_TID.X)
+    other      (anything else, by its `text`)
+    """
+
+    kind: str
+    number: int = 0
+    negative: bool = False
+    inverted: bool = False
+    absolute: bool = False
+    modifiers: tuple[str, ...] = ()
+    parts: tuple[Operand, ...] = ()
+    text: str = ""
+
+    @property
+    def is_zero(self) -> bool:
+        """RZ, URZ, PT or UPT: reads as zero (or true), writes vanish."""
+        return ZERO_REGISTER.get(self.kind) == self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction. `pc` is its place in the kernel's code, `base` that of its function, both in bytes.
+
+    `opcode` is the full text (`LDS.U.128`), `name` its first word, `modifiers` the rest; `predicate` guards
+    it (None: always); `encoding` is the 128-bit word, control fields included.
+    """
+
+    pc: int
+    base: int
+    opcode: str
+    name: str
+    modifiers: frozenset[str]
+    predicate: Operand | None
+    operands: tuple[Operand, ...]
+    site: Site = Site()
+    encoding: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A kernel parameter: `offset` into the parameter area, `size`, both in bytes."""
+
+    ordinal: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a cubin, ready to run.
+
+    `instructions[pc // 16]`: the kernel's own code from pc 0, then every function that it calls.
+    `constants[bank]` are the bytes of a constant bank, with parameters still zero; `globals` the initial bytes
+    of the module's own variables (they live at `HEAP`), `symbols` their byte offsets. `shared_base` is where the
+    compiler puts the first shared variable, `shared_bytes` the end of the static ones, counted from address 0.
+    `targets[pc]` lists where an indirect branch at `pc` can go.
+    """
+
+    name: str
+    plain_name: str
+    arch: str
+    instructions: tuple[Instruction, ...]
+    parameters: tuple[Parameter, ...]
+    parameter_base: int
+    shared_base: int
+    shared_bytes: int
+    local_bytes: int
+    registers: int
+    constants: Mapping[int, bytes]
+    globals: bytes = b""
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    functions: Mapping[str, int] = field(default_factory=dict)
+    max_threads: int = 1024
+    required_block: tuple[int, int, int] | None = None
+    cubin: bytes = b""
