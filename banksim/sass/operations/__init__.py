@@ -1,0 +1,20 @@
+"""What every opcode computes: one table, which both engines run.
+
+Importing this package fills `OPERATIONS`. Control flow (branches, barriers, exits) is each engine's own.
+"""
+
+from banksim.sass.operations import (  # noqa: F401  (importing a room registers its rows)
+    conversion,
+    double,
+    floating,
+    half,
+    integer,
+    logic,
+    memory,
+    moves,
+    warp,
+)
+from banksim.sass.operations.memory import request
+from banksim.sass.operations.table import OPERATIONS, Operation
+
+__all__ = ["OPERATIONS", "Operation", "request"]

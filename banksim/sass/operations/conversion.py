@@ -1,0 +1,134 @@
+"""Conversions among integers and floats, with their roundings."""
+
+from __future__ import annotations
+
+from banksim.errors import UnsupportedError
+from banksim.sass.engine import Engine, Value
+from banksim.sass.operations.double import write_double
+from banksim.sass.operations.floating import operand
+from banksim.sass.operations.half import to_bfloat16, to_float16
+from banksim.sass.operations.integer import field
+from banksim.sass.operations.rounding import DIRECTIONS, ROUNDINGS, finish, narrow
+from banksim.sass.operations.table import float_bits, operation, which, write_float
+from banksim.sass.program import Instruction, Operand
+
+INTEGERS = {"S8": 8, "U8": 8, "S16": 16, "U16": 16, "S32": 32, "U32": 32, "S64": 64, "U64": 64}
+ROUND = {"FLOOR": "floor", "CEIL": "ceil", "TRUNC": "trunc"}
+PARTS = {"B0": 0, "B1": 8, "B2": 16, "B3": 24, "H0": 0, "H1": 16}
+
+
+def types(i: Instruction, known: frozenset[str]) -> list[str]:
+    """The instruction's types in the order that the opcode names them."""
+    return [word for word in i.opcode.split(".")[1:] if word in known]
+
+
+def integer_source(x: Engine, i: Instruction, o: Operand) -> tuple[Value, bool]:
+    """The integer to convert, as u64 bits, and whether it is signed."""
+    kind = next((name for name in INTEGERS if name in i.modifiers), "S32")
+    signed, bits = kind[0] == "S", INTEGERS[kind]
+    if bits == 64:
+        return x.wide(o), signed
+    v = x.value(o)
+    if bits < 32:
+        at = next((PARTS[m] for m in o.modifiers if m in PARTS), 0)
+        v = field(x, v, at, bits, signed)
+    return x.unsigned(x.sext(v) if signed else x.zext(v)), signed
+
+
+def directed_magnitude(
+    x: Engine, i: Instruction, v: Value, signed: bool, digits: int
+) -> tuple[Value, Value, Value]:
+    """(magnitude cut to `digits` binary digits, whether to take the next one, sign) of u64 bits."""
+    negative = x.signed(v) < 0 if signed else x.const(0) != 0
+    magnitude = x.where(negative, x.const(0, 64) - v, v)
+    high, low = x.high(magnitude), x.low(magnitude)
+    zeros = x.zext(x.where(high != 0, x.leading_zeros(high), x.leading_zeros(low) + 32))
+    spare = x.where(zeros < 64 - digits, x.const(64 - digits, 64) - zeros, x.const(0, 64))
+    cut = magnitude >> spare << spare
+    outward = {"RZ": x.const(0) != 0, "RM": negative, "RP": ~negative}[which(i, DIRECTIONS)]
+    return cut, (cut != magnitude) & outward, negative
+
+
+@operation("I2F", f"F64 F32 {' '.join(INTEGERS)} {ROUNDINGS}")
+def i2f(x: Engine, i: Instruction) -> None:
+    to, source = i.operands
+    v, signed = integer_source(x, i, source)
+    number = x.signed(v) if signed else v
+    exact = "F64" in i.modifiers and not i.modifiers & {"S64", "U64"}
+    if not i.modifiers & set(DIRECTIONS) or exact:
+        if "F64" in i.modifiers:
+            return write_double(x, to, x.to_f64(number))
+        return x.write(to, x.bits(x.to_f32(number)))
+    if "F64" in i.modifiers:
+        cut, away, negative = directed_magnitude(x, i, v, signed, 53)
+        bits = x.bits(x.to_f64(cut))
+        return x.write64(to, x.where(away, bits + 1, bits) | x.zext(negative) << 63)
+    cut, away, negative = directed_magnitude(x, i, v, signed, 24)
+    bits = x.bits(x.to_f32(cut))
+    return x.write(to, x.where(away, bits + 1, bits) | x.number(negative) << 31)
+
+
+@operation("I2FP", f"F32 S32 U32 {ROUNDINGS}")
+def i2fp(x: Engine, i: Instruction) -> None:
+    if i.modifiers & set(DIRECTIONS):
+        return i2f(x, i)
+    v = x.value(i.operands[1])
+    return x.write(i.operands[0], x.bits(x.to_f32(v if "U32" in i.modifiers else x.signed(v))))
+
+
+@operation("F2I", f"F64 F32 {' '.join(INTEGERS)} FLOOR CEIL TRUNC RN FTZ NTZ")
+def f2i(x: Engine, i: Instruction) -> None:
+    """Saturates; a NaN gives 0 with NTZ, else the integer with the highest bit alone."""
+    to, source = i.operands
+    v = x.float64(source) if "F64" in i.modifiers else operand(x, i, source)
+    kind = next((name for name in INTEGERS if name in i.modifiers), "S32")
+    bits, signed = INTEGERS[kind], kind[0] == "S"
+    if bits < 32:
+        raise UnsupportedError(f"{i.text or i.opcode}: conversion to {kind} is not known")
+    whole = x.round(v, ROUND[mode] if (mode := which(i, tuple(ROUND))) else "nearest")
+    r = x.unsigned(x.to_integer(whole, bits, signed))
+    if "NTZ" not in i.modifiers:
+        r = x.where(v == v, r, x.const(1 << (bits - 1), bits))
+    if bits == 64:
+        x.write64(to, r)
+    else:
+        x.write(to, r)
+
+
+@operation("FRND", "F64 F32 FLOOR CEIL TRUNC RN FTZ")
+def frnd(x: Engine, i: Instruction) -> None:
+    to, source = i.operands
+    mode = ROUND[name] if (name := which(i, tuple(ROUND))) else "nearest"
+    if "F64" in i.modifiers:
+        return write_double(x, to, x.round(x.float64(source), mode))
+    return write_float(x, to, x.round(operand(x, i, source), mode))
+
+
+@operation("F2F", f"F16 BF16 F32 F64 FTZ SAT {ROUNDINGS}")
+def f2f(x: Engine, i: Instruction) -> None:
+    """Between float formats: the opcode names the result's, then the operand's."""
+    to, source = i.operands
+    result, given = types(i, frozenset({"F16", "BF16", "F32", "F64"}))
+    match result, given:
+        case "F64", "F32":
+            write_double(x, to, x.to_f64(operand(x, i, source)))
+        case "F32", "F64":
+            x.write(to, finish(x, i, narrow(x, i, x.float64(source))))
+        case "F32", "F32":
+            x.write(to, finish(x, i, float_bits(x, operand(x, i, source))))
+        case ("F16" | "BF16"), ("F32" | "F64") if not i.modifiers & {"SAT", "FTZ", "RM", "RP"}:
+            v = x.float64(source) if given == "F64" else x.to_f64(x.float32(source))
+            x.write(to, (to_float16 if result == "F16" else to_bfloat16)(x, v, "RZ" in i.modifiers))
+        case _:
+            raise UnsupportedError(f"{i.text or i.opcode}: this conversion is not known")
+
+
+@operation("F2FP", "F16 BF16 F32 PACK_AB RN RZ")
+def f2fp(x: Engine, i: Instruction) -> None:
+    """Two float32 to a pair of halves: a above, b below."""
+    to, a, b = i.operands
+    convert = to_bfloat16 if "BF16" in i.modifiers else to_float16
+    upper, lower = (convert(x, x.to_f64(x.float32(o)), "RZ" in i.modifiers) for o in (a, b))
+    x.write(to, upper << 16 | lower)
+
+

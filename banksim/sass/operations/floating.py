@@ -1,0 +1,188 @@
+"""Operations on float32."""
+
+from __future__ import annotations
+
+from banksim.sass.engine import Engine, Value
+from banksim.sass.operations.rounding import (
+    DIRECTIONS,
+    ROUNDINGS,
+    finish,
+    flushed,
+    narrow,
+    round_to_odd,
+    two_sum,
+    zero_of_sum,
+)
+from banksim.sass.operations.table import (
+    COMBINATIONS,
+    COMPARISONS,
+    NAN32,
+    float_bits,
+    operation,
+    select,
+    which,
+    write_comparison,
+    write_float,
+)
+from banksim.sass.program import Instruction, Operand
+
+FLOAT_MODIFIERS = f"FTZ SAT {ROUNDINGS}"
+
+
+def operand(x: Engine, i: Instruction, o: Operand) -> Value:
+    """A float32 operand; .FTZ takes its denormals for zeros."""
+    v = x.float32(o)
+    return flushed(x, v) if "FTZ" in i.modifiers else v
+
+
+def directed(i: Instruction) -> bool:
+    return bool(i.modifiers & set(DIRECTIONS))
+
+
+def plain(i: Instruction) -> bool:
+    """Rounds to nearest, with nothing to do to the result."""
+    return not i.modifiers & {"FTZ", "SAT", *DIRECTIONS}
+
+
+def rounded_sum(x: Engine, i: Instruction, a: Value, b: Value) -> Value:
+    """Bits of a + b, two doubles, as float32, rounded once."""
+    s, error = two_sum(a, b)
+    return zero_of_sum(x, i, narrow(x, i, round_to_odd(x, s, error)), s, a, b)
+
+
+@operation("FADD", FLOAT_MODIFIERS)
+def fadd(x: Engine, i: Instruction) -> None:
+    a, b = (operand(x, i, o) for o in i.operands[1:3])
+    if plain(i):
+        return write_float(x, i.operands[0], a + b)
+    bits = rounded_sum(x, i, x.to_f64(a), x.to_f64(b)) if directed(i) else float_bits(x, a + b)
+    return x.write(i.operands[0], finish(x, i, bits))
+
+
+@operation("FMUL", FLOAT_MODIFIERS)
+def fmul(x: Engine, i: Instruction) -> None:
+    a, b = (operand(x, i, o) for o in i.operands[1:3])
+    if plain(i):
+        return write_float(x, i.operands[0], a * b)
+    bits = narrow(x, i, x.to_f64(a) * x.to_f64(b)) if directed(i) else float_bits(x, a * b)
+    return x.write(i.operands[0], finish(x, i, bits))
+
+
+@operation("FFMA", FLOAT_MODIFIERS)
+def ffma(x: Engine, i: Instruction) -> None:
+    a, b, c = (operand(x, i, o) for o in i.operands[1:4])
+    if plain(i):
+        return write_float(x, i.operands[0], x.fma(a, b, c))
+    if directed(i):
+        bits = rounded_sum(x, i, x.to_f64(a) * x.to_f64(b), x.to_f64(c))
+    else:
+        bits = float_bits(x, x.fma(a, b, c))
+    return x.write(i.operands[0], finish(x, i, bits))
+
+
+@operation("FSEL", "FTZ")
+def fsel(x: Engine, i: Instruction) -> None:
+    to, a, b, p = i.operands
+    x.write(to, select(x, p, x.bits(operand(x, i, a)), x.bits(operand(x, i, b))))
+
+
+def float_extremum(x: Engine, a: Value, b: Value, smaller: bool) -> Value:
+    """Bits of the smaller or larger of two floats that are no NaNs; −0 is smaller than +0."""
+    u, v = x.bits(a), x.bits(b)
+    if smaller:
+        return x.where(a < b, u, x.where(b < a, v, u | v))
+    return x.where(a > b, u, x.where(b > a, v, u & v))
+
+
+@operation("FMNMX", "FTZ NAN XORSIGN")
+def fmnmx(x: Engine, i: Instruction) -> None:
+    """The other operand where one is a NaN; NAN: a NaN where either is; XORSIGN: sign of a · b."""
+    to, a, b, p = i.operands
+    u, v = operand(x, i, a), operand(x, i, b)
+    if p.is_zero:
+        bits = float_extremum(x, u, v, smaller=not p.inverted)
+    else:
+        bits = x.where(x.predicate(p), float_extremum(x, u, v, True), float_extremum(x, u, v, False))
+    if "XORSIGN" in i.modifiers:
+        signs = (x.bits(x.float32(a)) ^ x.bits(x.float32(b))) & 0x80000000
+        bits = (bits & 0x7FFFFFFF) | signs
+    nan = x.const(NAN32)
+    if "NAN" in i.modifiers:
+        bits = x.where((u == u) & (v == v), bits, nan)
+    else:
+        bits = x.where(u == u, x.where(v == v, bits, x.bits(u)), x.where(v == v, x.bits(v), nan))
+    x.write(to, bits)
+
+
+FLOAT_COMPARISONS = " ".join([*COMPARISONS, *(name + "U" for name in COMPARISONS), "NUM", "NAN"])
+
+
+def holds(i: Instruction, a: Value, b: Value) -> Value:
+    """The comparison of two floats: NE and its like are false for NaNs, those with U are true."""
+    unordered = (a != a) | (b != b)
+    if "NAN" in i.modifiers:
+        return unordered
+    if "NUM" in i.modifiers:
+        return ~unordered
+    name = which(i, COMPARISONS)
+    if name:
+        return COMPARISONS[name](a, b) & ~unordered if name == "NE" else COMPARISONS[name](a, b)
+    name = next(n for n in COMPARISONS if n + "U" in i.modifiers)
+    return COMPARISONS[name](a, b) if name == "NE" else COMPARISONS[name](a, b) | unordered
+
+
+@operation("FSETP", f"FTZ {FLOAT_COMPARISONS} {COMBINATIONS}")
+def fsetp(x: Engine, i: Instruction) -> None:
+    a, b = (operand(x, i, o) for o in i.operands[2:4])
+    write_comparison(x, i, holds(i, a, b))
+
+
+@operation("FSET", f"BF FTZ {FLOAT_COMPARISONS} {COMBINATIONS}")
+def fset(x: Engine, i: Instruction) -> None:
+    """All bits set, or 1.0 with BF, where the comparison holds."""
+    to, a, b, p = i.operands
+    v, q = holds(i, operand(x, i, a), operand(x, i, b)), x.predicate(p)
+    v = v & q if "AND" in i.modifiers else v | q if "OR" in i.modifiers else v ^ q
+    x.write(to, x.where(v, x.const(0x3F800000 if "BF" in i.modifiers else 0xFFFFFFFF), x.const(0)))
+
+
+@operation("FCHK", "DIVIDE")
+def fchk(x: Engine, i: Instruction) -> None:
+    """Whether a / b needs the slow path: the fast one's intermediates could over- or underflow."""
+    to, a, b = i.operands
+    u, v = (x.signed(x.bits(x.float32(o)) >> 23 & 0xFF) for o in (a, b))
+    x.write_predicate(to, (v == 0) | (v > 252) | (u == 255) | (u - v > 126) | (u - v < -124) | (u < 24))
+
+
+
+def turned(x: Engine, v: Value) -> Value:
+    """Radians of an angle in turns."""
+    return (v - x.round(v, "nearest")) * 6.283185307179586
+
+
+@operation("MUFU", "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H FTZ")
+def mufu(x: Engine, i: Instruction) -> None:
+    """Approximations; here the nearest float32, from which the GPU's tables differ by a few of the last bits.
+
+    SIN and COS take turns, not radians. RCP64H and RSQ64H: from upper word to upper word of doubles.
+    """
+    to, source = i.operands
+    if i.modifiers & {"RCP64H", "RSQ64H"}:
+        d = x.as_float(x.zext(x.value(source)) << 32)
+        one = x.const(1.0, 64)
+        d = x.divide(one, d if "RCP64H" in i.modifiers else x.math("sqrt", d))
+        return x.write(to, x.high(x.bits(d)))
+    v = x.to_f64(flushed(x, x.float32(source)))
+    if "RCP" in i.modifiers:
+        v = x.divide(x.const(1.0, 64), v)
+    elif "RSQ" in i.modifiers:
+        v = x.divide(x.const(1.0, 64), x.math("sqrt", v))
+    elif "SQRT" in i.modifiers:
+        v = x.math("sqrt", v)
+    elif "SIN" in i.modifiers:
+        v = x.math("sin", turned(x, v))
+    elif "COS" in i.modifiers:
+        v = x.math("cos", turned(x, v))
+    else:
+        v = x.math({"EX2": "exp2", "LG2": "log2", "TANH": "tanh"}[which(i, ("EX2", "LG2", "TANH"))], v)
+    return x.write(to, float_bits(x, flushed(x, x.to_f32(v))))

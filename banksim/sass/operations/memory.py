@@ -1,0 +1,149 @@
+"""Loads, stores and atomics: which space, how wide, what is done to the value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from banksim.errors import UnsupportedError
+from banksim.sass.engine import Engine, Value
+from banksim.sass.operations.table import operation, which
+from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
+
+WIDTHS = {"128": 16, "64": 8, "U8": 1, "S8": 1, "8": 1, "U16": 2, "S16": 2, "16": 2}
+SPACES = {
+    "LDG": "global", "LDS": "shared", "LDL": "local", "LD": "generic",
+    "STG": "global", "STS": "shared", "STL": "local", "ST": "generic",
+    "ATOMG": "global", "ATOMS": "shared", "ATOM": "generic", "REDG": "global", "RED": "generic",
+}  # fmt: skip
+CACHE = "E CONSTANT STRONG WEAK MMIO PRIVATE GPU SYS SM CTA VC EF EL LU EU NA LTC64B LTC128B LTC256B"
+"""Modifiers that touch no value."""
+FUNCTIONS = ("CAS", "CAST", "POPC", "EXCH", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR")
+
+
+def width(i: Instruction) -> int:
+    """Bytes that a load or store moves per lane."""
+    return next((w for name, w in WIDTHS.items() if name in i.modifiers), 4)
+
+
+def is_signed(i: Instruction) -> bool:
+    return bool(i.modifiers & {"S8", "S16"})
+
+
+def memory_operand(i: Instruction) -> Operand:
+    return next(o for o in i.operands if o.kind == "memory")
+
+
+def function(i: Instruction) -> str:
+    """What an atomic does, as its modifier is called."""
+    return which(i, FUNCTIONS)
+
+
+def result(i: Instruction) -> Operand | None:
+    """The register that an atomic's old value goes to, if anyone wants it."""
+    before = i.operands[: i.operands.index(memory_operand(i))]
+    return next((o for o in before if o.kind == "R" and not o.is_zero), None)
+
+
+def atomic_kind(i: Instruction) -> str:
+    for kind in ("F32", "F64", "S32", "S64"):
+        if kind in i.modifiers:
+            return kind.lower()
+    if "F16x2" in i.modifiers:
+        return "f16x2"
+    return "u64" if i.modifiers & {"64", "U64"} else "u32"
+
+
+def request(i: Instruction) -> tuple[str, int] | None:
+    """(op of `banksim.trace.OPS`, bytes a lane) of an instruction that may access shared memory."""
+    if SPACES.get(i.name) not in ("shared", "generic"):
+        return None
+    if i.name.startswith("LD"):
+        return "ld", width(i)
+    if i.name.startswith("ST"):
+        return "st", width(i)
+    name = function(i)
+    op = {"CAS": "cas", "CAST": "cas", "POPC": "popc_inc", "EXCH": "exch"}.get(name)
+    return op or ("atom" if result(i) else "red"), 8 if atomic_kind(i).endswith("64") else 4
+
+
+def location(x: Engine, i: Instruction) -> tuple[str, Value]:
+    """The space, and the address: of 64 bits where it is global or generic."""
+    space = SPACES[i.name]
+    return space, x.address(memory_operand(i), space in ("global", "generic"))
+
+
+@operation("LDG LDS LDL LD", f"U U8 S8 U16 S16 64 128 {CACHE}")
+def load(x: Engine, i: Instruction) -> None:
+    to = i.operands[0]
+    if to.kind != "R":
+        raise UnsupportedError(f"{i.text or i.opcode}: a load with a predicate result is not known")
+    space, address = location(x, i)
+    x.load(i, space, address, width(i), to, is_signed(i))
+
+
+@operation("STG STS STL ST", f"U8 S8 U16 S16 8 16 64 128 {CACHE}")
+def store(x: Engine, i: Instruction) -> None:
+    space, address = location(x, i)
+    x.store(i, space, address, width(i), i.operands[-1])
+
+
+@operation("LDC ULDC", "U8 S8 U16 S16 64")
+def load_constant(x: Engine, i: Instruction) -> None:
+    to, source = i.operands
+    if width(i) == 8:
+        words = x.raw(source), x.raw(source, 1)
+        x.write(to, words[0])
+        return x.write(to, words[1], word=1)
+    if width(i) == 4:
+        return x.write(to, x.raw(source))
+    if any(o.kind != "imm" for o in source.parts):
+        return x.load(i, "const", x.address(source, False), width(i), to, is_signed(i))
+    at, bits = sum(o.number for o in source.parts), 8 * width(i)
+    word = x.raw(replace(source, parts=(Operand("imm", at & ~3),)))
+    v = word << (32 - bits - 8 * (at & 3))
+    return x.write(to, x.unsigned(x.signed(v) >> (32 - bits)) if is_signed(i) else v >> (32 - bits))
+
+
+@operation("QSPC", "E S G L")
+def query_space(x: Engine, i: Instruction) -> None:
+    """Whether a generic address is shared, local or global."""
+    window = x.high(x.address(memory_operand(i), True))
+    shared, local = window == SHARED_WINDOW >> 32, window == LOCAL_WINDOW >> 32
+    v = shared if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
+    x.write_predicate(i.operands[0], v)
+
+
+ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 U32 S32 S64 U64 F32 F64 FTZ RN {CACHE}"
+
+
+@operation("ATOMG ATOM REDG RED", ATOMIC + " F16x2")
+def atomic(x: Engine, i: Instruction) -> None:
+    if any(o.kind in ("P", "UP") and not o.is_zero for o in i.operands) and "F16x2" not in i.modifiers:
+        raise UnsupportedError(f"{i.text or i.opcode}: an atomic with a predicate result is not known")
+    perform(x, i, function(i).lower(), result(i))
+
+
+@operation("ATOMS", "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 S64 U64")
+def atomic_shared(x: Engine, i: Instruction) -> None:
+    """POPC.INC adds 1; CAST gives 1 where the exchange took place, else 0, in place of the old value."""
+    name = function(i)
+    if name != "CAST":
+        return perform(x, i, "add" if name == "POPC" else name.lower(), result(i))
+    to, expected = result(i), i.operands[-2]
+    wide = "64" in i.modifiers
+    compare = x.wide(expected) if wide else x.value(expected)
+    perform(x, i, "cas", to)
+    if to is not None:
+        done = x.number((x.wide(to) if wide else x.value(to)) == compare)
+        x.write(to, done)
+        if wide:
+            x.write(to, x.const(0), word=1)
+    return None
+
+
+def perform(x: Engine, i: Instruction, name: str, to: Operand | None) -> None:
+    space, address = location(x, i)
+    kind = atomic_kind(i)
+    read = x.wide if kind.endswith("64") else x.value
+    values = tuple(read(o) for o in i.operands[i.operands.index(memory_operand(i)) + 1 :])
+    x.atomic(i, space, address, kind, name, values or (x.const(1),), to)

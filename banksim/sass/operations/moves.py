@@ -1,0 +1,86 @@
+"""Operations that move values and compute nothing: copies, special registers, selections, no-ops."""
+
+from __future__ import annotations
+
+import struct
+
+from banksim.errors import UnsupportedError
+from banksim.sass.engine import Engine
+from banksim.sass.operations.table import operation, select
+from banksim.sass.program import Instruction, Operand
+
+
+@operation(
+    "NOP DEPBAR LDGDEPBAR MEMBAR ERRBAR CGAERRBAR FENCE CCTL CCTLL",
+    "LE ALL SC GPU SYS CTA SM VC VIEW ASYNC S G T E C D U IVALL IVALLP IV WB RS PF1 PF2 PF1_5 LDCU LDC I",
+)
+def no_operation(x: Engine, i: Instruction) -> None:
+    """Memory is coherent and in order here: fences, waits and cache control change nothing."""
+
+
+@operation("MOV UMOV")
+def mov(x: Engine, i: Instruction) -> None:
+    x.write(i.operands[0], x.value(i.operands[1]))
+
+
+CLOCKS = ("SR_CLOCK", "SR_GLOBALTIMER")
+
+
+@operation("S2R S2UR CS2R", "32")
+def read_special(x: Engine, i: Instruction) -> None:
+    to, name = i.operands[0], i.operands[1].text
+    if name.startswith(CLOCKS):
+        raise UnsupportedError(f"{i.text or i.opcode}: clocks need the simulation of time")
+    v = x.const(0) if name == "SRZ" else x.special(name, to.kind == "UR")
+    x.write(to, v)
+    if i.name == "CS2R" and "32" not in i.modifiers:
+        x.write(to, x.const(0), word=1)
+
+
+@operation("R2UR")
+def to_uniform(x: Engine, i: Instruction) -> None:
+    *to, source = i.operands
+    if any(o.kind in ("P", "UP") and not o.is_zero for o in to):
+        raise UnsupportedError(f"{i.text or i.opcode}: a predicate result of R2UR is not known")
+    x.write(next(o for o in to if o.kind == "UR"), x.first(x.value(source)))
+
+
+@operation("SEL USEL")
+def sel(x: Engine, i: Instruction) -> None:
+    to, a, b, p = i.operands
+    x.write(to, select(x, p, x.value(a), x.value(b)))
+
+
+PREDICATES = 7
+BYTES = {"B1": 8, "B2": 16, "B3": 24}
+
+
+def predicate_byte(i: Instruction) -> int:
+    """By how many bits the byte of predicates is moved."""
+    return next((shift for name, shift in BYTES.items() if name in i.modifiers), 0)
+
+
+@operation("P2R UP2UR", "B1 B2 B3")
+def predicates_to_register(x: Engine, i: Instruction) -> None:
+    """d = a with the masked bits of one byte replaced by the predicates."""
+    to, (a, mask) = i.operands[0], i.operands[-2:]
+    kind, shift = ("UP", "P")[i.name == "P2R"], predicate_byte(i)
+    v = x.value(a) & (~(mask.number << shift) & 0xFFFFFFFF)
+    for n in range(PREDICATES):
+        if mask.number >> n & 1:
+            v = v | x.number(x.read_predicate(kind, n)) << (n + shift)
+    x.write(to, v)
+
+
+@operation("R2P UR2UP", "B1 B2 B3")
+def register_to_predicates(x: Engine, i: Instruction) -> None:
+    a, mask = i.operands[-2:]
+    kind, v = ("UP", "P")[i.name == "R2P"], x.value(a) >> predicate_byte(i)
+    for n in range(PREDICATES):
+        if mask.number >> n & 1:
+            x.write_predicate(Operand(kind, n), (v & (1 << n)) != 0)
+
+
+def half_bits(o: Operand) -> int:
+    """The 16 bits of an immediate that is printed as a float16."""
+    return int.from_bytes(struct.pack("<e", float(o.text)), "little")

@@ -1,0 +1,118 @@
+"""The table of operations, and what its rows have in common."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from banksim.sass.engine import Engine, Value
+from banksim.sass.program import Instruction, Operand
+
+Function = Callable[[Engine, Instruction], None]
+
+NAN32, NAN64 = 0x7FFFFFFF, 0xFFF8000000000000
+"""The bits that the GPU writes for a float NaN, and for a double NaN that no operand brought along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What an opcode does, and every modifier of it that `function` heeds or may ignore."""
+
+    name: str
+    function: Function
+    modifiers: frozenset[str]
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def operation(names: str, modifiers: str = "") -> Callable[[Function], Function]:
+    """Register a function under each of `names`; engines refuse an instruction with another modifier."""
+
+    def register(function: Function) -> Function:
+        for name in names.split():
+            if name in OPERATIONS:
+                raise ValueError(f"{name} stands twice in the table")
+            OPERATIONS[name] = Operation(name, function, frozenset(modifiers.split()))
+        return function
+
+    return register
+
+
+class Parts(NamedTuple):
+    """Operands of the form `d, [P,]* a, b, …, [P,]*`."""
+
+    to: Operand
+    carries_out: tuple[Operand, ...]
+    sources: tuple[Operand, ...]
+    carries_in: tuple[Operand, ...]
+
+
+def parts(i: Instruction) -> Parts:
+    to, *rest = i.operands
+    flags = [o.kind in ("P", "UP") for o in rest]
+    first = flags.index(False)
+    last = len(flags) - flags[::-1].index(False)
+    return Parts(to, tuple(rest[:first]), tuple(rest[first:last]), tuple(rest[last:]))
+
+
+def which(i: Instruction, names: Mapping[str, Any] | tuple[str, ...], default: str = "") -> str:
+    """The one modifier among `names` that the instruction has."""
+    return next((name for name in names if name in i.modifiers), default)
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "LT": operator.lt, "EQ": operator.eq, "LE": operator.le,
+    "GT": operator.gt, "NE": operator.ne, "GE": operator.ge,
+}  # fmt: skip
+COMBINATIONS = "AND OR XOR"
+
+
+def write_comparison(x: Engine, i: Instruction, holds: Value, other: Value | None = None) -> None:
+    """`P, Q, …, R`: P = holds ∘ R and Q = ¬holds ∘ R (or other ∘ R), ∘ being AND, OR or XOR."""
+    combine = {"AND": operator.and_, "OR": operator.or_, "XOR": operator.xor}[which(i, ("AND", "OR", "XOR"))]
+    last = next(o for o in i.operands[4:] if o.kind in ("P", "UP"))
+    neutral = last.is_zero and last.inverted == ("AND" not in i.modifiers)  # PT of AND, !PT of OR and XOR
+    with_ = None if neutral else x.predicate(last)
+    results = (holds, ~holds if other is None else other)
+    for o, v in zip(i.operands, results, strict=False):
+        if not o.is_zero:
+            x.write_predicate(o, v if with_ is None else combine(v, with_))
+
+
+def select(x: Engine, o: Operand, a: Value, b: Value) -> Value:
+    """a where predicate operand `o` holds, else b; no choice is left where it is PT or !PT."""
+    if o.is_zero:
+        return b if o.inverted else a
+    return x.where(x.predicate(o), a, b)
+
+
+# ---- shifts by any amount; `where` never looks at the side that it does not take
+
+
+def shift_left(x: Engine, v: Value, s: Value, bits: int = 32) -> Value:
+    return x.where(s < bits, v << s, x.const(0, bits))
+
+
+def shift_right(x: Engine, v: Value, s: Value, bits: int = 32) -> Value:
+    return x.where(s < bits, v >> s, x.const(0, bits))
+
+
+def shift_right_signed(x: Engine, v: Value, s: Value, bits: int = 32) -> Value:
+    """Of an unsigned value's signed view; unsigned result."""
+    s = x.where(s < bits, s, x.const(bits - 1, bits))
+    return x.unsigned(x.signed(v) >> x.signed(s))
+
+
+# ---- results of floating point
+
+
+def write_float(x: Engine, o: Operand, v: Value) -> None:
+    """Write the result of float32 arithmetic: any NaN as the GPU's one NaN."""
+    x.write(o, float_bits(x, v))
+
+
+def float_bits(x: Engine, v: Value) -> Value:
+    return x.where(v == v, x.bits(v), x.const(NAN32))
