@@ -1,0 +1,193 @@
+"""`banksim.run`: execute a kernel's machine code and count its requests to shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from banksim.arch import Architecture, architecture
+from banksim.arguments import numba_parameters, pointer_parameters
+from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
+from banksim.errors import InputError
+from banksim.sass import state
+from banksim.sass.launch import Launch, prepare
+from banksim.sass.program import BYTES, Instruction, Kernel
+
+MACHINE_ARCHITECTURES = ("sm_90",)
+"""Architectures whose machine code banksim executes."""
+
+
+@dataclass(frozen=True)
+class Executed:
+    """How often an instruction was executed: by warps, by threads, by threads whose guard held."""
+
+    instruction: Instruction
+    warps: int
+    threads: int
+    predicated_on: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
+    first; `profile` every instruction in order; `partial` is true when not all blocks finished."""
+
+    kernel: Kernel
+    launch: Launch
+    judged: tuple[Conflicts, ...]
+    profile: tuple[Executed, ...]
+    blocks: int
+    seconds: float
+    engine: str = "llvm"
+    partial: bool = field(default=False)
+
+    @property
+    def conflicts(self) -> Conflicts:
+        return self.judged[0]
+
+    @cached_property
+    def instructions(self) -> int:
+        """Warp instructions executed, as the hardware's inst_executed counts them."""
+        return sum(e.warps for e in self.profile)
+
+    @cached_property
+    def thread_instructions(self) -> int:
+        return sum(e.threads for e in self.profile)
+
+
+def run(
+    kernel: Any,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Any] = (),
+    *,
+    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
+    dynamic_shared: int = 0,
+    engine: str = "llvm",
+    workers: int | None = None,
+    max_instructions: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
+
+    `kernel` is a Numba CUDA function or dispatcher, or what `banksim.load(file)[name]` gives. `args` are NumPy
+    arrays, which the kernel changes in place, and scalars. `arch` names the bank rules to judge by; the code is
+    compiled for the first that can be compiled for, else for sm_90. `dynamic_shared` is in bytes. With several
+    workers (threads of the host), atomics of different blocks on global memory happen in no fixed order.
+
+    Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
+    not known, `Fault` when the kernel does something that a GPU would stop for.
+    """
+    names = [arch] if isinstance(arch, str | Architecture) else list(arch)
+    rules = tuple(architecture(name) for name in names)
+    if not rules:
+        raise InputError("no architecture was given: name at least one, such as sm_90")
+    machine = next((a.name for a in rules if a.name in MACHINE_ARCHITECTURES), MACHINE_ARCHITECTURES[0])
+    compiled_kernel, parameters, buffers = resolve(kernel, args, machine)
+    launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
+    if engine == "llvm":
+        return run_llvm(launch, rules, workers, max_instructions, progress)
+    if engine == "numpy":
+        from banksim.sass.reference import run_reference
+
+        return run_reference(launch, rules)
+    raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
+
+
+def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Any]]:
+    """The decoded kernel, and the arguments as its parameters and buffers."""
+    if isinstance(kernel, Kernel):
+        return kernel, *pointer_parameters(kernel, args)
+    if not callable(getattr(kernel, "py_func", kernel)):
+        raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
+    from banksim.compilers import compile_numba
+    from banksim.sass.cubin import decode
+
+    compiled = compile_numba(kernel, tuple(args), machine)
+    return decode(compiled.cubin)[compiled.name], *numba_parameters(compiled.fields, args)
+
+
+def run_llvm(
+    launch: Launch,
+    rules: tuple[Architecture, ...],
+    workers: int | None,
+    max_instructions: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> Run:
+    from banksim.sass.execute import execute
+    from banksim.sass.faults import fault
+    from banksim.sass.llvm.codegen import compile_kernel
+
+    compiled = compile_kernel(launch.kernel)
+    counts = execute(
+        launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress
+    )
+    if counts.stop is not None and counts.stop.code != state.INTERRUPTED:
+        raise fault(launch, counts.stop)
+    return Run(
+        kernel=launch.kernel,
+        launch=launch,
+        judged=tuple(
+            Conflicts(rule, sites(launch, compiled.sites, counts.tallies[:, number], rule))
+            for number, rule in enumerate(rules)
+        ),
+        profile=profile(launch.kernel, compiled, counts.counters),
+        blocks=counts.blocks,
+        seconds=counts.seconds,
+        partial=counts.stop is not None,
+    )
+
+
+def profile(kernel: Kernel, compiled: Any, counters: Any) -> tuple[Executed, ...]:
+    """Counts of each instruction, from those of its basic block."""
+    executed = {}
+    guarded = {pc: int(counters[2 * len(compiled.spans) + n]) for n, pc in enumerate(compiled.guarded)}
+    for n, (start, end) in enumerate(compiled.spans):
+        warps, threads = int(counters[2 * n]), int(counters[2 * n + 1])
+        for pc in range(start, end, BYTES):
+            executed[pc] = (warps, threads, guarded.get(pc, threads))
+    return tuple(Executed(i, *executed.get(i.pc, (0, 0, 0))) for i in kernel.instructions)
+
+
+def sites(
+    launch: Launch, places: Sequence[tuple[int, str, int]], tallies: Any, rule: Architecture
+) -> tuple[SiteConflicts, ...]:
+    """What each instruction that made requests cost under one rule, in the order of the code."""
+    out = []
+    for (pc, op, width), t in sorted(zip(places, tallies, strict=True), key=lambda pair: pair[0][0]):
+        if not t["worst_mask"]:
+            continue
+        out.append(site_conflicts(launch, pc, op, width, t, rule))
+    return tuple(out)
+
+
+def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: Architecture) -> SiteConflicts:
+    low, high, unknown = int(t["low"]), int(t["high"]), int(t["unknown"])
+    ideal = int(t["ideal"])
+    transactions: Count | None = None if unknown else low if low == high else Range(low, high)
+    address = np.asarray(t["worst_address"], np.int64) - launch.kernel.shared_base
+    return SiteConflicts(
+        site=launch.kernel.instructions[pc // BYTES].site,
+        op=op,
+        width=width,
+        requests=int(t["requests"]),
+        transactions=transactions,
+        ideal=None if unknown else ideal,
+        degree=None if unknown else int(t["degree"]),
+        warps=None,
+        worst=Request(
+            op=op,
+            width=width,
+            mask=int(t["worst_mask"]),
+            address=tuple(max(int(a), 0) for a in address),
+            block=int(t["worst_block"]),
+            warp=int(t["worst_warp"]),
+        ),
+        status="unknown" if unknown else rule.status(op, width),
+    )
+
+

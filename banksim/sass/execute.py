@@ -1,0 +1,213 @@
+"""Running a launch on the LLVM engine: workers, their memory, and what they counted."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.arch import Architecture
+from banksim.sass import state
+from banksim.sass.launch import Launch
+from banksim.sass.llvm.codegen import Compiled
+from banksim.sass.llvm.memory import SCRATCH_BYTES
+from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
+from banksim.trace import OP_CODES
+
+SMALL = 1 << 15
+"""Threads of a launch below which a second worker costs more than it brings."""
+Array = npt.NDArray[np.void]
+
+
+@dataclass
+class Stop:
+    """Why and where a worker stopped early."""
+
+    code: int
+    block: int
+    error: Array
+    warps: Array
+
+
+@dataclass
+class Counts:
+    """What a launch did.
+
+    `counters` as `Compiled` lays them out; `tallies` (sites, architectures) of dtype TALLY; `blocks` that finished.
+    """
+
+    counters: npt.NDArray[np.int64]
+    tallies: Array
+    blocks: int
+    seconds: float
+    stop: Stop | None
+
+
+class Worker:
+    """The memory with which one thread of the host runs blocks, one after the other."""
+
+    def __init__(
+        self, launch: Launch, compiled: Compiled, rules: npt.NDArray[np.int64], period: int, budget: int, stop: Array
+    ) -> None:
+        registers = max(launch.kernel.registers, 1) + 8
+        self.warp_size = REGISTERS + 128 * registers
+        sites, architectures = len(compiled.sites), len(rules)
+        self.context = aligned(CONTEXT, 1)
+        self.counters = np.zeros(max(compiled.counters, 1), np.int64)
+        self.memos = aligned(MEMO, sites)
+        self.tallies = aligned(TALLY, sites * architectures)
+        self.error = aligned(ERROR, 1)
+        byte = np.dtype(np.uint8)
+        self.warps = aligned(byte, self.warp_size * launch.warps)
+        self.template = warps_at_start(launch, self.warp_size)
+        self.shared = aligned(byte, launch.shared_bytes)
+        self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
+        self.scratch = aligned(byte, SCRATCH_BYTES)
+        self.buffers = np.array([(b.data.ctypes.data, b.data.nbytes) for b in launch.buffers], np.uint64)
+        self.rules = rules
+        for number, (_, op, width) in enumerate(compiled.sites):
+            self.memos[number]["site"] = number
+            self.memos[number]["op"], self.memos[number]["width"] = OP_CODES[op], width
+        c = self.context[0]
+        for bank, content in launch.constants.items():
+            c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
+        for name in ("shared", "local", "buffers", "counters", "memos", "tallies", "rules", "warps", "template"):
+            c[name] = getattr(self, name).ctypes.data
+        c["scratch"], c["error"], c["stop"] = self.scratch.ctypes.data, self.error.ctypes.data, stop.ctypes.data
+        c["shared_size"], c["local_size"], c["buffer_count"] = launch.shared_bytes, launch.local_bytes, len(launch.buffers)
+        c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
+        c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
+        c["grid"], c["budget"] = launch.grid, budget
+
+    def run(self, compiled: Compiled, first: int, last: int) -> int:
+        return compiled.blocks(self.context.ctypes.data, first, last)
+
+    def stopped(self, code: int) -> Stop:
+        return Stop(code, int(self.context[0]["block"]), self.error[0], self.warp_records())
+
+    def warp_records(self) -> Array:
+        rows = self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize]
+        return np.ascontiguousarray(rows).view(WARP).reshape(-1)
+
+
+def warps_at_start(launch: Launch, size: int) -> npt.NDArray[np.uint8]:
+    """The records of a block's warps: one group at pc 0, of the threads that exist."""
+    raw = aligned(np.dtype(np.uint8), size * launch.warps)
+    x, y, _ = launch.block
+    for number in range(launch.warps):
+        w = raw[number * size :][: WARP.itemsize].view(WARP)[0]
+        thread = 32 * number + np.arange(32)
+        mask = int(sum(1 << lane for lane in range(32) if thread[lane] < launch.threads))
+        w["live"] = w["group_mask"][0] = mask
+        w["groups"], w["group_wait"][0], w["index"] = 1, state.READY, number
+        w["thread"] = thread % x, thread // x % y, thread // x // y
+        w["uniform_predicates"][7], w["predicates"][7] = 1, 0xFFFFFFFF
+    return raw
+
+
+def execute(
+    launch: Launch,
+    compiled: Compiled,
+    architectures: Sequence[Architecture],
+    *,
+    workers: int | None = None,
+    max_instructions: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Counts:
+    """Run every block of a launch. `progress(blocks done, thread instructions)` is called about ten times a second.
+
+    A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
+    """
+    from banksim.compiled import rule_words, translation_period
+
+    rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
+    period = max(translation_period(a) for a in architectures)
+    stop_word = np.zeros(1, np.uint32)
+    if workers is None:
+        workers = 1 if launch.threads * launch.blocks < SMALL else min(os.cpu_count() or 1, launch.blocks)
+    budget = max_instructions if max_instructions is not None else 2**62
+    team = [Worker(launch, compiled, rules, period, budget // workers, stop_word) for _ in range(workers)]
+    stops: list[Stop] = []
+    chunk = max(1, launch.blocks // (16 * workers))
+    starts = iter(range(0, launch.blocks, chunk))
+    lock = threading.Lock()
+
+    def work(worker: Worker) -> None:
+        while not stop_word[0]:
+            with lock:
+                first = next(starts, None)
+            if first is None:
+                return
+            code = worker.run(compiled, first, min(first + chunk, launch.blocks))
+            if code:
+                stop_word[0] = 1
+                with lock:
+                    stops.append(worker.stopped(code - state.FAULT))
+                return
+
+    began = time.perf_counter()
+    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in team]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for(threads, lambda: progress and progress(*progress_of(team)))
+    except KeyboardInterrupt:
+        stop_word[0] = 1
+        for thread in threads:
+            thread.join()
+    seconds = time.perf_counter() - began
+    real = [s for s in stops if s.code != state.INTERRUPTED] or stops
+    for worker in team:
+        settle(worker)
+    return Counts(
+        counters=np.sum([w.counters for w in team], axis=0),
+        tallies=merged([w.tallies.reshape(len(compiled.sites), len(architectures)) for w in team]),
+        blocks=sum(int(w.context[0]["blocks_done"]) for w in team),
+        seconds=seconds,
+        stop=min(real, key=lambda s: s.block, default=None),
+    )
+
+
+def wait_for(threads: list[threading.Thread], tick: Callable[[], object]) -> None:
+    while any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(0.1 / len(threads))
+        tick()
+
+
+def progress_of(team: list[Worker]) -> tuple[int, int]:
+    return sum(int(w.context[0]["blocks_done"]) for w in team), sum(int(w.counters[1]) for w in team)
+
+
+def settle(worker: Worker) -> None:
+    import ctypes
+
+    from banksim.sass.runtime import SYMBOLS
+
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"])(worker.context.ctypes.data)
+
+
+def merged(tallies: list[Array]) -> Array:
+    """The sums of what workers counted; of their worst requests the worst, first in block and warp."""
+    total = tallies[0].copy()
+    for other in tallies[1:]:
+        for name in ("requests", "low", "high", "ideal", "unknown"):
+            total[name] += other[name]
+        total["degree"] = np.maximum(total["degree"], other["degree"])
+        for at in np.ndindex(total.shape):
+            a, b = total[at], other[at]
+            if b["worst_mask"] and (not a["worst_mask"] or rank(b) < rank(a)):
+                for name in ("worst_excess", "worst_mask", "worst_block", "worst_warp", "worst_address"):
+                    total[name][at] = other[name][at]
+    return total
+
+
+def rank(tally: np.void) -> tuple[int, int, int]:
+    return -int(tally["worst_excess"]), int(tally["worst_block"]), int(tally["worst_warp"])
+
+

@@ -1,0 +1,96 @@
+"""What a fault says: the kernel, the instruction, the source line, who did it, to which address, near which buffer."""
+
+from __future__ import annotations
+
+from banksim.errors import Fault
+from banksim.sass import state
+from banksim.sass.execute import Stop
+from banksim.sass.launch import Launch
+from banksim.sass.operations.memory import width
+from banksim.sass.program import BYTES, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction
+
+ADVICE = {
+    state.BAD_TARGET: "a branch led to where no instruction begins",
+    state.TRAP: "the kernel called trap (an assertion failed)",
+    state.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions",
+}
+
+
+def fault(launch: Launch, stop: Stop) -> Fault:
+    """The exception that tells why a worker stopped."""
+    kernel = launch.kernel
+    block = block_index(launch, stop.block)
+    if stop.code == state.BLOCK_DEADLOCK:
+        return Fault(f"{kernel.plain_name}: {deadlock(launch, stop)}, block {block}")
+    if stop.code == state.LIMIT:
+        return Fault(f"{kernel.plain_name}: {ADVICE[stop.code]}; block {block}")
+    error = stop.error
+    i = kernel.instructions[min(int(error["pc"]) // BYTES, len(kernel.instructions) - 1)]
+    lane = (int(error["mask"]) & -int(error["mask"])).bit_length() - 1 if error["mask"] else 0
+    where = f"{place(i)}, block {block}, warp {int(error['warp'])}, lane {lane}"
+    if stop.code in ADVICE:
+        return Fault(f"{kernel.plain_name}: {ADVICE[stop.code]}, at {where}")
+    address = int(error["address"][lane])
+    return Fault(f"{kernel.plain_name}: {wrong(launch, i, address, stop.code)}, at {where}")
+
+
+def block_index(launch: Launch, number: int) -> str:
+    x, y, _ = launch.grid
+    return f"({number % x}, {number // x % y}, {number // x // y})"
+
+
+def place(i: Instruction) -> str:
+    source = f"{i.site.file}:{i.site.line} " if i.site.file else ""
+    return f"{source}(SASS {i.pc:#06x} {i.text or i.opcode})"
+
+
+def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
+    """What is wrong with an address."""
+    verb = "load" if i.name.startswith("LD") else "store" if i.name.startswith("ST") else "atomic operation"
+    size = width(i)
+    if code == state.OUT_OF_CONSTANT:
+        return f"{verb} of {size} bytes beyond constant memory, at byte {address}"
+    if code == state.OUT_OF_GLOBAL:
+        return outside_global(launch, verb, size, address)
+    shared = code == state.OUT_OF_SHARED
+    bytes_there = launch.shared_bytes if shared else launch.local_bytes
+    start = launch.kernel.shared_base if shared else 0
+    space = "shared memory" if shared else "local memory"
+    if address % size:
+        return f"misaligned {verb} of {size} bytes in {space}, at byte {address - start}"
+    return f"{verb} of {size} bytes out of bounds in {space}, at byte {address - start} of {bytes_there - start}"
+
+
+def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
+    if address >> 32 in (SHARED_WINDOW >> 32, LOCAL_WINDOW >> 32):
+        return f"global {verb} of {size} bytes at an address of shared or local memory ({address:#x})"
+    number, distance = (address - HEAP) >> 32, (address - HEAP) & 0xFFFFFFFF
+    if 0 <= number < len(launch.buffers) and distance < 1 << 31:
+        buffer = launch.buffers[number]
+        if distance % size:
+            return f"misaligned global {verb} of {size} bytes, at byte {distance} of {buffer.name}"
+        return f"global {verb} of {size} bytes out of bounds, at byte {distance} of {buffer.name} ({buffer.data.nbytes} bytes)"
+    near = min(range(len(launch.buffers)), key=lambda n: abs(address - (HEAP + (n << 32))))
+    buffer = launch.buffers[near]
+    behind = address - (HEAP + (near << 32))
+    if abs(behind) < 1 << 32:
+        return f"global {verb} of {size} bytes out of bounds, at byte {behind} of {buffer.name} ({buffer.data.nbytes} bytes)"
+    return f"global {verb} of {size} bytes at {address:#x}, which lies in no buffer"
+
+
+def deadlock(launch: Launch, stop: Stop) -> str:
+    """Who waits for what when nobody can go on."""
+    code = launch.kernel.instructions
+    waiting: dict[tuple[str, int], int] = {}
+    for w in stop.warps:
+        for g in range(int(w["groups"])):
+            wait = int(w["group_wait"][g])
+            what = f"barrier {wait - state.AT_BARRIER}" if wait >= state.AT_BARRIER else "other threads of their warp"
+            threads = int(w["group_mask"][g]).bit_count()
+            key = what, int(w["group_pc"][g]) - BYTES
+            waiting[key] = waiting.get(key, 0) + threads
+    parts = [
+        f"{threads} threads wait for {what} at {place(code[max(pc, 0) // BYTES])}"
+        for (what, pc), threads in sorted(waiting.items(), key=lambda item: -item[1])
+    ]
+    return "a barrier that not all can reach: " + "; ".join(parts[:3])

@@ -1,0 +1,134 @@
+"""A launch: a kernel with its grid, its memory and its parameters, as the engines find them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.errors import InputError
+from banksim.sass.program import HEAP, Kernel
+
+Dim3 = tuple[int, int, int]
+GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
+SHARED_LIMIT = 227 * 1024
+"""Bytes of shared memory that a block of compute capability 9.0 can ask for (CUDA programming guide, table 'Technical
+Specifications per Compute Capability'), 1 KiB that the system reserves not counted."""
+BUFFER_LIMIT = 1 << 31
+CONSTANT_BANK = 1 << 16
+DEFAULT_STACK = 1024
+"""Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
+STACK_POINTER = {"sm_90": 0x28}
+"""Where constant bank 0 holds the first stack pointer."""
+
+
+@dataclass
+class Buffer:
+    """Global memory that an argument points to: its bytes in place, and how the user calls it."""
+
+    data: npt.NDArray[np.uint8]
+    name: str
+
+
+@dataclass
+class Launch:
+    """`constants[bank]`: 64 KiB each, parameters written; buffer n begins at HEAP + (n << 32), buffer 0 holds the
+    module's own variables; `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    constants: dict[int, npt.NDArray[np.uint8]]
+    buffers: list[Buffer]
+    shared_bytes: int
+    local_bytes: int
+
+    @property
+    def threads(self) -> int:
+        return math.prod(self.block)
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // 32)
+
+    @property
+    def blocks(self) -> int:
+        return math.prod(self.grid)
+
+
+def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
+    """One to three sizes as three. InputError beyond the limits of a launch."""
+    sizes = (value,) if isinstance(value, int | np.integer) else tuple(value)
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) for n in sizes):
+        raise InputError(f"{what} {value!r}: give one to three whole numbers, such as 32,32")
+    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    for axis, n, limit in zip("xyz", (x, y, z), limits, strict=True):
+        if not 1 <= n <= limit:
+            raise InputError(f"{what} {axis} is {n}: it must be 1 to {limit}")
+    return x, y, z
+
+
+def prepare(
+    kernel: Kernel,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    parameters: Sequence[bytes],
+    buffers: Sequence[Buffer],
+    dynamic_shared: int = 0,
+) -> Launch:
+    """Check a launch against what the hardware allows and lay out its memory.
+
+    `parameters` are the bytes of each kernel parameter in order. Raises `InputError` for sizes beyond the limits of
+    a launch, too much shared memory, or parameters that do not fit the kernel.
+    """
+    whole_grid = dim3(grid, "grid", GRID_LIMIT)
+    whole_block = dim3(block, "block", BLOCK_LIMIT)
+    threads = math.prod(whole_block)
+    if threads > THREAD_LIMIT:
+        raise InputError(f"a block of {threads} threads: {THREAD_LIMIT} is the limit, choose a smaller --block")
+    if threads > kernel.max_threads:
+        raise InputError(f"{kernel.plain_name} is compiled for at most {kernel.max_threads} threads a block, not {threads}")
+    if kernel.required_block and whole_block != kernel.required_block:
+        raise InputError(f"{kernel.plain_name} requires blocks of {kernel.required_block}, not {whole_block}")
+    if dynamic_shared < 0:
+        raise InputError(f"dynamic shared memory of {dynamic_shared} bytes: it cannot be negative")
+    static = kernel.shared_bytes - kernel.shared_base
+    if static + dynamic_shared > SHARED_LIMIT:
+        raise InputError(
+            f"{kernel.plain_name} wants {static} + {dynamic_shared} bytes of shared memory: a block has {SHARED_LIMIT}"
+        )
+    if len(parameters) != len(kernel.parameters):
+        raise InputError(
+            f"{kernel.plain_name} takes {len(kernel.parameters)} parameters, {len(parameters)} were given"
+        )
+    constants = {bank: np.zeros(CONSTANT_BANK, np.uint8) for bank in {0, *kernel.constants}}
+    for bank, content in kernel.constants.items():
+        constants[bank][: len(content)] = np.frombuffer(content, np.uint8)
+    bank0 = constants[0]
+    local = -(-kernel.local_bytes // 16) * 16 or 16
+    if any(i.name == "CALL" for i in kernel.instructions):
+        local = max(local, DEFAULT_STACK)
+    bank0[:24].view(np.uint32)[:] = (*whole_block, *whole_grid)
+    at = STACK_POINTER[kernel.arch]
+    bank0[at : at + 4].view(np.uint32)[:] = local
+    for parameter, content in zip(kernel.parameters, parameters, strict=True):
+        if len(content) != parameter.size:
+            raise InputError(
+                f"{kernel.plain_name}: parameter {parameter.ordinal} has {parameter.size} bytes, {len(content)} were given"
+            )
+        start = kernel.parameter_base + parameter.offset
+        bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
+    for buffer in buffers:
+        if buffer.data.nbytes > BUFFER_LIMIT:
+            raise InputError(f"{buffer.name} has {buffer.data.nbytes} bytes: arrays of up to 2 GiB are simulated")
+    variables = Buffer(np.frombuffer(kernel.globals, np.uint8).copy(), "the module's variables")
+    shared = -(-(max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared) // 16) * 16
+    return Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local)
+
+
+def address_of(index: int) -> int:
+    """The global address at which buffer `index` of a launch begins; arguments' buffers count from 1."""
+    return HEAP + (index << 32)

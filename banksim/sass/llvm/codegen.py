@@ -1,0 +1,197 @@
+"""From an LLVM module to code that runs: the loop over blocks, compilation, the object cache."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import llvmlite.ir as ir
+
+import banksim.cache
+from banksim.sass import state
+from banksim.sass.llvm.emit import MOVES, Emitter
+from banksim.sass.llvm.translate import translate
+from banksim.sass.llvm.values import INT, POINTER, VOID
+from banksim.sass.program import Kernel
+from banksim.sass.state import CONTEXT, ERROR, WARP
+
+ENGINE_VERSION = 1
+"""Part of the cache's key: raise it when the same kernel must be translated anew."""
+
+
+@dataclass
+class Compiled:
+    """A kernel as machine code of this computer. `blocks(context, first, last)` → 0 or FAULT + code.
+
+    `spans` are the basic blocks (first pc, pc behind), in the order of their two counters (warps, threads);
+    `guarded` the predicated instructions, one counter each behind those; `sites` (pc, op, width) the memos.
+    """
+
+    blocks: Callable[[int, int, int], int]
+    spans: list[tuple[int, int]]
+    guarded: list[int]
+    sites: list[tuple[int, str, int]]
+    keep: Any = None
+
+    @property
+    def counters(self) -> int:
+        return 2 * len(self.spans) + len(self.guarded)
+
+
+def add_block_loop(module: ir.Module) -> None:
+    """`blocks(context, first, last)`: run the warps of one block in turn until all have left, then the next block."""
+    e = Emitter(module)
+    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
+    context, first, last = function.args
+    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    b = e.b
+
+    def pointer(name: str) -> ir.Value:
+        return e.get(context, CONTEXT, name, as_type=POINTER)
+
+    def copy(to: ir.Value, source: ir.Value, size: ir.Value) -> None:
+        e.call("llvm.memcpy.p0.p0.i64", VOID, to, source, size, INT[1](0))
+
+    count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
+    grid_x, grid_y = e.get(context, CONTEXT, "grid", 0), e.get(context, CONTEXT, "grid", 1)
+    warps, template, stop = pointer("warps"), pointer("template"), pointer("stop")
+    block, warp, alive, before = (b.alloca(INT[64]) for _ in range(4))
+    next_block, start, one_pass, next_warp, run, ran, ended, passed = (
+        b.append_basic_block(n) for n in ("next_block", "start", "pass", "next_warp", "run", "ran", "ended", "passed")
+    )
+    switched, after, stuck, finish, out_of_time, stopped = (
+        b.append_basic_block(n) for n in ("switched", "after", "stuck", "finish", "out_of_time", "stopped")
+    )
+    b.store(first, block)
+    b.branch(next_block)
+
+    b.position_at_end(next_block)
+    with b.if_then(b.icmp_unsigned(">=", b.load(block), last)):
+        b.ret(INT[32](0))
+    b.cbranch(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), stopped, start)
+
+    b.position_at_end(start)  # the block's warps and memory as it finds them
+    e.set(context, CONTEXT, "block", b.load(block))
+    e.set(context, CONTEXT, "live", e.get(context, CONTEXT, "threads"))
+    copy(warps, template, b.mul(count, size))
+    shared = e.get(context, CONTEXT, "shared_size")
+    e.call("llvm.memset.p0.i64", VOID, pointer("shared"), INT[8](0), shared, INT[1](0))
+    barriers = e.field(context, CONTEXT, "arrived")
+    e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * state.BLOCK_BARRIERS), INT[1](0))
+    row = b.udiv(b.load(block), grid_x)
+    place = (b.urem(b.load(block), grid_x), b.urem(row, grid_y), b.udiv(row, grid_y))
+    b.store(INT[64](0), warp)
+    number = b.append_basic_block("number")
+    b.branch(number)
+    b.position_at_end(number)
+    record = e.at(warps, b.mul(b.load(warp), size))
+    for axis, v in enumerate(place):
+        e.set(record, WARP, "block", b.trunc(v, INT[32]), axis)
+    b.store(b.add(b.load(warp), INT[64](1)), warp)
+    b.cbranch(b.icmp_unsigned("<", b.load(warp), count), number, one_pass)
+
+    b.position_at_end(one_pass)  # each warp that has threads left, once
+    b.store(e.get(context, CONTEXT, "resumed"), before)
+    b.store(INT[64](0), alive)
+    b.store(INT[64](0), warp)
+    b.branch(next_warp)
+    b.position_at_end(next_warp)
+    record = e.at(warps, b.mul(b.load(warp), size))
+    b.cbranch(e.empty(e.get(record, WARP, "live")), after, run)
+    b.position_at_end(run)
+    e.set(context, CONTEXT, "turn", INT[64](state.TURN))
+    answer = e.call("warp", INT[32], context, record)
+    b.cbranch(b.icmp_signed(">=", answer, INT[32](state.FAULT)), ended, ran)
+    b.position_at_end(ended)
+    b.ret(answer)
+    b.position_at_end(ran)
+    done = b.icmp_unsigned("==", answer, INT[32](state.DONE))
+    b.store(b.add(b.load(alive), b.zext(b.not_(done), INT[64])), alive)
+    used = b.sub(INT[64](state.TURN), e.get(context, CONTEXT, "turn"))
+    left = b.sub(e.get(context, CONTEXT, "budget"), used)
+    e.set(context, CONTEXT, "budget", left)
+    b.cbranch(b.icmp_unsigned("==", answer, INT[32](state.SWITCH)), switched, after)
+    b.position_at_end(switched)
+    with b.if_then(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), likely=False):
+        b.branch(stopped)
+    b.cbranch(b.icmp_signed("<", left, INT[64](0)), out_of_time, after)
+    b.position_at_end(after)
+    b.store(b.add(b.load(warp), INT[64](1)), warp)
+    b.cbranch(b.icmp_unsigned("<", b.load(warp), count), next_warp, passed)
+
+    b.position_at_end(passed)
+    with b.if_then(b.icmp_unsigned("==", b.load(alive), INT[64](0)), likely=False):
+        b.branch(finish)
+    progress = b.icmp_unsigned("!=", e.get(context, CONTEXT, "resumed"), b.load(before))
+    b.cbranch(progress, one_pass, stuck)
+    b.position_at_end(finish)
+    b.store(b.add(b.load(block), INT[64](1)), block)
+    e.increase(e.field(context, CONTEXT, "blocks_done"), INT[64](1))
+    b.branch(next_block)
+    for where, code in ((stuck, state.BLOCK_DEADLOCK), (out_of_time, state.LIMIT), (stopped, state.INTERRUPTED)):
+        b.position_at_end(where)
+        e.set(pointer("error"), ERROR, "code", INT[32](code))
+        b.ret(INT[32](state.FAULT + code))
+
+
+@cache
+def target_machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    from banksim.sass.runtime import SYMBOLS
+
+    for name, address in SYMBOLS.items():
+        llvm.add_symbol(name, address)
+    features = llvm.get_host_cpu_features().flatten()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=1, jit=True
+    )
+
+
+def build(kernel: Kernel) -> tuple[bytes, bytes]:
+    """(object code, JSON of what its counters mean)."""
+    out = translate(kernel)
+    add_block_loop(out.module)
+    out.module.triple = llvm.get_process_triple()
+    module = llvm.parse_assembly(str(out.module))
+    module.link_in(llvm.parse_assembly(MOVES))
+    machine = target_machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites}
+    return machine.emit_object(module), json.dumps(meaning).encode()
+
+
+def compile_kernel(kernel: Kernel) -> Compiled:
+    """The kernel as machine code, from the user's cache if it was compiled before."""
+    machine = target_machine()
+    identity = (ENGINE_VERSION, kernel.name, llvm.llvm_version_info, llvm.get_host_cpu_name(), machine.triple)
+    key = hashlib.sha256(repr(identity).encode() + kernel.cubin).hexdigest()
+    stored = banksim.cache.get(f"object-{key}")
+    if stored is None:
+        code, meaning = build(kernel)
+        banksim.cache.put(f"object-{key}", len(meaning).to_bytes(8, "little") + meaning + code)
+    else:
+        size = int.from_bytes(stored[:8], "little")
+        meaning, code = stored[8 : 8 + size], stored[8 + size :]
+    empty = llvm.parse_assembly("")
+    engine = llvm.create_mcjit_compiler(empty, machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    known = json.loads(meaning)
+    return Compiled(
+        blocks=prototype(engine.get_function_address("blocks")),
+        spans=[tuple(s) for s in known["spans"]],
+        guarded=known["guarded"],
+        sites=[tuple(s) for s in known["sites"]],
+        keep=engine,
+    )

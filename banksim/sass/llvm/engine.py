@@ -1,0 +1,375 @@
+"""What operations see of the machine while one instruction after another is translated to LLVM.
+
+Within a basic block registers are values; `cache` holds what the block knows of each, `uses` and `defines` say what it
+reads from the warp's record and what it leaves there. The guard of a predicated instruction is `guard`.
+"""
+
+from __future__ import annotations
+
+import llvmlite.ir as ir
+
+from banksim.errors import UnsupportedError
+from banksim.sass.engine import Engine
+from banksim.sass.llvm.emit import Emitter
+from banksim.sass.llvm.memory import RESULT, ROW, SHUFFLE, Memory
+from banksim.sass.llvm.values import (
+    INT,
+    LANES,
+    LONGS,
+    POINTER,
+    WORDS,
+    Value,
+    constant,
+    splat,
+    typed,
+    vector,
+)
+from banksim.sass.operations.memory import request
+from banksim.sass.program import SHARED_WINDOW, Instruction, Operand
+from banksim.sass.state import CONTEXT, MEMO, REGISTERS, WARP
+
+LANE_TABLES = {
+    "SR_LANEID": lambda lane: lane,
+    "SR_EQMASK": lambda lane: 1 << lane,
+    "SR_LTMASK": lambda lane: (1 << lane) - 1,
+    "SR_LEMASK": lambda lane: (2 << lane) - 1,
+    "SR_GTMASK": lambda lane: ~((2 << lane) - 1),
+    "SR_GEMASK": lambda lane: ~((1 << lane) - 1),
+}
+FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
+Register = tuple[str, int]
+_INTRINSICS = {"sqrt": "llvm.sqrt", "exp2": "llvm.exp2", "log2": "llvm.log2", "sin": "llvm.sin", "cos": "llvm.cos"}
+_ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc"}
+
+
+class LLVMEngine(Engine):
+    """Translates operations into the function that `emit` builds."""
+
+    def __init__(self, emit: Emitter, memory: Memory) -> None:
+        self.e = emit
+        self.memory = memory
+        self.warp: ir.Value
+        self.context: ir.Value
+        self.active_mask: ir.Value
+        self.guard: Value | None = None
+        self.cache: dict[Register, Value] = {}
+        self.uses: set[Register] = set()
+        self.defines: set[Register] = set()
+        self.sites: list[tuple[Instruction, str, int]] = []
+
+    def begin_block(self, active: ir.Value) -> None:
+        self.active_mask = active
+        self.guard = None
+        self.cache, self.uses, self.defines = {}, set(), set()
+
+    def new(self, kind: str, bits: int, lanes: int, v: ir.Value) -> Value:
+        return Value(self.e.builder, kind, bits, lanes, v)
+
+    # ---- registers
+    def where_is(self, register: Register) -> ir.Value:
+        """Where the warp's record holds a register between blocks."""
+        file, number = register
+        if file == "R":
+            return self.e.at(self.warp, REGISTERS + ROW * number)
+        field = {"UR": "uniform", "P": "predicates", "UP": "uniform_predicates"}[file]
+        return self.e.field(self.warp, WARP, field, number)
+
+    def read(self, register: Register) -> Value:
+        if register not in self.cache:
+            self.uses.add(register)
+            file, where = register[0], self.where_is(register)
+            if file == "R":
+                v = self.new("u", 32, LANES, self.e.load(where, WORDS))
+            elif file == "UR":
+                v = self.new("u", 32, 1, self.e.load(where, INT[32]))
+            elif file == "P":
+                v = self.new("b", 1, LANES, self.e.as_bools(self.e.load(where, INT[32])))
+            else:
+                v = self.new("b", 1, 1, self.e.b.trunc(self.e.load(where, INT[32]), INT[1]))
+            self.cache[register] = v
+        return self.cache[register]
+
+    def assign(self, register: Register, v: Value) -> None:
+        if register[0] in ("R", "P"):
+            if self.guard is not None:
+                v = self.where(self.guard, v, self.read(register))
+            v = v.spread()
+        else:
+            v = self.first(v)
+            if self.guard is not None:
+                old = self.read(register)
+                some = self.e.b.not_(self.e.empty(self.executing()))
+                v = v.like(self.e.b.select(some, v.ir, old.ir))
+        self.cache[register] = v
+        self.defines.add(register)
+
+    def raw(self, o: Operand, word: int = 0) -> Value:
+        if o.kind in ("R", "UR"):
+            return self.const(0) if o.is_zero else self.read((o.kind, o.number + word))
+        if o.kind in ("imm", "float", "code"):
+            return self.const(o.number if not word else 0)
+        if o.kind == "const":
+            return self.constant_word(o, 4 * word)
+        raise UnsupportedError(f"operand {o.text!r}")
+
+    def constant_word(self, o: Operand, distance: int) -> Value:
+        address = self.address(o, wide=False)
+        if address.lanes == 1:
+            base = self.e.get(self.context, CONTEXT, "constants", o.number, POINTER)
+            place = self.e.b.zext(self.e.b.add(address.ir, INT[32](distance)), INT[64])
+            return self.new("u", 32, 1, self.e.load(self.e.at(base, place), INT[32]))
+        return self.load_constant(o.number, address + distance, 4, signed=False)
+
+    def read_predicate(self, kind: str, number: int) -> Value:
+        return self.new("b", 1, 1, INT[1](1)) if number == 7 else self.read((kind, number))
+
+    def write(self, o: Operand, v: Value, word: int = 0) -> None:
+        if not o.is_zero:
+            self.assign((o.kind, o.number + word), v.like(v.ir, "u"))
+
+    def write_predicate(self, o: Operand, v: Value) -> None:
+        if not o.is_zero:
+            self.assign((o.kind, o.number), v)
+
+    # ---- kinds and conversions
+    def const(self, c: int | float, bits: int = 32) -> Value:
+        kind = "f" if isinstance(c, float) else "u"
+        return self.new(kind, bits, 1, constant(kind, bits, 1, c))
+
+    def cast(self, v: Value, kind: str, bits: int, how: str) -> Value:
+        if bits == v.bits and (kind == "f") == (v.kind == "f"):
+            return v.like(v.ir, kind)
+        return v.like(getattr(self.e.b, how)(v.ir, typed(kind, bits, v.lanes)), kind, bits)
+
+    def zext(self, v: Value) -> Value:
+        return self.cast(v, "u", 64, "zext")
+
+    def sext(self, v: Value) -> Value:
+        return self.cast(v, "i", 64, "sext")
+
+    def low(self, v: Value) -> Value:
+        return self.cast(v, "u", 32, "trunc")
+
+    def number(self, v: Value) -> Value:
+        return self.cast(v, "u", 32, "zext")
+
+    def signed(self, v: Value) -> Value:
+        return v.like(v.ir, "i")
+
+    def unsigned(self, v: Value) -> Value:
+        return v.like(v.ir, "u")
+
+    def bits(self, v: Value) -> Value:
+        if v.kind != "f":
+            return self.unsigned(v)
+        return v.like(self.e.b.bitcast(v.ir, typed("u", v.bits, v.lanes)), "u")
+
+    def as_float(self, v: Value) -> Value:
+        return v.like(self.e.b.bitcast(v.ir, typed("f", v.bits, v.lanes)), "f")
+
+    def to_f32(self, v: Value) -> Value:
+        return self.cast(v, "f", 32, {"f": "fptrunc", "i": "sitofp"}.get(v.kind, "uitofp"))
+
+    def to_f64(self, v: Value) -> Value:
+        return self.cast(v, "f", 64, {"f": "fpext", "i": "sitofp"}.get(v.kind, "uitofp"))
+
+    def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
+        many = f"v{LANES}" if v.lanes > 1 else ""
+        name = f"llvm.fpto{'s' if signed else 'u'}i.sat.{many}i{bits}.{many}f{v.bits}"
+        kind = "i" if signed else "u"
+        return v.like(self.e.call(name, typed(kind, bits, v.lanes), v.ir), kind, bits)
+
+    # ---- arithmetic beyond the operators
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        if not isinstance(a, Value):
+            a = b.like(constant(b.kind, b.bits, b.lanes, a))
+        a, b = a.pair(b)
+        if condition.lanes > a.lanes:
+            a, b = a.spread(), b.spread()
+        return a.like(self.e.b.select(condition.ir, a.ir, b.ir))
+
+    def intrinsic(self, name: str, *values: Value) -> Value:
+        lanes = max(v.lanes for v in values)
+        values = tuple(v.spread() if lanes > 1 else v for v in values)
+        v = values[0]
+        many = f"v{LANES}" if lanes > 1 else ""
+        extra = [INT[1](0)] if name == "llvm.ctlz" else []
+        full = f"{name}.{many}{'f' if v.kind == 'f' else 'i'}{v.bits}"
+        return v.like(self.e.call(full, v.ir.type, *(u.ir for u in values), *extra))
+
+    def absolute(self, v: Value) -> Value:
+        return self.intrinsic("llvm.fabs", v)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return self.intrinsic("llvm.fma", a, b, c)
+
+    def divide(self, a: Value, b: Value) -> Value:
+        return a.binary(b, "udiv", "fdiv", "sdiv")
+
+    def round(self, v: Value, mode: str) -> Value:
+        return self.intrinsic(_ROUNDINGS[mode], v)
+
+    def math(self, function: str, v: Value) -> Value:
+        if function == "tanh":
+            return self.each_lane("tanh", v)
+        return self.intrinsic(_INTRINSICS[function], v)
+
+    def each_lane(self, name: str, v: Value) -> Value:
+        """A function of the C library, called once a lane."""
+        e = self.e
+        if v.lanes == 1:
+            return v.like(e.call(name, v.ir.type, v.ir))
+        result: ir.Value = ir.Constant(v.ir.type, ir.Undefined)
+        for lane in range(LANES):
+            one = e.call(name, v.ir.type.element, e.b.extract_element(v.ir, INT[32](lane)))
+            result = e.b.insert_element(result, one, INT[32](lane))
+        return v.like(result)
+
+    def popcount(self, v: Value) -> Value:
+        return self.intrinsic("llvm.ctpop", v)
+
+    def leading_zeros(self, v: Value) -> Value:
+        return self.intrinsic("llvm.ctlz", v)
+
+    # ---- the warp
+    def lane(self) -> Value:
+        return self.new("u", 32, LANES, vector(list(range(LANES))))
+
+    def executing(self) -> ir.Value:
+        """Mask of the lanes that execute the instruction."""
+        if self.guard is None:
+            return self.active_mask
+        if self.guard.lanes == 1:
+            return self.e.b.select(self.guard.ir, self.active_mask, INT[32](0))
+        return self.e.b.and_(self.active_mask, self.e.as_mask(self.guard.ir))
+
+    def active(self) -> Value:
+        return self.new("u", 32, 1, self.executing())
+
+    def ballot(self, v: Value) -> Value:
+        return self.new("u", 32, 1, self.e.b.and_(self.executing(), self.e.as_mask(v.spread().ir)))
+
+    def first(self, v: Value) -> Value:
+        if v.lanes == 1:
+            return v
+        one = self.e.b.extract_element(v.ir, self.e.first_lane(self.executing()))
+        return self.new(v.kind, v.bits, 1, one)
+
+    def shuffle(self, v: Value, source: Value) -> Value:
+        scratch = self.scratch(SHUFFLE)
+        self.e.store(v.spread().ir, scratch)
+        byte = self.e.b.shl(source.spread().ir, vector([2] * LANES))
+        return self.new("u", 32, LANES, self.e.gather(scratch, byte, vector([1] * LANES, 1)))
+
+    def scratch(self, place: int) -> ir.Value:
+        return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)
+
+    def special(self, name: str, uniform: bool) -> Value:
+        if name in FIXED:
+            return self.const(FIXED[name])
+        if name in LANE_TABLES:
+            v = self.new("u", 32, LANES, vector([LANE_TABLES[name](lane) for lane in range(LANES)]))
+        elif name.startswith("SR_CTAID."):
+            return self.new("u", 32, 1, self.e.get(self.warp, WARP, "block", "XYZ".index(name[-1])))
+        elif name.startswith("SR_TID."):
+            where = self.e.field(self.warp, WARP, "thread", LANES * "XYZ".index(name[-1]))
+            v = self.new("u", 32, LANES, self.e.load(where, WORDS))
+        else:
+            raise UnsupportedError(f"special register {name}")
+        return self.first(v) if uniform else v
+
+    # ---- memory
+    def address(self, o: Operand, wide: bool) -> Value:
+        total = self.const(0, 64 if wide else 32)
+        for part in o.parts:
+            if part.kind in ("imm", "float"):
+                number = part.number - (1 << 32) if part.number >> 31 else part.number
+                total = total + (number & ((1 << 64) - 1) if wide else number & 0xFFFFFFFF)
+            elif not part.is_zero:
+                v = self.term(part, wide)
+                scale = next((int(m[1:]) for m in part.modifiers if m[0] == "X" and m[1:].isdigit()), 1)
+                total = v * scale + total if scale > 1 else v + total
+        return total
+
+    def term(self, part: Operand, wide: bool) -> Value:
+        if not wide:
+            return self.raw(part)
+        if "64" in part.modifiers or (part.kind == "UR" and "U32" not in part.modifiers):
+            return self.wide(part)
+        v = self.raw(part)
+        return self.zext(v) if "U32" in part.modifiers else self.unsigned(self.sext(v))
+
+    def site(self, i: Instruction) -> ir.Value:
+        """The memo of an instruction that may make requests to shared memory."""
+        asked = request(i)
+        if asked is None:
+            return ir.Constant(POINTER, None)
+        number = len(self.sites)
+        self.sites.append((i, *asked))
+        return self.e.at(self.e.get(self.context, CONTEXT, "memos", as_type=POINTER), MEMO.itemsize * number)
+
+    def spread_address(self, address: Value, space: str) -> ir.Value:
+        return splat(self.e.b, address.ir) if address.lanes == 1 else address.ir
+
+    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
+        if space == "const":
+            bank = next(o.number for o in i.operands if o.kind == "const")
+            self.write(to, self.load_constant(bank, address, width, signed))
+            return
+        function = self.memory.load(space, width, signed)
+        memo = self.site(i)
+        arguments = [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address, space), self.executing()]
+        result = self.e.b.call(function, arguments)
+        if width <= 4:
+            self.write(to, self.new("u", 32, LANES, result))
+        else:
+            self.write_results(to, width // 4)
+
+    def write_results(self, to: Operand, words: int) -> None:
+        """Registers from the rows that a memory function left in scratch memory."""
+        rows = [self.e.load(self.scratch(RESULT + ROW * word), WORDS) for word in range(words)]
+        for word, row in enumerate(rows):
+            self.write(to, self.new("u", 32, LANES, row), word)
+
+    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
+        values = [self.raw(source, word).spread().ir for word in range(max(width // 4, 1))]
+        function = self.memory.store(space, width)
+        memo = self.site(i)
+        arguments = [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address, space), self.executing()]
+        self.e.b.call(function, [*arguments, *values])
+
+    def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
+        function = self.memory.constant(bank, width, signed)
+        arguments = [self.context, self.warp, ir.Constant(POINTER, None), INT[32](self.pc), address.spread().ir, self.executing()]
+        return self.new("u", 32, LANES, self.e.b.call(function, arguments))
+
+    pc = 0
+    """Of the instruction that is being translated."""
+
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        kind: str,
+        function: str,
+        values: tuple[Value, ...],
+        to: Operand | None,
+    ) -> None:
+        wanted = to is not None and not to.is_zero
+        wide = kind.endswith("64")
+        if kind not in ("u32", "s32", "u64", "s64", "f32", "f64"):
+            raise UnsupportedError(f"an atomic on {kind}")
+        memo = self.site(i)
+        arguments = [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address, space), self.executing()]
+        callee = self.memory.atomic(space, kind, function)
+        self.e.b.call(callee, [*arguments, *(v.spread().ir for v in values)])
+        if not wanted:
+            return
+        assert to is not None
+        if wide:
+            v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
+            self.write64(to, v)
+        else:
+            self.write_results(to, 1)
+

@@ -1,0 +1,98 @@
+"""Where control goes in a kernel: basic blocks, what follows what, which registers live on between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from banksim.errors import UnsupportedError
+from banksim.sass.program import BYTES, Instruction, Kernel
+
+ENDS = frozenset({"BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC", "WARPSYNC", "BAR", "NANOSLEEP", "BPT"})
+"""Instructions behind which a warp may go elsewhere, wait, or let others run."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Instructions that a group of threads executes together: pc from `start` to before `end`."""
+
+    start: int
+    end: int
+    successors: tuple[int, ...]
+
+
+def target(i: Instruction) -> int | None:
+    """The pc that a branch or call names; None where a register does."""
+    return next((o.number for o in i.operands if o.kind == "code"), None)
+
+
+def basic_blocks(kernel: Kernel) -> dict[int, Block]:
+    """Blocks that can be reached, by their first pc, in order."""
+    code = kernel.instructions
+    size = BYTES * len(code)
+    entries = {0}
+    returns: set[int] = set()
+    for i in code:
+        if i.name in ENDS:
+            entries.add(i.pc + BYTES)
+        if i.name in ("BRA", "JMP", "CALL"):
+            to = target(i)
+            entries |= {to} if to is not None else set(kernel.functions.values())
+        elif i.name == "BRX":
+            entries |= set(kernel.targets.get(i.pc, ()))
+        if i.name == "CALL":
+            returns.add(i.pc + BYTES)
+    starts = sorted(e for e in entries if e < size)
+    for start in starts:
+        if start % BYTES or start < 0:
+            raise UnsupportedError(f"{kernel.plain_name}: branch to {start:#x}, where no instruction begins")
+    ends = dict(zip(starts, [*starts[1:], size], strict=True))
+    blocks: dict[int, Block] = {}
+    todo = [0]
+    while todo:
+        start = todo.pop()
+        if start in blocks:
+            continue
+        last = code[ends[start] // BYTES - 1]
+        after = _after(kernel, last, ends[start], returns)
+        missing = [s for s in after if s not in ends and s < size]
+        if missing:
+            raise UnsupportedError(f"{kernel.plain_name}: branch to {missing[0]:#x}, outside the kernel")
+        blocks[start] = Block(start, ends[start], tuple(sorted({s for s in after if s < size})))
+        todo += blocks[start].successors
+    return dict(sorted(blocks.items()))
+
+
+def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int]) -> set[int]:
+    guarded = last.predicate is not None
+    if last.name in ("BRA", "JMP", "CALL"):
+        to = target(last)
+        after = {to} if to is not None else set(kernel.functions.values())
+        conditional = guarded or any(o.kind in ("P", "UP") for o in last.operands) or "DIV" in last.modifiers
+        if last.name == "CALL":
+            after |= returns
+        return after | ({end} if conditional or last.name == "CALL" else set())
+    if last.name == "BRX":
+        return set(kernel.targets.get(last.pc, ())) | ({end} if guarded else set())
+    if last.name == "RET":
+        return returns | ({end} if guarded else set())
+    if last.name in ("EXIT", "BPT") and not guarded:
+        return set()
+    return {end}
+
+
+def live_out(
+    blocks: Mapping[int, Block], uses: Mapping[int, set[tuple[str, int]]], defines: Mapping[int, set[tuple[str, int]]]
+) -> dict[int, set[tuple[str, int]]]:
+    """For each block the registers that some later block may read before it writes them."""
+    live_in = {start: set(uses[start]) for start in blocks}
+    changed = True
+    while changed:
+        changed = False
+        for start in reversed(blocks):
+            after: set[tuple[str, int]] = set().union(*(live_in[s] for s in blocks[start].successors))
+            new = after - defines[start] - live_in[start]
+            if new:
+                live_in[start] |= new
+                changed = True
+    return {start: set().union(*(live_in[s] for s in block.successors)) for start, block in blocks.items()}

@@ -1,0 +1,142 @@
+"""Values of the LLVM engine: one lane or 32, with the operators that operations use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.ir as ir
+
+LANES = 32
+INT = {n: ir.IntType(n) for n in (1, 8, 16, 32, 64)}
+FLOAT = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
+POINTER = ir.PointerType()
+VOID = ir.VoidType()
+WORDS = ir.VectorType(INT[32], LANES)
+"""One register: a word for each lane."""
+LONGS = ir.VectorType(INT[64], LANES)
+BOOLS = ir.VectorType(INT[1], LANES)
+
+
+def element(kind: str, bits: int) -> ir.Type:
+    return FLOAT[bits] if kind == "f" else INT[bits]
+
+
+def typed(kind: str, bits: int, lanes: int) -> ir.Type:
+    return element(kind, bits) if lanes == 1 else ir.VectorType(element(kind, bits), lanes)
+
+
+def vector(numbers: list[int], bits: int = 32) -> ir.Constant:
+    """A constant with one number a lane."""
+    mask = (1 << bits) - 1
+    return ir.Constant(ir.VectorType(INT[bits], len(numbers)), [INT[bits](n & mask) for n in numbers])
+
+
+def constant(kind: str, bits: int, lanes: int, c: float) -> ir.Constant:
+    scalar = ir.Constant(element(kind, bits), float(c) if kind == "f" else int(c) & ((1 << bits) - 1))
+    return scalar if lanes == 1 else ir.Constant(typed(kind, bits, lanes), [scalar] * lanes)
+
+
+def splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int = LANES) -> ir.Value:
+    """A scalar in every lane."""
+    kind = ir.VectorType(scalar.type, lanes)
+    if isinstance(scalar, ir.Constant):
+        return ir.Constant(kind, [scalar] * lanes)
+    one = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, INT[32](0))
+    zeros = ir.Constant(ir.VectorType(INT[32], lanes), [INT[32](0)] * lanes)
+    return b.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+
+
+class Value:
+    """`ir` of `lanes` (1 or 32) elements of a kind: u unsigned, i signed, f float, b bool."""
+
+    __slots__ = ("bits", "builder", "ir", "kind", "lanes")
+
+    def __init__(self, builder: Any, kind: str, bits: int, lanes: int, value: ir.Value) -> None:
+        self.builder, self.kind, self.bits, self.lanes, self.ir = builder, kind, bits, lanes, value
+
+    def like(self, value: ir.Value, kind: str | None = None, bits: int | None = None) -> Value:
+        """Another value of as many lanes."""
+        return Value(self.builder, kind or self.kind, bits or self.bits, self.lanes, value)
+
+    def spread(self) -> Value:
+        """The value as 32 lanes."""
+        if self.lanes == LANES:
+            return self
+        return Value(self.builder, self.kind, self.bits, LANES, splat(self.builder(), self.ir))
+
+    def pair(self, other: Any) -> tuple[Value, Value]:
+        """This and `other` with as many lanes as each other."""
+        if not isinstance(other, Value):
+            other = self.like(constant(self.kind, self.bits, self.lanes, other))
+        if other.bits != self.bits or (other.kind == "f") != (self.kind == "f"):
+            raise TypeError(f"{self.kind}{self.bits} meets {other.kind}{other.bits}")
+        return (self, other) if self.lanes == other.lanes else (self.spread(), other.spread())
+
+    def binary(self, other: Any, integer: str, floating: str = "", signed: str = "") -> Value:
+        a, c = self.pair(other)
+        name = floating if self.kind == "f" else signed if signed and self.kind == "i" else integer
+        return a.like(getattr(self.builder(), name)(a.ir, c.ir))
+
+    def __add__(self, o: Any) -> Value:
+        return self.binary(o, "add", "fadd")
+
+    def __sub__(self, o: Any) -> Value:
+        return self.binary(o, "sub", "fsub")
+
+    def __mul__(self, o: Any) -> Value:
+        return self.binary(o, "mul", "fmul")
+
+    def __and__(self, o: Any) -> Value:
+        return self.binary(o, "and_")
+
+    def __or__(self, o: Any) -> Value:
+        return self.binary(o, "or_")
+
+    def __xor__(self, o: Any) -> Value:
+        return self.binary(o, "xor")
+
+    def __lshift__(self, o: Any) -> Value:
+        return self.binary(o, "shl")
+
+    def __rshift__(self, o: Any) -> Value:
+        return self.binary(o, "lshr", signed="ashr")
+
+    __radd__, __rmul__, __rand__, __ror__, __rxor__ = __add__, __mul__, __and__, __or__, __xor__
+
+    def __rsub__(self, o: Any) -> Value:
+        return self.like(constant(self.kind, self.bits, self.lanes, o)) - self
+
+    def __invert__(self) -> Value:
+        return self.like(self.builder().not_(self.ir))
+
+    def __neg__(self) -> Value:
+        return self.like(self.builder().fneg(self.ir) if self.kind == "f" else self.builder().neg(self.ir))
+
+    def compare(self, other: Any, how: str) -> Value:
+        a, c = self.pair(other)
+        b = self.builder()
+        if self.kind == "f":
+            answer = (b.fcmp_unordered if how == "!=" else b.fcmp_ordered)(how, a.ir, c.ir)
+        else:
+            answer = (b.icmp_signed if self.kind == "i" else b.icmp_unsigned)(how, a.ir, c.ir)
+        return a.like(answer, "b", 1)
+
+    def __lt__(self, o: Any) -> Value:
+        return self.compare(o, "<")
+
+    def __le__(self, o: Any) -> Value:
+        return self.compare(o, "<=")
+
+    def __gt__(self, o: Any) -> Value:
+        return self.compare(o, ">")
+
+    def __ge__(self, o: Any) -> Value:
+        return self.compare(o, ">=")
+
+    def __eq__(self, o: Any) -> Value:  # type: ignore[override]
+        return self.compare(o, "==")
+
+    def __ne__(self, o: Any) -> Value:  # type: ignore[override]
+        return self.compare(o, "!=")
+
+    __hash__ = object.__hash__

@@ -1,0 +1,169 @@
+"""The memory layout that the compiled code and its run-time support share, as NumPy dtypes.
+
+The LLVM engine addresses these fields by their offsets, `runtime.py` by their names.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+LANES = 32
+GROUPS = 40
+"""Places for groups of one warp: 32 threads can part into 32, and a branch parks two at a time."""
+CONVERGENCE = 17
+"""Convergence barriers B0 to B15, and one more on which WARPSYNC waits."""
+WARPSYNC = 16
+BLOCK_BARRIERS = 16
+
+READY, YIELDED = -1, -2
+"""What a group waits for: nothing; nothing, but others go first; 0 to 16 a convergence barrier …"""
+AT_BARRIER = 64
+"""… AT_BARRIER + n the block's barrier n."""
+
+RUN, BLOCKED, DONE, SWITCH = 0, 1, 2, 3
+"""What a warp answers: run on; waits for other warps; all threads have left; has used up its turn."""
+FAULT = 16
+"""… or FAULT + one of these."""
+FAULTS = (
+    "none",
+    "shared memory out of bounds",
+    "global memory out of bounds",
+    "local memory out of bounds",
+    "misaligned address",
+    "address in no buffer",
+    "branch to an address that is no instruction",
+    "threads of one warp wait for each other",
+    "barrier that not all threads of the block can reach",
+    "instruction limit",
+    "interrupted",
+    "read of constant memory out of bounds",
+    "too many return addresses in one warp",
+    "trap",
+)
+OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, MISALIGNED, NO_BUFFER, BAD_TARGET = range(1, 7)
+WARP_DEADLOCK, BLOCK_DEADLOCK, LIMIT, INTERRUPTED, OUT_OF_CONSTANT, TOO_MANY_TARGETS, TRAP = range(7, 14)
+
+
+def layout(*fields: tuple[str, str] | tuple[str, str, int] | tuple[str, str, tuple[int, ...]], size: int = 0) -> np.dtype:
+    """A dtype whose fields lie on multiples of their item size (vectors of 32 on 64), padded to 64 bytes."""
+    names, formats, offsets, at = [], [], [], 0
+    for name, kind, *shape in fields:
+        whole = np.dtype((kind, shape[0])) if shape else np.dtype(kind)
+        align = 64 if whole.itemsize >= 128 else np.dtype(kind).itemsize
+        at = -(-at // align) * align
+        names.append(name)
+        formats.append(whole)
+        offsets.append(at)
+        at += whole.itemsize
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": max(size, -(-at // 64) * 64)})
+
+
+WARP = layout(
+    ("live", "u4"),  # threads that have not left
+    ("active", "u4"),  # the group that runs
+    ("pc", "u4"),
+    ("groups", "i4"),  # how many groups are parked
+    ("index", "u4"),  # number of this warp in its block
+    ("block", "u4", 3),  # blockIdx
+    ("group_mask", "u4", GROUPS),
+    ("group_pc", "u4", GROUPS),
+    ("group_wait", "i4", GROUPS),
+    ("group_phase", "u4", GROUPS),  # phase of the block barrier at which the group waits
+    ("predicates", "u4", 8),
+    ("uniform_predicates", "u4", 8),
+    ("uniform", "u4", 64),
+    ("convergence", "u4", (CONVERGENCE, LANES)),  # for each thread, which threads its barrier gathers
+    ("thread", "u4", (3, LANES)),  # threadIdx
+)
+REGISTERS = WARP.itemsize
+"""A warp's registers follow its record: rows of 32 words."""
+
+ERROR = layout(("code", "u4"), ("pc", "u4"), ("mask", "u4"), ("warp", "u4"), ("address", "u8", LANES))
+
+MEMO = layout(
+    # what a site saw last: same mask, same addresses up to a common shift, same count
+    ("mask", "u4"),
+    ("phase", "u4"),  # first address modulo the translation period
+    ("hits", "i8"),
+    ("site", "i8"),
+    ("op", "i8"),
+    ("width", "i8"),
+    ("relative", "u4", LANES),
+)
+
+TALLY = layout(
+    # of one site under one architecture
+    ("requests", "i8"),
+    ("low", "i8"),
+    ("high", "i8"),
+    ("ideal", "i8"),
+    ("unknown", "i8"),
+    ("last_low", "i4"),
+    ("last_high", "i4"),
+    ("last_ideal", "i4"),
+    ("degree", "i4"),
+    ("worst_excess", "i4"),
+    ("worst_mask", "u4"),
+    ("worst_block", "i4"),
+    ("worst_warp", "i4"),
+    ("worst_address", "u4", LANES),
+)
+
+CONTEXT = layout(
+    # one worker's view of a launch; pointers as integers
+    ("constants", "u8", 8),
+    ("constant_sizes", "u8", 8),
+    ("shared", "u8"),
+    ("shared_size", "u8"),
+    ("local", "u8"),
+    ("local_size", "u8"),  # of one thread
+    ("buffers", "u8"),  # table of (address, size)
+    ("buffer_count", "i8"),
+    ("counters", "u8"),
+    ("memos", "u8"),
+    ("memo_count", "i8"),
+    ("tallies", "u8"),  # (sites, architectures)
+    ("architectures", "i8"),
+    ("rules", "u8"),  # (architectures, RULE_WORDS) int64
+    ("period", "i8"),
+    ("warps", "u8"),
+    ("template", "u8"),  # the warps as a block finds them
+    ("warp_count", "i8"),
+    ("warp_size", "u8"),
+    ("grid", "u8", 3),
+    ("block", "i8"),  # number of the block that runs
+    ("scratch", "u8"),
+    ("turn", "i8"),  # instructions left of the running warp's turn
+    ("budget", "i8"),  # instructions left of the launch
+    ("stop", "u8"),  # address of a word that says: stop
+    ("error", "u8"),
+    ("threads", "i8"),  # of a block
+    ("live", "i8"),  # threads of the block that have not left
+    ("resumed", "i8"),  # groups that were given the warp: a pass over the block in which none was is a deadlock
+    ("blocks_done", "i8"),
+    ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
+    ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
+    ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended
+    ("votes", "i4", BLOCK_BARRIERS),  # arrived with a true predicate
+    ("reduction", "i4", BLOCK_BARRIERS),
+    ("result", "i4", BLOCK_BARRIERS),  # what the reduction of the phase that ended last gave
+)
+AND, OR, POPC, NO_REDUCTION = range(4)
+"""How a barrier reduces the predicates it collects."""
+TURN = 1 << 16
+"""Instructions of backward branches after which a warp lets others run: spin loops must see others move."""
+
+
+def offset(kind: np.dtype, name: str) -> int:
+    """Byte offset of a field."""
+    fields = kind.fields
+    assert fields is not None
+    return int(fields[name][1])
+
+
+def aligned(kind: np.dtype, count: int) -> npt.NDArray[np.void]:
+    """Zeroed records at an address that is a multiple of 64."""
+    raw = np.zeros(kind.itemsize * max(count, 1) + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + kind.itemsize * max(count, 1)].view(kind)
