@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,16 +140,26 @@ def add_block_loop(module: ir.Module) -> None:
 
 
 @cache
-def target_machine() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+def prepare_llvm() -> str:
+    """Set LLVM up once, tell it where the run-time functions are. → what distinguishes this computer."""
     from banksim.sass.runtime import SYMBOLS
 
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     for name, address in SYMBOLS.items():
         llvm.add_symbol(name, address)
-    features = llvm.get_host_cpu_features().flatten()
+    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
+
+
+@cache
+def host_features() -> str:
+    return str(llvm.get_host_cpu_features().flatten())
+
+
+def target_machine() -> Any:
+    """A new one each time: the engine that takes it owns it."""
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=1, jit=True
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=1, jit=True
     )
 
 
@@ -172,18 +181,17 @@ def build(kernel: Kernel) -> tuple[bytes, bytes]:
 
 def compile_kernel(kernel: Kernel) -> Compiled:
     """The kernel as machine code, from the user's cache if it was compiled before."""
-    machine = target_machine()
-    identity = (ENGINE_VERSION, kernel.name, llvm.llvm_version_info, llvm.get_host_cpu_name(), machine.triple)
-    key = hashlib.sha256(repr(identity).encode() + kernel.cubin).hexdigest()
-    stored = banksim.cache.get(f"object-{key}")
+    computer = prepare_llvm()
+    key = banksim.cache.key("object", str(ENGINE_VERSION), computer, kernel.name, kernel.cubin)
+    stored = banksim.cache.get(key)
     if stored is None:
         code, meaning = build(kernel)
-        banksim.cache.put(f"object-{key}", len(meaning).to_bytes(8, "little") + meaning + code)
+        banksim.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")
         meaning, code = stored[8 : 8 + size], stored[8 + size :]
     empty = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(empty, machine)
+    engine = llvm.create_mcjit_compiler(empty, target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
