@@ -92,7 +92,7 @@ class Trace:
         n = len(addresses)
 
         def column(value: object, name: str, low: int, high: int, dtype: type) -> npt.NDArray[np.generic]:
-            array = integers(value, name, low, high).astype(dtype, copy=False)
+            array: npt.NDArray[np.generic] = integers(value, name, low, high).astype(dtype, copy=False)
             if array.shape not in ((), (1,), (n,)):
                 raise InputError(f"{name} has shape {array.shape}: give one value or {n}, one per request")
             return np.broadcast_to(array, (n,))
@@ -125,7 +125,7 @@ class Trace:
 def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.integer]:
     """`value` as an integer array with every element in [low, high], or an `InputError` that names it."""
     try:
-        array = np.asarray(value)
+        array: npt.NDArray[np.integer] = np.asarray(value)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{name}: {error}") from None
     if array.dtype.kind == "f":
@@ -160,4 +160,24 @@ def check_alignment(
     address: npt.NDArray[np.uint32],
 ) -> None:
     """Raise `InputError` for the first active lane whose address is not a multiple of the access width."""
-    raise NotImplementedError  # the rule owner writes this: rows of ldmatrix and stmatrix are 16 bytes
+    if not len(address):
+        return
+    odd = np.zeros(len(address), np.uint32)
+    for lane in range(LANES):  # column by column: no temporary of the trace's size
+        wrong = address[:, lane] % np.asarray(width, np.uint32) != 0
+        odd |= wrong.astype(np.uint32) << np.uint32(lane)
+    odd &= np.asarray(mask, np.uint32)
+    # The rows of ldmatrix and stmatrix x1 and x2 come from the first 8 and 16 lanes; the rest point nowhere.
+    rows = np.full(len(OPS), FULL_MASK, np.uint32)
+    for code, name in enumerate(OPS):
+        if "matrix_x" in name:
+            rows[code] = (1 << 8 * int(name.partition("_x")[2][0])) - 1
+    odd &= rows[np.asarray(op)]
+    if odd.any():
+        first = int(np.flatnonzero(odd)[0])
+        lane = int(odd[first] & -odd[first]).bit_length() - 1
+        size = np.broadcast_to(width, odd.shape)[first]
+        raise InputError(
+            f"request {first}, lane {lane}: address {address[first, lane]} is not a multiple of {size}, "
+            f"the width of this {OPS[int(np.broadcast_to(op, odd.shape)[first])]} in bytes"
+        )

@@ -1,0 +1,69 @@
+"""banksim: shared-memory bank conflicts of GPU kernels, counted exactly, with no GPU.
+
+Names are loaded when first used: importing banksim loads neither numba nor rich nor a compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+# Not lazily: the module of the same name would take this attribute as soon as anyone imported it.
+from banksim.replay import replay
+
+if TYPE_CHECKING:
+    from banksim import errors
+    from banksim.arch import Architecture, architecture
+    from banksim.conflicts import Conflicts, Range
+    from banksim.errors import BanksimError
+    from banksim.replay import explain, ideal, transactions
+    from banksim.trace import Site, Trace
+
+_MODULE_OF = {
+    "Architecture": "arch",
+    "BanksimError": "errors",
+    "Conflicts": "conflicts",
+    "Range": "conflicts",
+    "Site": "trace",
+    "Trace": "trace",
+    "architecture": "arch",
+    "errors": "",
+    "explain": "replay",
+    "ideal": "replay",
+    "load": "kernels",
+    "pattern": "patterns",
+    "run": "run_kernel",
+    "transactions": "replay",
+}
+
+__all__ = [
+    "Architecture",
+    "BanksimError",
+    "Conflicts",
+    "Range",
+    "Site",
+    "Trace",
+    "architecture",
+    "errors",
+    "explain",
+    "ideal",
+    "load",
+    "pattern",
+    "replay",
+    "run",
+    "transactions",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'banksim' has no attribute {name!r}")
+    if not _MODULE_OF[name]:
+        return importlib.import_module(f"banksim.{name}")
+    value = getattr(importlib.import_module(f"banksim.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,249 @@
+"""The architectures: how each cuts a request into parts and what its banks serve in one pass.
+
+An architecture is one row of `_PRESETS`; what its accesses do is one of the tables above it. Every rule
+carries its source and whether it was measured, is documented, or is assumed because nobody has shown it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Literal
+
+from banksim.conflicts import Status
+from banksim.errors import InputError
+
+H200 = "counters of one H200: tests/data/h200_requests.npz"
+GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
+GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
+GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
+GUIDE_5 = "CUDA C Programming Guide 12, compute capability 5.x and later, Shared Memory"
+AS_SM90 = "taken from sm_90, where it was measured"
+KEPLER_4 = "4-byte mode, the default of the hardware: cudaSharedMemBankSizeFourByte"
+KEPLER_8 = "8-byte mode: cudaSharedMemBankSizeEightByte"
+
+
+@dataclass(frozen=True)
+class Access:
+    """How requests of one op and width are cut into parts, and what one bank serves in one pass of a part.
+
+    `lanes` are judged together (32, 16 or 8); a load whose pairs merge has parts of `merged` lanes instead.
+    `serves` is "word" where lanes in the same word share a pass, "lane" where each takes its own, "broadcast"
+    where one word of all banks is shared and the other banks serve one lane each. An access wider than
+    `request_bytes` is sent as several requests. Only the first `rows` lanes give addresses. `passes` is what
+    one lane or word takes.
+    """
+
+    lanes: int
+    status: Status
+    source: str
+    merged: int = 0
+    serves: Literal["word", "lane", "broadcast"] = "word"
+    request_bytes: int = 16
+    rows: int = 32
+    passes: int = 1
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Banks and access rules of one compute capability. Variants: `dataclasses.replace`.
+
+    Successive words of `bank_width` bytes lie in successive banks; in one pass a bank delivers `pass_width`
+    bytes, all of one aligned row of `banks` × `pass_width` bytes. `evidence` and `source` say how well these
+    three figures are founded; `accesses` holds the rules that are known, by (op, width), each with its own.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    banks: int
+    bank_width: int
+    pass_width: int
+    evidence: Status
+    source: str
+    accesses: Mapping[tuple[str, int], Access] = field(hash=False, repr=False)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for figure in (self.banks, self.bank_width, self.pass_width):
+            if figure < 1 or figure & (figure - 1):
+                raise InputError(f"{self.name}: {figure} is no power of two; banks and widths must be")
+        if not 16 <= self.banks * self.bank_width <= 256 or self.banks > 32:
+            raise InputError(f"{self.name}: give at most 32 banks, and 16 to 256 bytes in a row of them")
+        if self.pass_width not in (self.bank_width, 2 * self.bank_width):
+            raise InputError(f"{self.name}: a pass delivers one or two words of a bank")
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that all banks deliver in one pass."""
+        return self.banks * self.pass_width
+
+    @property
+    def is_range(self) -> bool:
+        """Whether counts are ranges, because the hardware's choice of a broadcast word is unspecified."""
+        return any(access.serves == "broadcast" for access in self.accesses.values())
+
+    def access(self, op: str, width: int) -> Access | None:
+        """The rule for `op` of `width` bytes, or None where nobody knows it.
+
+        Raises `InputError` for an access that this architecture has no instruction for.
+        """
+        if reason := self.missing(op, width):
+            raise InputError(reason)
+        return self.accesses.get((op, width))
+
+    def missing(self, op: str, width: int) -> str | None:
+        """Why this architecture has no such access, or None if it has one."""
+        first, needs = _FIRST.get(op.partition("_x")[0], ((1, 0), ""))
+        if self.capability < first:
+            return f"{self.name} has no {op}: {needs} came with sm_{first[0]}{first[1]}"
+        widths = _WIDTHS_OF.get(op.partition("_x")[0])
+        if widths is None:
+            return f"unknown op {op!r}"
+        if width not in widths:
+            return f"there is no {op} of {width} bytes: give {' or '.join(map(str, widths))}"
+        return None
+
+    def why_unknown(self, op: str, width: int) -> str:
+        """One line for an `UnknownCountError`."""
+        if op in _ATOMICS and self.capability < (5, 0):
+            return (
+                f"{op} on {self.name}: before sm_50 a shared atomic is a loop of lock, load, store, unlock; "
+                "nobody knows how many transactions it takes"
+            )
+        return f"{op} of {width} bytes on {self.name}: nobody has measured how many transactions it takes"
+
+    def status(self, op: str, width: int) -> Status:
+        """How well the count of such a request is founded; "unknown" where there is no count."""
+        known = None if self.missing(op, width) else self.accesses.get((op, width))
+        return known.status if known else "unknown"
+
+
+_ATOMICS = ("atom", "red", "exch", "cas", "popc_inc")
+_FIRST: dict[str, tuple[tuple[int, int], str]] = {
+    **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
+    "ldmatrix": ((7, 5), "ldmatrix"),
+    "cp_async": ((8, 0), "cp.async"),
+    "stmatrix": ((9, 0), "stmatrix"),
+}
+"""The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
+_WIDTHS_OF: dict[str, tuple[int, ...]] = {
+    "ld": (1, 2, 4, 8, 16),
+    "st": (1, 2, 4, 8, 16),
+    "atom": (4, 8),
+    "red": (4, 8),
+    "exch": (4, 8),
+    "cas": (4, 8),
+    "popc_inc": (4,),
+    "ldmatrix": (16,),
+    "stmatrix": (16,),
+    "cp_async": (4, 8, 16),
+}
+
+
+def _plain(lanes: dict[int, int], rules: dict[int, tuple[Status, str]]) -> dict[tuple[str, int], Access]:
+    """Loads and stores alike: `lanes` judged together by width, status and source by width."""
+    return {
+        (op, width): Access(lanes[width], *rules[width]) for op in ("ld", "st") for width in (1, 2, 4, 8, 16)
+    }
+
+
+def _tesla() -> dict[tuple[str, int], Access]:
+    stores = "the guide describes reads; writes are taken to go the same way"
+    table = {}
+    for width in (1, 2, 4, 8, 16):
+        load = Access(16, "documented", GUIDE_1, serves="broadcast", request_bytes=4)
+        table["ld", width] = load
+        table["st", width] = replace(load, status="assumed", source=stores)
+    return table
+
+
+def _fermi() -> dict[tuple[str, int], Access]:
+    known: tuple[Status, str] = ("documented", GUIDE_2)
+    summed: tuple[Status, str] = ("assumed", f"{GUIDE_2}, gives the degree of a part; the sum is assumed")
+    return _plain({1: 32, 2: 32, 4: 32, 8: 16, 16: 8}, {1: known, 2: known, 4: known, 8: summed, 16: summed})
+
+
+def _kepler() -> dict[tuple[str, int], Access]:
+    known: tuple[Status, str] = ("documented", GUIDE_3)
+    halves: tuple[Status, str] = (
+        "assumed",
+        "the guide is silent on 16 bytes: a part is what one pass can carry",
+    )
+    return _plain({1: 32, 2: 32, 4: 32, 8: 32, 16: 16}, {1: known, 2: known, 4: known, 8: known, 16: halves})
+
+
+def _hopper() -> dict[tuple[str, int], Access]:
+    measured: tuple[Status, str] = ("measured", H200)
+    table = _plain({1: 32, 2: 32, 4: 32, 8: 16, 16: 8}, dict.fromkeys((1, 2, 4, 8, 16), measured))
+    table["ld", 8] = replace(table["ld", 8], merged=32)
+    table["ld", 16] = replace(table["ld", 16], merged=16)
+    for op in ("atom", "red", "exch", "cp_async"):
+        table[op, 4] = Access(32, *measured, serves="lane")
+    for op in ("atom", "exch", "cp_async"):  # 8-byte "atom" was measured as atom.exch.b64
+        table[op, 8] = Access(16, *measured, serves="lane")
+    table["cas", 4] = Access(32, *measured, serves="lane", passes=2)
+    table["popc_inc", 4] = Access(32, *measured)
+    for count in (1, 2, 4):
+        rows = Access(8, *measured, rows=8 * count)
+        alike = replace(rows, status="assumed", source="taken to go as the same matrices measured otherwise")
+        table[f"ldmatrix_x{count}", 16] = table[f"stmatrix_x{count}", 16] = rows
+        table[f"ldmatrix_x{count}_trans", 16] = rows if count == 4 else alike
+        table[f"stmatrix_x{count}_trans", 16] = alike
+    return table
+
+
+def _modern() -> dict[tuple[str, int], Access]:
+    """The rules of sm_90 where nobody measured them: documented for words, assumed for the rest."""
+    words = {("ld", 1), ("ld", 2), ("ld", 4), ("st", 1), ("st", 2), ("st", 4)}
+    return {
+        key: replace(access, status="documented", source=GUIDE_5)
+        if key in words
+        else replace(access, status="assumed", source=AS_SM90)
+        for key, access in _hopper().items()
+    }
+
+
+_PRESETS: tuple[tuple[Architecture, str], ...] = (
+    (Architecture("tesla", (1, 3), 16, 4, 4, "documented", GUIDE_1, _tesla()), "10 11 12 13"),
+    (Architecture("fermi", (2, 0), 32, 4, 4, "documented", GUIDE_2, _fermi()), "20 21"),
+    (Architecture("kepler-4", (3, 5), 32, 4, 8, "documented", GUIDE_3, _kepler(), KEPLER_4), "30 32 35 37"),
+    (Architecture("kepler-8", (3, 5), 32, 8, 8, "documented", GUIDE_3, _kepler(), KEPLER_8), ""),
+    (Architecture("maxwell", (5, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "50 52 53"),
+    (Architecture("pascal", (6, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "60 61 62"),
+    (Architecture("volta", (7, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "70 72"),
+    (Architecture("turing", (7, 5), 32, 4, 4, "documented", GUIDE_5, _modern()), "75"),
+    (Architecture("ampere", (8, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "80 86 87 88"),
+    (Architecture("ada", (8, 9), 32, 4, 4, "documented", GUIDE_5, _modern()), "89"),
+    (Architecture("hopper", (9, 0), 32, 4, 4, "measured", H200, _hopper()), "90 90a"),
+    (
+        Architecture("blackwell", (10, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
+        "100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f",
+    ),
+)
+"""Every architecture: a family, and the sm_NN that share its rules."""
+
+
+@cache
+def presets() -> Mapping[str, Architecture]:
+    """Every architecture by name: the families first, then every sm_NN."""
+    table = {family.name: family for family, _ in _PRESETS}
+    for family, numbers in _PRESETS:
+        for number in numbers.split():
+            digits = number.rstrip("af")
+            capability = (int(digits[:-1]), int(digits[-1]))
+            table[f"sm_{number}"] = replace(family, name=f"sm_{number}", capability=capability)
+    return MappingProxyType(table)
+
+
+def architecture(name: str | Architecture) -> Architecture:
+    """The preset of this name, or `name` itself if it is an architecture. `InputError` lists near names."""
+    if isinstance(name, Architecture):
+        return name
+    if name not in presets():
+        near = difflib.get_close_matches(str(name), presets(), n=6, cutoff=0.5)
+        families = [family.name for family, _ in _PRESETS]
+        raise InputError(f"unknown architecture {name!r}: give {', '.join(near or [*families, 'sm_90'])}")
+    return presets()[name]

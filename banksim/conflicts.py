@@ -1,0 +1,200 @@
+"""What an analysis returns: counts per site and in all, as plain data. Nothing here counts or prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from banksim.arch import Architecture
+    from banksim.trace import Site
+
+Status = Literal["measured", "documented", "assumed", "unknown"]
+"""How well a count is founded: counters of the hardware, NVIDIA's guides, nobody has shown it, no count."""
+
+Number = TypeVar("Number")
+
+
+class Range(NamedTuple, Generic[Number]):
+    """Both ends of a count that the hardware leaves open (compute capability 1.x)."""
+
+    low: Number
+    high: Number
+
+
+Count = int | Range[int]
+
+
+def ends(count: Count) -> Range[int]:
+    """`count` as a range: a plain number has two equal ends."""
+    return count if isinstance(count, Range) else Range(count, count)
+
+
+def total(counts: list[Count]) -> Count:
+    """The sum of counts; a range as soon as one of them is one."""
+    if any(isinstance(count, Range) for count in counts):
+        return Range(sum(ends(count).low for count in counts), sum(ends(count).high for count in counts))
+    return sum(count for count in counts if not isinstance(count, Range))
+
+
+def above(count: Count, ideal: int) -> Count:
+    """`count` − `ideal`, end by end."""
+    return Range(count.low - ideal, count.high - ideal) if isinstance(count, Range) else count - ideal
+
+
+def per_request(count: Count, requests: int) -> float | Range[float]:
+    """The mean count of a request, end by end; `requests` > 0."""
+    if isinstance(count, Range):
+        return Range(count.low / requests, count.high / requests)
+    return count / requests
+
+
+@dataclass(frozen=True)
+class Request:
+    """One warp-level access: byte `address` of each of 32 lanes, of which `mask` says the active ones."""
+
+    op: str
+    width: int
+    mask: int
+    address: tuple[int, ...]
+    block: int = 0
+    warp: int = 0
+
+
+@dataclass(frozen=True)
+class SiteConflicts:
+    """What the requests of one site cost, of one op and width: a site with several has several of these.
+
+    `transactions`, `ideal` and `degree` are None where nobody knows them (`status` is then "unknown").
+    `degree` is the n of the worst n-way conflict: the most passes that one part of one request needs (for
+    atomics the most lanes in one bank). `warps` counts the different (block, warp) that came here.
+    `worst` is the request of largest excess, the first of these by block, warp and order.
+    """
+
+    site: Site
+    op: str
+    width: int
+    requests: int
+    transactions: Count | None
+    ideal: int | None
+    degree: Count | None
+    warps: int
+    worst: Request | None
+    status: Status
+
+    @property
+    def excess(self) -> Count | None:
+        """Transactions beyond the ideal."""
+        if self.transactions is None or self.ideal is None:
+            return None
+        return above(self.transactions, self.ideal)
+
+    @property
+    def transactions_per_request(self) -> float | Range[float] | None:
+        """The figure that nvprof calls shared_load_transactions_per_request."""
+        if self.transactions is None or not self.requests:
+            return None
+        return per_request(self.transactions, self.requests)
+
+    @property
+    def offset(self) -> int | None:
+        return self.site.offset
+
+    @property
+    def opcode(self) -> str:
+        return self.site.opcode
+
+    @property
+    def file(self) -> str | None:
+        return self.site.file
+
+    @property
+    def line(self) -> int | None:
+        return self.site.line
+
+    @property
+    def text(self) -> str:
+        return self.site.text
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: numbers, text, lists; a range is {"low": …, "high": …}, unknown is None."""
+        worst = self.worst
+        return {
+            "offset": self.offset,
+            "opcode": self.opcode,
+            "function": self.site.function,
+            "file": self.file,
+            "line": self.line,
+            "text": self.text,
+            "op": self.op,
+            "width": self.width,
+            "requests": self.requests,
+            "transactions": _plain(self.transactions),
+            "transactions_per_request": _plain(self.transactions_per_request),
+            "ideal": self.ideal,
+            "excess": _plain(self.excess),
+            "degree": _plain(self.degree),
+            "warps": self.warps,
+            "status": self.status,
+            "worst": worst
+            and {
+                "op": worst.op,
+                "width": worst.width,
+                "mask": worst.mask,
+                "address": list(worst.address),
+                "block": worst.block,
+                "warp": worst.warp,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """The analysis of a trace. A total is None (withheld) as soon as one site's figure is unknown."""
+
+    arch: Architecture
+    sites: tuple[SiteConflicts, ...]
+
+    @property
+    def requests(self) -> int:
+        return sum(site.requests for site in self.sites)
+
+    @property
+    def transactions(self) -> Count | None:
+        counts = [site.transactions for site in self.sites]
+        known = [count for count in counts if count is not None]
+        return total(known) if len(known) == len(counts) else None
+
+    @property
+    def ideal(self) -> int | None:
+        counts = [site.ideal for site in self.sites]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def excess(self) -> Count | None:
+        if self.transactions is None or self.ideal is None:
+            return None
+        return above(self.transactions, self.ideal)
+
+    @property
+    def transactions_per_request(self) -> float | Range[float] | None:
+        if self.transactions is None or not self.requests:
+            return None
+        return per_request(self.transactions, self.requests)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as `SiteConflicts.to_json`."""
+        return {
+            "arch": self.arch.name,
+            "requests": self.requests,
+            "transactions": _plain(self.transactions),
+            "transactions_per_request": _plain(self.transactions_per_request),
+            "ideal": self.ideal,
+            "excess": _plain(self.excess),
+            "sites": [site.to_json() for site in self.sites],
+        }
+
+
+def _plain(value: float | Range[int] | Range[float] | None) -> Any:
+    return value._asdict() if isinstance(value, Range) else value
