@@ -39,6 +39,7 @@ CONTROL_MODIFIERS = {
     "BAR": {"SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR"},
     "B2R": {"RESULT"},
     "NANOSLEEP": {"U32"},
+    "ENDCOLLECTIVE": set(),
     "YIELD": set(),
     "BPT": {"TRAP", "DRAIN", "PAUSE_QUIET"},
 }
@@ -193,7 +194,7 @@ class Translator:
             result = x.new("u", 32, 1, e.get(self.context, CONTEXT, "result", 0))
             for o in i.operands:
                 x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)
-        elif i.name != "YIELD":
+        elif i.name not in ("YIELD", "ENDCOLLECTIVE"):
             OPERATIONS[i.name].function(x, i)
 
     def prepare(self, i: Instruction) -> None:
@@ -464,7 +465,7 @@ class Translator:
                 self.whole_block(mask, int(number.ir.constant) & (state.BLOCK_BARRIERS - 1), i, next_pc)
                 return
             ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)
-            numbers = (number.ir, expected, INT[32](how), INT[32](next_pc), INT[32]("ARV" not in i.modifiers))
+            numbers = (number.ir, expected, INT[32](how), INT[32](next_pc), INT[32](int("ARV" not in i.modifiers)))
             e.call("arrive", VOID, self.context, self.warp, mask, ballot, *numbers)
             e.b.branch(self.scheduler)
 
