@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -104,11 +105,26 @@ def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, lis
         return kernel, *pointer_parameters(kernel, args)
     if not callable(getattr(kernel, "py_func", kernel)):
         raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
+    from banksim.compilers.numba import argument_type
+
+    types = tuple(argument_type(a) for a in args)
+    ready, fields = numba_kernel(kernel, types, machine)
+    return ready, *numba_parameters(fields, args)
+
+
+_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, Sequence[Any]]]] = WeakKeyDictionary()
+
+
+def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, Sequence[Any]]:
+    """A Numba function compiled for argument types: the kernel, and how arguments become its parameters."""
     from banksim.compilers import compile_numba
     from banksim.sass.cubin import decode
 
-    compiled = compile_numba(kernel, tuple(args), machine)
-    return decode(compiled.cubin)[compiled.name], *numba_parameters(compiled.fields, args)
+    known = _numba_kernels.setdefault(function, {})
+    if (types, machine) not in known:
+        compiled = compile_numba(function, types, machine)
+        known[types, machine] = decode(compiled.cubin)[compiled.name], compiled.fields
+    return known[types, machine]
 
 
 def run_llvm(

@@ -79,9 +79,9 @@ class Parameter:
     size: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernel:
-    """One kernel of a cubin, ready to run.
+    """One kernel of a cubin, ready to run. Two are equal only if they are the same object.
 
     `instructions[pc // 16]`: the kernel's own code from pc 0, then every function that it calls.
     `constants[bank]` are the bytes of a constant bank, with parameters still zero; `globals` the initial bytes

@@ -6,7 +6,7 @@ import ctypes
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -179,6 +179,7 @@ def build(kernel: Kernel) -> tuple[bytes, bytes]:
     return machine.emit_object(module), json.dumps(meaning).encode()
 
 
+@lru_cache(maxsize=256)
 def compile_kernel(kernel: Kernel) -> Compiled:
     """The kernel as machine code, from the user's cache if it was compiled before."""
     computer = prepare_llvm()
