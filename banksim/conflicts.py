@@ -37,6 +37,13 @@ def total(counts: list[Count]) -> Count:
     return sum(count for count in counts if not isinstance(count, Range))
 
 
+def largest(counts: list[Count]) -> Count:
+    """The largest of counts, end by end; 0 of none."""
+    if any(isinstance(count, Range) for count in counts):
+        return Range(max(ends(count).low for count in counts), max(ends(count).high for count in counts))
+    return max((ends(count).high for count in counts), default=0)
+
+
 def above(count: Count, ideal: int) -> Count:
     """`count` − `ideal`, end by end."""
     return Range(count.low - ideal, count.high - ideal) if isinstance(count, Range) else count - ideal
@@ -194,6 +201,32 @@ class Conflicts:
             "excess": _plain(self.excess),
             "sites": [site.to_json() for site in self.sites],
         }
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of one part: the `lanes` it serves, their `words` (address // bank width), their `banks`."""
+
+    part: int
+    lanes: tuple[int, ...]
+    words: tuple[int, ...]
+    banks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One request pass by pass: the most passes where the count is a range, none where it is unknown."""
+
+    arch: Architecture
+    op: str
+    width: int
+    mask: int
+    address: tuple[int, ...]
+    passes: tuple[Pass, ...]
+    transactions: Count | None
+    ideal: int | None
+    degree: Count | None
+    status: Status
 
 
 def _plain(value: float | Range[int] | Range[float] | None) -> Any:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from banksim import banks
 from banksim.arch import Architecture, architecture
-from banksim.conflicts import Conflicts, Range, Request, SiteConflicts, ends, total
+from banksim.conflicts import Conflicts, Range, Request, SiteConflicts, ends, largest, total
 from banksim.errors import InputError, UnknownCountError
 from banksim.trace import FULL_MASK, OPS, Trace
 
@@ -131,7 +131,7 @@ def _site(
         len(rows),
         total([c for c, _, _ in known]),
         sum(i for _, i, _ in known),
-        banks.worst([d for _, _, d in known]),
+        largest([d for _, _, d in known]),
         warps,
         Request(
             op,
