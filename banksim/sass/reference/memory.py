@@ -1,0 +1,210 @@
+"""Memory as the reference machine sees it: plain bytes, every access checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.errors import Fault, UnsupportedError
+from banksim.sass import faults, state
+from banksim.sass.engine import Value
+from banksim.sass.operations.memory import request
+from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
+from banksim.sass.reference.engine import LANE, NumpyEngine, mask_of
+from banksim.trace import FULL_MASK, LANES
+
+if TYPE_CHECKING:
+    from banksim.sass.reference import Block
+
+Bytes = npt.NDArray[np.uint8]
+KINDS: dict[str, Any] = {
+    "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64, "f32": np.float32, "f64": np.float64,
+}  # fmt: skip
+UPDATES: dict[str, Callable[..., Any]] = {
+    "add": lambda old, v: old + v,
+    "min": min,
+    "max": max,
+    "and": lambda old, v: old & v,
+    "or": lambda old, v: old | v,
+    "xor": lambda old, v: old ^ v,
+    "exch": lambda old, v: v,
+    "inc": lambda old, v: 0 if old >= v else old + 1,
+    "dec": lambda old, v: v if old == 0 or old > v else old - 1,
+    "cas": lambda old, compare, v: v if old == compare else old,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to shared memory. `address` is of shape (32,), 0 where the mask has no bit."""
+
+    pc: int
+    op: str
+    width: int
+    mask: int
+    address: npt.NDArray[np.uint32]
+    block: int
+    warp: int
+
+
+class MemoryEngine(NumpyEngine):
+    """The engine's loads, stores, atomics and constants, and what it knows of its place in the launch."""
+
+    def __init__(self, block: Block, number: int) -> None:
+        super().__init__()
+        self.block, self.number, self.launch = block, number, block.launch
+        self.thread = LANES * number + np.arange(LANES)
+        self.instruction: Instruction
+
+    # ---- finding bytes
+    def places(self, space: str, address: Value, width: int) -> Iterator[tuple[int, Bytes, int]]:
+        """(lane, the memory that it addresses, offset) for each executing lane, in order; faults are raised."""
+        address = np.broadcast_to(address, LANES)
+        for lane in np.flatnonzero(self.executing):
+            at = int(address[lane])
+            where, memory, offset = self.find(space, at, int(lane))
+            if offset % width or offset + width > len(memory):
+                codes = {"shared": state.OUT_OF_SHARED, "local": state.OUT_OF_LOCAL, "global": state.OUT_OF_GLOBAL}
+                raise self.fault(codes[where], int(lane), at if where == "global" else offset)
+            yield int(lane), memory, offset
+
+    def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
+        """The space, memory and offset of an address."""
+        window, offset = at >> 32 << 32, at & 0xFFFFFFFF
+        if space == "shared" or (space == "generic" and window == SHARED_WINDOW):
+            return "shared", self.block.shared, offset
+        if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
+            return "local", self.block.local[self.thread[lane]], offset
+        number = (at - HEAP) >> 32
+        if not 0 <= number < len(self.launch.buffers):
+            raise self.fault(state.OUT_OF_GLOBAL, lane, at)
+        return "global", self.launch.buffers[number].data, offset
+
+    def fault(self, code: int, lane: int, address: int = 0) -> Fault:
+        i, name = self.instruction, self.launch.kernel.plain_name
+        what = faults.ADVICE.get(code) or faults.wrong(self.launch, i, address, code)
+        block = faults.block_index(self.launch, self.block.number)
+        return Fault(f"{name}: {what}, at {faults.place(i)}, block {block}, warp {self.number}, lane {lane}")
+
+    def note(self, i: Instruction, space: str, address: Value) -> None:
+        """Record the request that the executing lanes make to shared memory, if any."""
+        address = np.broadcast_to(address, LANES)
+        lanes = self.executing.copy()
+        if space == "generic":
+            lanes &= address >> 32 == SHARED_WINDOW >> 32
+        asked = request(i)
+        if asked is None or not lanes.any():
+            return
+        offsets = np.where(lanes, address & 0xFFFFFFFF, 0).astype(np.uint32)
+        self.block.outcome.requests.append(
+            Request(i.pc, *asked, mask_of(lanes), offsets, self.block.number, self.number)
+        )
+
+    # ---- loads, stores, atomics
+    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
+        if space == "const":
+            bank = next(o.number for o in i.operands if o.kind == "const")
+            return self.write(to, self.constant_bytes(bank, address, width, signed))
+        words = max(width // 4, 1)
+        rows = np.zeros((words, LANES), np.uint32)
+        kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
+        for lane, memory, offset in self.places(space, address, width):
+            rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
+        self.note(i, space, address)
+        for word, row in enumerate(rows):
+            self.write(to, row, word)
+        return None
+
+    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
+        words = [np.broadcast_to(self.raw(source, word), LANES) for word in range(max(width // 4, 1))]
+        content = np.stack(words, axis=1).view(np.uint8)
+        for lane, memory, offset in self.places(space, address, width):
+            memory[offset : offset + width] = content[lane, :width]
+        self.note(i, space, address)
+
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        kind: str,
+        function: str,
+        values: tuple[Value, ...],
+        to: Operand | None,
+    ) -> None:
+        if kind not in KINDS:
+            raise UnsupportedError(f"an atomic on {kind}")
+        dtype = np.dtype(KINDS[kind])
+        unsigned = np.dtype(f"u{dtype.itemsize}")
+        lanes = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
+        before = np.zeros(LANES, unsigned)
+        flush = "FTZ" in i.modifiers
+        for lane, memory, offset in self.places(space, address, dtype.itemsize):
+            cell = memory[offset : offset + dtype.itemsize]
+            before[lane] = cell.view(unsigned)[0]
+            old, operands = cell.view(dtype)[0], [v[lane] for v in lanes]
+            if flush:
+                old, *operands = (self.without_denormal(v) for v in (old, *operands))
+            new = dtype.type(UPDATES[function](old, *operands))
+            cell.view(dtype)[0] = self.without_denormal(new) if flush else new
+            if dtype.kind == "f" and np.isnan(new):
+                cell.view(unsigned)[0] = 0x7FFFFFFF if kind == "f32" else 0xFFF8000000000000
+        self.note(i, space, address)
+        if to is None or to.is_zero:
+            return
+        if dtype.itemsize == 8:
+            self.write64(to, before)
+        else:
+            self.write(to, before)
+
+    @staticmethod
+    def without_denormal(v: Any) -> Any:
+        return np.copysign(np.float32(0), v) if abs(v) < np.finfo(np.float32).tiny else v
+
+    # ---- constants and special registers
+    def constant(self, o: Operand, address: Value) -> Value:
+        return self.constant_bytes(o.number, address, 4, False)
+
+    def constant_bytes(self, bank: int, address: Value, width: int, signed: bool) -> Value:
+        content = self.launch.constants[bank]
+        at = np.asarray(address).astype(np.int64)
+        inside = (at + width <= len(content)) & (at % width == 0)
+        bad = self.executing & ~inside
+        if bad.any():
+            lane = int(np.argmax(bad))
+            raise self.fault(state.OUT_OF_CONSTANT, lane, int(np.broadcast_to(at, LANES)[lane]))
+        rows = content[np.where(inside, at, 0)[..., None] + np.arange(width)]
+        v = rows.view(f"{'i' if signed else 'u'}{width}")[..., 0]
+        return (v.astype(np.int64) & FULL_MASK).astype(np.uint32)
+
+    def special(self, name: str, uniform: bool) -> Value:
+        x, y, _ = self.launch.block
+        across, down, _ = self.launch.grid
+        block = self.block.number
+        lane = LANE.astype(np.uint64)
+        below = (np.uint64(1) << lane) - 1
+        table: dict[str, Any] = {
+            "SR_TID.X": self.thread % x,
+            "SR_TID.Y": self.thread // x % y,
+            "SR_TID.Z": self.thread // x // y,
+            "SR_CTAID.X": block % across,
+            "SR_CTAID.Y": block // across % down,
+            "SR_CTAID.Z": block // across // down,
+            "SR_LANEID": lane,
+            "SR_EQMASK": below + 1,
+            "SR_LTMASK": below,
+            "SR_LEMASK": 2 * below + 1,
+            "SR_GTMASK": FULL_MASK - (2 * below + 1),
+            "SR_GEMASK": FULL_MASK - below,
+            "SR_CgaCtaId": 0,
+            "SR_SWINHI": SHARED_WINDOW >> 32,
+            "SR_SWINLO": 0,
+        }
+        if name not in table:
+            raise UnsupportedError(f"special register {name}")
+        v = np.asarray(table[name]).astype(np.uint32)
+        return self.first(v) if uniform else v
