@@ -78,7 +78,7 @@ class Block:
     def deadlock(self) -> str:
         code = self.launch.kernel.instructions
         waiting = [
-            f"{group.mask.bit_count()} threads of warp {warp.number} wait at {faults.place(code[group.pc // BYTES - 1])}"
+            f"{group.mask.bit_count()} threads of warp {warp.index} wait at {faults.place(code[group.pc // BYTES - 1])}"
             for warp in self.warps
             for group in warp.groups
         ]

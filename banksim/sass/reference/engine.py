@@ -210,4 +210,4 @@ def fused(a: float, b: float, c: float) -> float:
     try:
         return exact.numerator / exact.denominator
     except OverflowError:
-        return float(np.copysign(np.inf, exact.numerator))
+        return float("inf") if exact > 0 else float("-inf")

@@ -54,10 +54,10 @@ class Request:
 class MemoryEngine(NumpyEngine):
     """The engine's loads, stores, atomics and constants, and what it knows of its place in the launch."""
 
-    def __init__(self, block: Block, number: int) -> None:
+    def __init__(self, block: Block, index: int) -> None:
         super().__init__()
-        self.block, self.number, self.launch = block, number, block.launch
-        self.thread = LANES * number + np.arange(LANES)
+        self.block, self.index, self.launch = block, index, block.launch
+        self.thread = LANES * index + np.arange(LANES)
         self.instruction: Instruction
 
     # ---- finding bytes
@@ -88,7 +88,7 @@ class MemoryEngine(NumpyEngine):
         i, name = self.instruction, self.launch.kernel.plain_name
         what = faults.ADVICE.get(code) or faults.wrong(self.launch, i, address, code)
         block = faults.block_index(self.launch, self.block.number)
-        return Fault(f"{name}: {what}, at {faults.place(i)}, block {block}, warp {self.number}, lane {lane}")
+        return Fault(f"{name}: {what}, at {faults.place(i)}, block {block}, warp {self.index}, lane {lane}")
 
     def note(self, i: Instruction, space: str, address: Value) -> None:
         """Record the request that the executing lanes make to shared memory, if any."""
@@ -101,7 +101,7 @@ class MemoryEngine(NumpyEngine):
             return
         offsets = np.where(lanes, address & 0xFFFFFFFF, 0).astype(np.uint32)
         self.block.outcome.requests.append(
-            Request(i.pc, *asked, mask_of(lanes), offsets, self.block.number, self.number)
+            Request(i.pc, *asked, mask_of(lanes), offsets, self.block.number, self.index)
         )
 
     # ---- loads, stores, atomics

@@ -58,8 +58,8 @@ class Group:
 
 
 class Warp(MemoryEngine):
-    def __init__(self, block: Block, number: int) -> None:
-        super().__init__(block, number)
+    def __init__(self, block: Block, index: int) -> None:
+        super().__init__(block, index)
         self.code = self.launch.kernel.instructions
         self.live = mask_of(self.thread < self.launch.threads)
         self.groups = [Group(self.live, 0)]
