@@ -1,7 +1,7 @@
 """The user's cache folder: results of compilers and decoders, found again by the content that they came from.
 
-A file is named by the digest of all that went into it (`key`), starts with a checksum of its own content, and is
-written beside and then renamed. So two processes may write at once, and a damaged file is as good as none.
+A file is named by the digest of all that went into it (`key`), starts with a checksum of its own content, and
+is written beside and then renamed. So two processes may write at once, and a damaged file is as good as none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 MAGIC = b"banksim1"
@@ -49,19 +50,37 @@ def get(key: str) -> bytes | None:
 
 
 def put(key: str, payload: bytes) -> None:
-    """Keep `payload` under `key`. Where nothing can be written nothing is kept: the cache is a convenience."""
-    try:
+    """Keep `payload` under `key`; where nothing can be written, nothing is kept."""
+    with suppress(OSError, RuntimeError):
         target = path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    except (OSError, RuntimeError):
-        return
+        write(target, MAGIC + checksum(payload) + payload)
+
+
+def write(target: Path, content: bytes) -> None:
+    """Make `target` hold `content`, at once for whoever reads it meanwhile."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + checksum(payload) + payload)
+            file.write(content)
         os.replace(name, target)
     except OSError:
         Path(name).unlink(missing_ok=True)
+        raise
+
+
+def keep(content: bytes, name: str) -> Path:
+    """A file `name` with `content` that stays: in the cache, or where that cannot be, a new one."""
+    for base in (folder, lambda: Path(tempfile.mkdtemp(prefix="banksim-"))):
+        try:
+            file = base() / "sources" / key(content)[:16] / name
+            if not file.is_file() or file.read_bytes() != content:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write(file, content)
+            return file
+        except (OSError, RuntimeError):
+            continue
+    raise OSError("no folder that can be written to, not even for temporary files")
 
 
 def path(key: str) -> Path:

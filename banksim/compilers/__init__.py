@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from banksim.compilers.cuda import compile_cuda
-from banksim.compilers.numba import Compiled, compile_numba
-from banksim.compilers.ptx import assemble
+from banksim.compilers.numba import Compiled, Field, compile_numba
+from banksim.compilers.ptx import assemble, link
 
-__all__ = ["Compiled", "assemble", "compile_cuda", "compile_numba"]
+__all__ = ["Compiled", "Field", "assemble", "compile_cuda", "compile_numba", "link"]

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from banksim import cache
-from banksim.compilers import tools
+from banksim.compilers import nvrtc, tools
+from banksim.errors import InputError
+
+INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:(["<])([^">\n]+)[">]|(\S.*))', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What there is to compile. `instances`: kernel templates to instantiate, as in C++ (`transpose<32>`)."""
+
+    file: Path
+    arch: str
+    defines: tuple[str, ...]
+    includes: tuple[Path, ...]
+    std: str | None
+    instances: tuple[str, ...]
+    relocatable: bool
+
+    def options(self) -> list[str]:
+        """The options that nvcc and NVRTC share."""
+        chosen = ["-lineinfo", *(f"-D{name}" for name in self.defines)]
+        chosen += [f"-I{folder}" for folder in self.includes]
+        chosen += [f"-std={self.std}"] if self.std else []
+        return chosen + (["-rdc=true"] if self.relocatable else [])
 
 
 def compile_cuda(
@@ -16,23 +41,86 @@ def compile_cuda(
     defines: Sequence[str] = (),
     includes: Sequence[str | Path] = (),
     std: str | None = None,
+    *,
+    instances: Sequence[str] = (),
+    relocatable: bool = False,
 ) -> bytes:
-    """The cubin of a CUDA C++ file (a Path, or a str that names one) or of source text."""
-    if isinstance(source, str) and "\n" not in source and "{" not in source:
-        source = Path(source)
-    text = source if isinstance(source, str) else source.read_text()
-    options = ["-arch", arch, "-lineinfo", *(f"-D{d}" for d in defines), *(f"-I{Path(i).resolve()}" for i in includes)]
-    if std:
-        options.append(f"-std={std}")
-    with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
-        file = source if isinstance(source, Path) else Path(folder) / "kernel.cu"
-        if isinstance(source, str):
-            file.write_text(text)
-        key = cache.key("nvcc", tools.identity("nvcc"), *options, str(file.resolve()), text)
-        cubin = cache.get(key)
-        if cubin is None:
-            target = Path(folder) / "kernel.cubin"
-            tools.run("nvcc", ["-cubin", *options, "-o", target, file], what=str(file))
-            cubin = target.read_bytes()
+    """The cubin of a CUDA C++ file (a Path, or its name) or of source text (a str with a { or many lines).
+
+    `defines` are NAME or NAME=VALUE, `includes` folders, `std` a standard (c++17), `instances` kernels
+    to make of templates that the source leaves alone, as in C++ (transpose<32>). `relocatable` leaves calls
+    between files open for `link`. CompileError with the compiler's message, InputError for no such file.
+    """
+    wanted = Source(
+        file=source_file(source),
+        arch=arch,
+        defines=tuple(defines),
+        includes=tuple(Path(folder).resolve() for folder in includes),
+        std=std.removeprefix("-std=").removeprefix("--std=") if std else None,
+        instances=tuple(instances),
+        relocatable=relocatable,
+    )
+    host = tools.host_compiler()
+    contents = list(read_all(wanted.file, wanted.includes))
+    key = cache.key(
+        "cuda",
+        f"{tools.identity('nvcc')} {host}" if host else nvrtc.identity(),
+        arch,
+        *wanted.options(),
+        *wanted.instances,
+        str(wanted.file),
+        *(content for content in contents if content is not None),
+    )
+    whole = None not in contents
+    cubin = cache.get(key) if whole else None
+    if cubin is None:
+        cubin = compile_nvcc(wanted) if host else nvrtc.compile_nvrtc(wanted)
+        if whole:
             cache.put(key, cubin)
     return cubin
+
+
+def source_file(source: str | Path) -> Path:
+    """The file to compile. Source text is kept in a file, so that its lines can be shown later."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return cache.keep(source.encode(), "kernel.cu")
+    file = Path(source)
+    if not file.is_file():
+        raise InputError(f"{file}: no such file")
+    return file.resolve()
+
+
+def read_all(
+    file: Path, includes: Sequence[Path], seen: set[Path] | None = None
+) -> Iterator[bytes | None]:
+    """The contents of a file and of the headers that it may include, those of compilers and system aside.
+
+    Reads more than a preprocessor would, never less. None stands for a header that only a preprocessor can
+    name.
+    """
+    seen = set() if seen is None else seen
+    seen.add(file)
+    content = file.read_bytes()
+    yield content
+    for quote, name, computed in INCLUDE.findall(content):
+        if computed:
+            yield None
+            continue
+        folders = ([file.parent] if quote == b'"' else []) + list(includes)
+        found = next((path for folder in folders if (path := folder / name.decode()).is_file()), None)
+        if found is not None and found.resolve() not in seen:
+            yield from read_all(found.resolve(), includes, seen)
+
+
+def compile_nvcc(source: Source) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="banksim-") as name:
+        folder, file = Path(name), source.file
+        if source.instances:  # taking a kernel's address on the host side instantiates it
+            lines = [f'#include "{source.file}"']
+            lines += [f"static auto banksim_{n} = &{text};" for n, text in enumerate(source.instances)]
+            file = folder / source.file.name
+            file.write_text("\n".join([*lines, ""]))
+        files: list[str | Path] = ["-o", folder / "made.cubin", file]
+        command = ["-cubin", "-arch", source.arch, "-w", *source.options(), *files]
+        tools.run("nvcc", command, source.file.parent, what=str(source.file))
+        return (folder / "made.cubin").read_bytes()

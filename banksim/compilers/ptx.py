@@ -11,15 +11,30 @@ from banksim.compilers import tools
 
 
 def assemble(ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = ()) -> bytes:
-    """The cubin that ptxas makes of `ptx` for `arch`, with line information. `options` go to ptxas as they are."""
-    source = ptx.encode() if isinstance(ptx, str) else ptx
-    arguments = ["-arch", arch, "-lineinfo", *options]
-    key = cache.key("ptxas", tools.identity("ptxas"), *arguments, source)
-    cubin = cache.get(key)
-    if cubin is None:
-        with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
-            (Path(folder) / "kernel.ptx").write_bytes(source.rstrip(b"\0"))
-            tools.run("ptxas", [*arguments, "kernel.ptx", "-o", "kernel.cubin"], cwd=Path(folder), what="the PTX")
-            cubin = (Path(folder) / "kernel.cubin").read_bytes()
-        cache.put(key, cubin)
-    return cubin
+    """The cubin that ptxas makes of `ptx` for `arch`, with line information.
+
+    `options` go to ptxas as they are. CompileError when it refuses the PTX.
+    """
+    source = (ptx.encode() if isinstance(ptx, str) else ptx).rstrip(b"\0")
+    return _made("ptxas", ["-arch", arch, "-lineinfo", *options], [(source, "kernel.ptx")])
+
+
+def link(parts: Sequence[bytes], arch: str = "sm_90") -> bytes:
+    """The executable cubin that nvlink makes of relocatable ones."""
+    inputs = [(part, f"part{number}.cubin") for number, part in enumerate(parts)]
+    return _made("nvlink", ["-arch", arch], inputs)
+
+
+def _made(program: str, options: Sequence[str], inputs: Sequence[tuple[bytes, str]]) -> bytes:
+    key = cache.key(program, tools.identity(program), *options, *(content for content, _ in inputs))
+    made = cache.get(key)
+    if made is None:
+        with tempfile.TemporaryDirectory(prefix="banksim-") as name:
+            folder = Path(name)
+            for content, file in inputs:
+                (folder / file).write_bytes(content)
+            files = [file for _, file in inputs]
+            tools.run(program, [*options, *files, "-o", "made.cubin"], folder, what=files[0])
+            made = (folder / "made.cubin").read_bytes()
+        cache.put(key, made)
+    return made

@@ -21,18 +21,18 @@ PACKAGES = {
 """The wheel that brings each program."""
 
 
-def roots() -> list[Path]:
-    """Folders of NVIDIA's wheels (each with bin, include, lib …): one per release in newer ones, one per part in older."""
+@functools.cache
+def roots() -> tuple[Path, ...]:
+    """Folders of NVIDIA's wheels, each with bin, include, lib: one a release (cu13), once one a part."""
     spec = importlib.util.find_spec("nvidia")
-    if spec is None or spec.submodule_search_locations is None:
-        return []
-    folders = [child for place in spec.submodule_search_locations for child in Path(place).iterdir() if child.is_dir()]
-    return sorted(folders, key=lambda child: (child.name.startswith("cu1"), child.name), reverse=True)
+    places = spec.submodule_search_locations if spec else None
+    folders = [child for place in places or () for child in Path(place).iterdir() if child.is_dir()]
+    return tuple(sorted(folders, key=lambda child: (child.name.startswith("cu1"), child.name), reverse=True))
 
 
 @functools.cache
 def tool(name: str) -> Path:
-    """The program `name` (nvcc, ptxas, nvlink, nvdisasm): from the wheels if they have it, else from PATH."""
+    """The program `name`, a key of `PACKAGES`: from the wheels if they have it, else from PATH."""
     file = name + (".exe" if os.name == "nt" else "")
     for root in roots():
         if (root / "bin" / file).is_file():
@@ -40,7 +40,8 @@ def tool(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
         raise InputError(
-            f"{name} is neither in NVIDIA's wheels nor on PATH: pip install 'banksim[cuda]' (or {PACKAGES[name]})"
+            f"{name} is neither in NVIDIA's wheels nor on PATH: "
+            f"pip install 'banksim[cuda]' (it is in {PACKAGES[name]})"
         )
     return Path(found)
 
@@ -48,32 +49,36 @@ def tool(name: str) -> Path:
 @functools.cache
 def identity(name: str) -> str:
     """What tells this version of a program from every other, for cache keys, without running it."""
-    program = tool(name)
-    state = program.stat()
-    return f"{name} {program} {state.st_size} {state.st_mtime_ns}"
+    state = tool(name).stat()
+    return f"{tool(name)} {state.st_size} {state.st_mtime_ns}"
 
 
 def include_folders() -> list[Path]:
-    """Headers of the wheels: the CUDA runtime, and the C++ library for devices beside it."""
+    """Headers of the wheels: the CUDA runtime's, and beside them the C++ library for devices."""
     folders = [root / "include" for root in roots() if (root / "include").is_dir()]
     return folders + [folder / "cccl" for folder in folders if (folder / "cccl").is_dir()]
 
 
-def run(name: str, arguments: Sequence[str | Path], *, cwd: Path | None = None, what: str = "") -> bytes:
-    """Standard output of a program. CompileError with its message, the first error's line first, when it fails."""
-    command = [str(tool(name)), *map(str, arguments)]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, check=False)
+def host_compiler() -> str | None:
+    """The C++ compiler that nvcc would run for a file's host side, if there is one."""
+    named = os.environ.get("NVCC_CCBIN")
+    return shutil.which(named) if named else shutil.which("cl" if os.name == "nt" else "g++")
+
+
+def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str) -> bytes:
+    """Standard output of a program, run in `cwd`. CompileError with its message when it fails."""
+    done = subprocess.run([tool(name), *arguments], cwd=cwd, capture_output=True, check=False)
     if done.returncode:
         said = (done.stderr + b"\n" + done.stdout).decode(errors="replace")
-        raise CompileError(first_error(said) or f"{name} failed with status {done.returncode} on {what}")
+        raise CompileError(error_first(said) or f"{name} ended with status {done.returncode} on {what}")
     return done.stdout
 
 
-def first_error(message: str) -> str:
-    """A compiler's message with its first line that tells an error in front."""
+def error_first(message: str) -> str:
+    """A compiler's message, the first line that tells an error moved to the front."""
     lines = [line.rstrip() for line in message.splitlines() if line.strip()]
-    first = next((line for line in lines if "error" in line.lower() or "fatal" in line.lower()), None)
-    if first is None:
-        return "\n".join(lines)
-    lines.remove(first)
-    return "\n".join([first, *lines])
+    for number, line in enumerate(lines):
+        if "error" in line.lower() or "fatal" in line.lower():
+            lines.insert(0, lines.pop(number))
+            break
+    return "\n".join(lines)
