@@ -76,7 +76,7 @@ def dmul(x: Engine, i: Instruction) -> None:
 
 
 def fused_error(x: Engine, r: Value, a: Value, b: Value, c: Value) -> Value:
-    """Sign of a · b + c − r for r its nearest double (Boldo and Muller, 2011); the product must not underflow."""
+    """Sign of a · b + c − r for r its nearest double (Boldo and Muller, 2011), if no underflow."""
     p = a * b
     e = x.fma(a, b, -p)
     upper, lower = two_sum(c, e)

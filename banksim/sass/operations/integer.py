@@ -260,14 +260,16 @@ def isetp(x: Engine, i: Instruction) -> None:
 
 
 def extremum(x: Engine, i: Instruction, a: Value, b: Value, p: Operand) -> Value:
-    """The smaller of two u32 where p holds, else the larger."""
+    """The smaller of two u32 where p holds, else the larger; RELU: but not below 0."""
     less = a < b if "U32" in i.modifiers else x.signed(a) < x.signed(b)
     if p.is_zero:
-        return x.where(less, b, a) if p.inverted else x.where(less, a, b)
-    return x.where(less ^ x.predicate(p), b, a)
+        v = x.where(less, b, a) if p.inverted else x.where(less, a, b)
+    else:
+        v = x.where(less ^ x.predicate(p), b, a)
+    return x.where(x.signed(v) < 0, x.const(0), v) if "RELU" in i.modifiers else v
 
 
-@operation("VIMNMX IMNMX UIMNMX", "U32 S16x2 U16x2")
+@operation("VIMNMX IMNMX UIMNMX", "U32 RELU S16x2 U16x2")
 def vimnmx(x: Engine, i: Instruction) -> None:
     to, a, b, p = i.operands
     u, v = x.value(a), x.value(b)
@@ -281,13 +283,13 @@ def vimnmx(x: Engine, i: Instruction) -> None:
     return x.write(to, result)
 
 
-@operation("VIMNMX3", "U32")
+@operation("VIMNMX3", "U32 RELU")
 def vimnmx3(x: Engine, i: Instruction) -> None:
     to, a, b, c, p = i.operands
     x.write(to, extremum(x, i, extremum(x, i, x.value(a), x.value(b), p), x.value(c), p))
 
 
-@operation("VIADDMNMX", "U32")
+@operation("VIADDMNMX", "U32 RELU")
 def viaddmnmx(x: Engine, i: Instruction) -> None:
     to, a, b, c, p = i.operands
     x.write(to, extremum(x, i, x.value(a) + x.value(b), x.value(c), p))

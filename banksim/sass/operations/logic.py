@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
-from banksim.sass.operations.table import operation, shift_left, shift_right
+from banksim.sass.operations.table import operation, shift_left, shift_right, which
 from banksim.sass.program import Instruction, Operand
 
 
@@ -65,11 +65,27 @@ def plop3(x: Engine, i: Instruction) -> None:
             x.write_predicate(to, logic(table.number, values))
 
 
-@operation("PRMT UPRMT")
+SELECTORS = {
+    "F4E": (0x3210, 0x4321, 0x5432, 0x6543),
+    "B4E": (0x5670, 0x6701, 0x7012, 0x0123),
+    "RC8": (0x0000, 0x1111, 0x2222, 0x3333),
+    "ECL": (0x3210, 0x3211, 0x3222, 0x3333),
+    "ECR": (0x0000, 0x1110, 0x2210, 0x3210),
+    "RC16": (0x1010, 0x3232, 0x1010, 0x3232),
+}
+"""What the modes of PRMT select, by the lower two bits of their operand (PTX ISA, prmt)."""
+
+
+@operation("PRMT UPRMT", " ".join(SELECTORS))
 def prmt(x: Engine, i: Instruction) -> None:
     """Byte k of d is the byte of b:a that nibble k of the selector names; bit 3: that byte's sign only."""
     to, a, selector, b = i.operands
     sources = [x.value(a), x.value(b)]
+    if mode := which(i, SELECTORS):
+        choice, v = x.value(selector) & 3, x.const(0)
+        for n, constant in enumerate(SELECTORS[mode]):
+            v = x.where(choice == n, _permute_by_constant(x, sources, constant), v)
+        return x.write(to, v)
     if selector.kind == "imm":
         return x.write(to, _permute_by_constant(x, sources, selector.number))
     s = x.value(selector)
@@ -120,7 +136,7 @@ def popc(x: Engine, i: Instruction) -> None:
 
 @operation("FLO UFLO", "U32 SH")
 def flo(x: Engine, i: Instruction) -> None:
-    """The highest bit that is set (signed: that differs from the sign), −1 for none; SH: counted from above."""
+    """The highest bit that is set (signed: that differs from the sign), −1 for none; SH: from above."""
     *to, source = i.operands
     if any(not o.is_zero for o in to[1:]):
         raise UnsupportedError(f"{i.text or i.opcode}: a predicate result of FLO is not known")

@@ -59,7 +59,7 @@ def shfl(x: Engine, i: Instruction) -> None:
 
 @operation("MATCH", "ANY ALL U64")
 def match(x: Engine, i: Instruction) -> None:
-    """ANY: the executing lanes that hold this lane's value. ALL: all of them if it is one value, else none."""
+    """ANY: the executing lanes that hold this lane's value. ALL: all of them if all hold one."""
     *_, to, source = i.operands
     words = [x.raw(source)] + ([x.raw(source, 1)] if "U64" in i.modifiers else [])
     if "ALL" in i.modifiers:

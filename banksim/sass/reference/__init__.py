@@ -72,16 +72,17 @@ class Block:
     def run(self) -> None:
         """Let the warps run in turn until all threads have left."""
         while self.live:
-            if not any([warp.run() for warp in self.warps]):
+            progress = [warp.run() for warp in self.warps]
+            if not any(progress):
                 raise Fault(f"{self.launch.kernel.plain_name}: {self.deadlock()}")
 
     def deadlock(self) -> str:
         code = self.launch.kernel.instructions
-        waiting = [
-            f"{group.mask.bit_count()} threads of warp {warp.index} wait at {faults.place(code[group.pc // BYTES - 1])}"
-            for warp in self.warps
-            for group in warp.groups
-        ]
+        waiting = []
+        for warp in self.warps:
+            for group in warp.groups:
+                place = faults.place(code[group.pc // BYTES - 1])
+                waiting.append(f"{group.mask.bit_count()} threads of warp {warp.index} wait at {place}")
         where = faults.block_index(self.launch, self.number)
         return f"a barrier that not all can reach: {'; '.join(waiting[:3])}, block {where}"
 
@@ -102,9 +103,9 @@ class Block:
         """End a barrier's phase if all have come."""
         if not barrier.arrived or barrier.arrived < (barrier.expected or self.live):
             return
-        if barrier.reduction:
-            both = barrier.votes == barrier.arrived
-            self.result = {"POPC": barrier.votes, "AND": int(both), "OR": int(barrier.votes > 0)}[barrier.reduction]
+        votes = barrier.votes
+        results = {"POPC": votes, "AND": int(votes == barrier.arrived), "OR": int(votes > 0)}
+        self.result = results.get(barrier.reduction, self.result)
         barrier.arrived = barrier.votes = 0
         barrier.phase += 1
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 Bytes = npt.NDArray[np.uint8]
 KINDS: dict[str, Any] = {
-    "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64, "f32": np.float32, "f64": np.float64,
+    "u32": np.uint32, "s32": np.int32, "f32": np.float32,
+    "u64": np.uint64, "s64": np.int64, "f64": np.float64,
 }  # fmt: skip
+OUT_OF = {"shared": state.OUT_OF_SHARED, "local": state.OUT_OF_LOCAL, "global": state.OUT_OF_GLOBAL}
 UPDATES: dict[str, Callable[..., Any]] = {
     "add": lambda old, v: old + v,
     "min": min,
@@ -62,14 +64,13 @@ class MemoryEngine(NumpyEngine):
 
     # ---- finding bytes
     def places(self, space: str, address: Value, width: int) -> Iterator[tuple[int, Bytes, int]]:
-        """(lane, the memory that it addresses, offset) for each executing lane, in order; faults are raised."""
+        """(lane, the memory that it addresses, offset) for each executing lane, in order. May raise Fault."""
         address = np.broadcast_to(address, LANES)
         for lane in np.flatnonzero(self.executing):
             at = int(address[lane])
             where, memory, offset = self.find(space, at, int(lane))
             if offset % width or offset + width > len(memory):
-                codes = {"shared": state.OUT_OF_SHARED, "local": state.OUT_OF_LOCAL, "global": state.OUT_OF_GLOBAL}
-                raise self.fault(codes[where], int(lane), at if where == "global" else offset)
+                raise self.fault(OUT_OF[where], int(lane), at if where == "global" else offset)
             yield int(lane), memory, offset
 
     def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:

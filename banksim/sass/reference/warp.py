@@ -1,8 +1,8 @@
 """A warp of the reference machine: its groups of threads, and the control flow that parts and joins them.
 
-Threads of a warp form groups. A group runs until its threads part at a branch, wait, or leave; groups join only
-where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. One group runs at a time; when it stops, the
-ready one with the lowest pc goes on.
+Threads of a warp form groups. A group runs until its threads part at a branch, wait, or leave; groups join
+only where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. One group runs at a time; when it
+stops, the ready one with the lowest pc goes on.
 """
 
 from __future__ import annotations
@@ -228,14 +228,14 @@ class Warp(MemoryEngine):
 
     def barrier(self, i: Instruction, group: Group, executing: int) -> None:
         """BAR.SYNC and .RED wait, .ARV only counts; operands: the barrier, how many threads."""
-        number, *count = [int(self.first(self.raw(o))) for o in i.operands if o.kind in ("R", "UR", "imm")] or [0]
-        number %= state.BLOCK_BARRIERS
+        numbers = [int(self.first(self.raw(o))) for o in i.operands if o.kind in ("R", "UR", "imm")] or [0]
+        number = numbers[0] % state.BLOCK_BARRIERS
         reduction = next((m for m in ("AND", "OR", "POPC") if m in i.modifiers), "")
         votes = next((int(self.ballot(self.predicate(o))) for o in i.operands if o.kind == "P"), 0)
         phase = Phase(number, self.block.barriers[number].phase)
         self.part(group, executing, group.pc + BYTES, None if "ARV" in i.modifiers else phase)
         if executing:
-            expected = count[0] if count else 0
+            expected = numbers[1] if len(numbers) > 1 else 0
             self.block.arrive(number, executing.bit_count(), expected, reduction, votes.bit_count())
 
     def barrier_result(self, i: Instruction, group: Group, executing: int) -> None:
