@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from banksim.patterns.inputs import parse
 from banksim.patterns.source import PatternError
 from banksim.trace import Trace
 
@@ -16,7 +17,7 @@ def pattern(
     declare: str | Sequence[str] = "",
     block: int | Sequence[int] = (32,),
     grid: int | Sequence[int] = (1,),
-    let: Mapping[str, int | str] | Sequence[str] | None = None,
+    let: Mapping[str, int | str] | Sequence[str] | str = (),
     where: str | None = None,
     loops: Mapping[str, Iterable[int]] | Sequence[str] | str = (),
     stores: str | Sequence[str] = (),
@@ -24,19 +25,27 @@ def pattern(
 ) -> Trace:
     """The requests that `accesses` make, one site for each read or write of shared memory in them.
 
-    `accesses`: C (or Numba) expressions or statements, several strings or several in one string behind `;`:
-    `tile[threadIdx.x][threadIdx.y]`, `s[t] += s[t + 64]`, `tile[y][x] = in[i]`, `atomicAdd(&hist[b], 1)`.
-    `stores`: lvalues that are written instead of read (`tile[y][x]`).
+    `accesses`: C or Numba expressions and statements, several strings or several in one string behind `;`:
+    `tile[threadIdx.x][threadIdx.y]`, `s[t] += s[t + 64]`, `tile[y][x] = in[i]`, `atomicAdd(&hist[b], 1)`,
+    `if (t < 64) s[t] = 0`, `*(float4*)&s[4 * t]`. `stores`: places that are written, not read.
     `declare`: C declarations (`int tile[32][33]; struct {float x, y, z;} pts[64]`) or Numba's
-    (`tile = cuda.shared.array((32, 33), float32)`); arrays lie one behind the other in this order.
-    `block`, `grid`: one to three sizes. `let`: names for integers or expressions, in order, also as
-    strings `"N=32"`. `where`: only threads for which this holds take part.
-    `loops`: `"k=0..31"` (both ends included), `"k=0..62..2"`, `"s=64,32,16"`, or a mapping from the name to
-    its values; the first is the outermost.
-    `allow_out_of_bounds`: compute addresses beyond the declared arrays too, instead of refusing them.
+    (`tile = cuda.shared.array((32, 33), float32)`); variables lie one behind the other in this order.
+    `block`, `grid`: one to three sizes. `let`: names for integers or expressions, in order (a mapping, or
+    strings `"N=32"`). `where`: only threads for which this holds take part.
+    `loops`: `"k=0..31"` (both ends included), `"k=0..62..2"`, `"s=64,32,16"`, or a mapping from names to
+    values; the first is the outermost. `allow_out_of_bounds`: take indices beyond the declared arrays too.
 
-    Rows are ordered by block, iteration, access, warp; `Site.text` is the access as written and the op says
-    whether it is read or written. Raises `PatternError` (an `InputError`), whose attributes `message`, `text`,
-    `start`, `end` say what is wrong and where, and whose text is the message, the expression and a caret line.
+    Names: threadIdx, blockIdx, blockDim, gridDim (.x .y .z; also tx, bx and the like), tid (the thread's
+    number in its block), lane, warp, warpSize. Arithmetic is C's, and the built-in names are unsigned int, as
+    in CUDA C++. Where anything is in Numba's spelling (`tile[i, j]`, `cuda.`, `//`, `and`, `or`, `not`,
+    `a if c else b`, or its declarations), all is Python: 64-bit signed integers, `//` and `%` round down, an
+    index below 0 counts from the end. Accesses are those written: no optimiser merges or drops them. A whole
+    struct is read member by member; a vector type, or a struct with `__align__`, in accesses of its
+    alignment (at most 16 bytes).
+
+    Rows are ordered by block, iteration, access, warp. `Site.text` is the access as written; the op is ld,
+    st, or what nvcc makes of an atomic function. Raises `PatternError`, an `InputError` whose attributes
+    `message`, `text`, `start` and `end` say what is wrong and where; its own text is the message, the
+    expression and a line of carets. Wrong sizes of blocks and the like raise a plain `InputError`.
     """
-    raise NotImplementedError
+    return parse(accesses, declare, block, grid, let, where, loops, stores, allow_out_of_bounds).trace()

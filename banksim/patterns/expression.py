@@ -1,0 +1,380 @@
+"""The parser of expressions: C's grammar, or Python's where Numba's spelling is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+
+from banksim.patterns.source import Reader, Span, Token
+from banksim.patterns.syntax import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Choice,
+    Dot,
+    If,
+    Index,
+    Name,
+    Node,
+    Number,
+    Opaque,
+    Several,
+    Unary,
+    depth,
+)
+from banksim.patterns.types import Scalar, Type, read_type
+
+DEEPEST = 100
+"""Parentheses, signs and the like inside each other; keeps the recursion far from Python's limit."""
+LONGEST_CHAIN = 200
+"""Nodes inside each other: a sum of n terms is n of them."""
+
+C_LEVELS = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
+    ("*", "/", "%"),
+)  # fmt: skip
+PYTHON_LEVELS = (
+    ("or",), ("and",), (), ("==", "!=", "<", ">", "<=", ">="), ("|",), ("^",), ("&",), ("<<", ">>"),
+    ("+", "-"), ("*", "/", "//", "%"),
+)  # fmt: skip
+"""Binary operators from the loosest to the tightest; `not` has the empty level of its own."""
+NOT_LEVEL = PYTHON_LEVELS.index(())
+COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+ORDERINGS = COMPARISONS - {"==", "!="}
+ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "//=", "%=", "<<=", ">>=", "&=", "|=", "^="))
+CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
+ONLY_C = {"&&": "and", "||": "or", "!": "not", "?": "a if c else b", "->": ".", "++": "+= 1", "--": "-= 1"}
+"""Signs that Python does not have, and what it writes instead."""
+KEYWORDS = frozenset(("and", "or", "not", "if", "else", "sizeof", *CASTS))
+
+INTEGER = re.compile(
+    r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+)([uU]?(?:l|L|ll|LL)?|(?:l|L|ll|LL)[uU])"
+)
+FLOAT = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFlLhH]?")
+
+
+def looks_like_python(found: list[Token]) -> bool:
+    """Whether these tokens are in Numba's spelling: `//`, `and`, `cuda.`, `a if c else b`, `t[i, j]` …"""
+    brackets: list[str] = []
+    for token, following in pairwise(found):
+        if token.kind == "sign":
+            if token.word in ("//", "//="):
+                return True
+            if token.word in ("(", "["):
+                brackets.append(token.word)
+            elif token.word in (")", "]") and brackets:
+                brackets.pop()
+            elif token.word == "," and brackets and brackets[-1] == "[":
+                return True
+        elif token.kind == "name":
+            if token.word in ("and", "or", "not", "else"):
+                return True
+            if token.word == "cuda" and following.word == ".":
+                return True
+            if token.word == "if" and following.word != "(":
+                return True
+    return False
+
+
+class Parser:
+    """A recursive-descent parser over a `Reader`.
+
+    `types` are the declared structs and typedefs, which a cast may name; `python` chooses the grammar.
+    """
+
+    def __init__(self, reader: Reader, types: Mapping[str, Type], python: bool) -> None:
+        self.reader = reader
+        self.types = types
+        self.python = python
+        self.levels = PYTHON_LEVELS if python else C_LEVELS
+        self.nesting = 0
+
+    def statements(self) -> list[Node]:
+        """Everything up to the end, as statements separated by `;`."""
+        found = []
+        while self.reader.token.kind != "end":
+            if not self.reader.accept(";"):
+                found.append(self.shallow(self.statement()))
+                if self.reader.token.kind != "end":
+                    self.reader.expect(";", "or an operator")
+        return found
+
+    def whole(self) -> Node:
+        """The one expression that all tokens make."""
+        node = self.part()
+        if self.reader.token.kind != "end":
+            raise self.reader.surprise("an operator or the end")
+        return node
+
+    def part(self) -> Node:
+        """The expression at the reader, up to what cannot belong to it."""
+        return self.shallow(self.expression())
+
+    def shallow(self, node: Node) -> Node:
+        """`node`, unless it is so deep that evaluating it could exhaust Python's stack."""
+        if depth(node) > LONGEST_CHAIN:
+            raise node.span.error(f"the expression is nested more than {LONGEST_CHAIN} levels deep")
+        return node
+
+    def statement(self) -> Node:
+        start = self.reader.accept("if")
+        if start is None:
+            return self.assignment()
+        self.enter(start)
+        if self.python:
+            condition = self.expression()
+            self.reader.expect(":")
+        else:
+            self.reader.expect("(", "behind `if`")
+            condition = self.expression()
+            self.reader.expect(")")
+        body = self.statement()
+        self.nesting -= 1
+        return If(start.span.to(body.span), condition, body)
+
+    def assignment(self) -> Node:
+        step = None if self.python else self.reader.accept("++", "--")
+        target = self.expression()
+        if step is None and not self.python:
+            step = self.reader.accept("++", "--")
+        if step is not None:
+            return Assign(target.span, step.word[0], target, Number(step.span, 1, "i4"))
+        if self.reader.token.word not in ASSIGNMENTS or self.reader.token.kind != "sign":
+            return target
+        sign = self.enter(self.reader.take())
+        value = self.assignment()
+        self.nesting -= 1
+        return Assign(target.span.to(value.span), sign.word[:-1], target, value)
+
+    def expression(self) -> Node:
+        """Anything but an assignment."""
+        self.enter(self.reader.token)
+        node = self.binary(0)
+        if self.python and self.reader.accept("if"):
+            condition = self.binary(0)
+            self.reader.expect("else")
+            no = self.expression()
+            node = Choice(node.span.to(no.span), condition, node, no)
+        elif not self.python and self.reader.accept("?"):
+            yes = self.expression()
+            self.reader.expect(":", "of `? :`")
+            no = self.expression()
+            node = Choice(node.span.to(no.span), node, yes, no)
+        self.nesting -= 1
+        return node
+
+    def enter(self, token: Token) -> Token:
+        """Count one level of recursion, and stop before Python would."""
+        self.nesting += 1
+        if self.nesting > DEEPEST:
+            raise token.span.error(f"the expression is nested more than {DEEPEST} levels deep")
+        return token
+
+    def binary(self, lowest: int) -> Node:
+        """Operators of level `lowest` and tighter, by precedence climbing."""
+        left, last = self.unary(lowest), ""
+        chained = COMPARISONS if self.python else ORDERINGS
+        while True:
+            token = self.reader.token
+            level = self.level(token)
+            if level is None or level < lowest:
+                return left
+            if last in chained and token.word in chained:
+                # in C it never means what it seems to, and Python means something else
+                word = "and" if self.python else "&&"
+                raise token.span.error(f"comparisons in a chain: write `a < b {word} b < c`, or parentheses")
+            self.enter(self.reader.take())
+            right = self.binary(level + 1)
+            self.nesting -= 1
+            last = token.word
+            left = Binary(left.span.to(right.span), {"and": "&&", "or": "||"}.get(last, last), left, right)
+
+    def level(self, token: Token) -> int | None:
+        """The level of a binary operator; None for anything else."""
+        if token.kind not in ("sign", "name"):
+            return None
+        if self.python and token.kind == "sign" and token.word in ONLY_C:
+            instead = ONLY_C[token.word]
+            raise token.span.error(f"`{token.word}` is C, the rest is in Numba's spelling: write `{instead}`")
+        return next((level for level, signs in enumerate(self.levels) if token.word in signs), None)
+
+    def unary(self, lowest: int) -> Node:
+        reader = self.reader
+        token = reader.token
+        if self.python and token.kind == "name" and token.word == "not":
+            if lowest > NOT_LEVEL:
+                raise token.span.error("syntax error: put `not …` in parentheses here")
+            self.enter(reader.take())
+            operand = self.binary(NOT_LEVEL)
+            self.nesting -= 1
+            return Unary(token.span.to(operand.span), "!", operand)
+        signs = ("-", "+", "~") if self.python else ("-", "+", "~", "!", "*", "&")
+        if reader.at(*signs) and token.kind == "sign":
+            self.enter(reader.take())
+            operand = self.unary(len(self.levels))
+            self.nesting -= 1
+            return Unary(token.span.to(operand.span), token.word, operand)
+        if not self.python and reader.at("("):
+            cast = self.cast()
+            if cast is not None:
+                return cast
+        return self.postfix()
+
+    def cast(self) -> Node | None:
+        """`(type) operand`; None, and nothing taken, if the parenthesis holds no type."""
+        reader = self.reader
+        start = reader.position
+        opening = self.enter(reader.take())
+        target = self.type()
+        if target is None or not reader.accept(")"):
+            reader.position = start
+            self.nesting -= 1
+            return None
+        operand = self.unary(len(self.levels))
+        self.nesting -= 1
+        return Cast(opening.span.to(operand.span), *target, operand)
+
+    def type(self) -> tuple[Type, bool] | None:
+        """A type name and whether a `*` follows it."""
+        found = read_type(self.reader, self.types)
+        if found is None:
+            return None
+        star = self.reader.accept("*")
+        while self.reader.accept("const", "volatile", "__restrict__"):
+            pass
+        if self.reader.at("*"):
+            raise self.reader.token.span.error("a pointer to a pointer has no meaning here")
+        return found[0], star is not None
+
+    def postfix(self) -> Node:
+        node = self.primary()
+        while True:
+            reader = self.reader
+            if reader.accept("["):
+                indices = [self.expression()]
+                while self.python and reader.accept(","):
+                    indices.append(self.expression())
+                closing = reader.expect("]")
+                if len(indices) == 1 and isinstance(indices[0], Several):
+                    indices = list(indices[0].items)
+                node = Index(node.span.to(closing.span), node, tuple(indices))
+            elif reader.at("(") and isinstance(node, (Name, Dot)):
+                reader.take()
+                arguments = self.arguments(")")
+                closing = reader.expect(")")
+                node = Call(node.span.to(closing.span), node, tuple(arguments))
+            elif reader.accept("."):
+                member = reader.name("a member's name")
+                node = Dot(node.span.to(member.span), node, member.word, member.span)
+            elif not self.python and reader.accept("->"):
+                member = reader.name("a member's name")
+                pointed = Unary(node.span, "*", node)
+                node = Dot(node.span.to(member.span), pointed, member.word, member.span)
+            else:
+                return node
+
+    def arguments(self, closing: str) -> list[Node]:
+        found: list[Node] = []
+        while not self.reader.at(closing):
+            found.append(self.expression())
+            if not self.reader.accept(","):
+                break
+        return found
+
+    def primary(self) -> Node:
+        reader = self.reader
+        token = reader.token
+        if token.kind == "number":
+            return self.number(reader.take())
+        if token.kind == "string":
+            return Opaque(reader.take().span, "a string")
+        if reader.accept("("):
+            items = [self.expression()]
+            tuple_ = False
+            while self.python and reader.accept(","):
+                tuple_ = True
+                if not reader.at(")"):
+                    items.append(self.expression())
+            span = token.span.to(reader.expect(")").span)
+            return Several(span, tuple(items)) if tuple_ else items[0]._replace(span=span)
+        if token.kind == "name" and token.word in CASTS:
+            return self.named_cast()
+        if token.kind == "name" and token.word == "sizeof":
+            return self.sizeof()
+        if token.kind == "name" and token.word in KEYWORDS:
+            raise reader.surprise("a value")
+        if token.kind == "name":
+            return self.name()
+        raise reader.surprise("a value")
+
+    def name(self) -> Node:
+        """A name, or a type used as a function: `int(x)`."""
+        reader = self.reader
+        if not self.python and reader.ahead(1).word == "(":
+            start = reader.position
+            target = read_type(reader, self.types)
+            if target is not None and isinstance(target[0], Scalar) and reader.accept("("):
+                operand = self.expression()
+                return Cast(target[1].to(reader.expect(")").span), target[0], False, operand)
+            reader.position = start
+        token = reader.take()
+        return Name(token.span, token.word)
+
+    def named_cast(self) -> Node:
+        """`static_cast<type>(operand)`."""
+        reader = self.reader
+        word = reader.take()
+        reader.expect("<")
+        target = self.type()
+        if target is None:
+            raise reader.surprise("a type")
+        reader.expect(">")
+        reader.expect("(")
+        operand = self.expression()
+        return Cast(word.span.to(reader.expect(")").span), *target, operand)
+
+    def sizeof(self) -> Node:
+        """`sizeof(type)`."""
+        word = self.reader.take()
+        self.reader.expect("(")
+        target = self.type()
+        if target is None:
+            raise self.reader.surprise("a type (sizeof of a value is not supported)")
+        closing = self.reader.expect(")")
+        return Number(word.span.to(closing.span), 8 if target[1] else target[0].size, "u8")
+
+    def number(self, token: Token) -> Node:
+        """An integer literal with the type that C gives it."""
+        match = INTEGER.fullmatch(token.word)
+        if match is None:
+            if FLOAT.fullmatch(token.word):
+                return Opaque(token.span, "a floating-point number")
+            raise token.span.error(f"`{token.word}` is no number")
+        return Number(token.span, *literal(match[1], match[2].lower(), self.python, token.span))
+
+
+def literal(digits: str, suffix: str, python: bool, span: Span) -> tuple[int, str]:
+    """Value and type of an integer literal: the first type of C's list that holds the value."""
+    octal = digits[0] == "0" and digits.isdigit() and digits.strip("0") != ""
+    if (octal or suffix) and python:
+        raise span.error(f"`{span.written}` is C, but the rest is in Numba's spelling")
+    if digits[:2] in ("0o", "0O") and not python:
+        raise span.error(f"`{span.written}` is Python's octal: in C it is 0{digits[2:]}")
+    if octal and ("8" in digits or "9" in digits):
+        raise span.error(f"`{span.written}` starts with 0 and so is octal, which has no digit 8 or 9")
+    value = int(digits, 8) if octal else int(digits, 10 if digits.isdigit() else 0)
+    candidates = ["i4", "u4", "i8", "u8"]
+    if "u" in suffix:
+        candidates = ["u4", "u8"]
+    elif digits.isdigit() and not octal:
+        candidates = ["i4", "i8"]
+    if "l" in suffix or python:
+        candidates = [name for name in candidates if name[1] == "8"]
+    if python:
+        candidates = ["i8"]
+    for name in candidates:
+        if value < 1 << (8 * int(name[1]) - (name[0] == "i")):
+            return value, name
+    raise span.error("this number does not fit in 64 bits")
