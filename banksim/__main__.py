@@ -1,0 +1,104 @@
+"""The command line: finds the command, and turns every error into one line and an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from banksim.commands import COMMANDS
+from banksim.errors import BanksimError, InputError
+
+ERROR, INTERRUPTED = 2, 130
+
+
+class Parser(ArgumentParser):
+    """An argparse parser that raises its complaints, and takes no abbreviations."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command: 0 clean, 1 conflicts above the limit that the user set, 2 wrong use or an error.
+
+    `words`: what stands behind `banksim` on the command line (None: this process's own).
+    """
+    try:
+        status = dispatch(sys.argv[1:] if words is None else list(words))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails once more
+        return complain("whoever read the output left before its end")
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BanksimError as error:
+        return complain(str(error))
+    except OSError as error:
+        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        if "BANKSIM_TRACEBACK" in os.environ:
+            raise
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        return complain(f"internal error, please report it: {what} (BANKSIM_TRACEBACK=1 shows where)")
+
+
+def dispatch(words: list[str]) -> int:
+    """Run the command that the first word names with the others."""
+    name = words[0] if words else ""
+    if name in COMMANDS:
+        command = import_module(f"banksim.commands.{name}")
+        parser = Parser(
+            f"banksim {name}",
+            description=command.__doc__,
+            epilog=f"example:\n{command.EXAMPLE}",
+            formatter_class=RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.options(parser)
+        return int(command.run(parser.parse_intermixed_args(words[1:])))
+    if name in ("-h", "--help"):
+        print(overview())
+        return 0
+    if name == "--version":
+        print(f"banksim {version()}")
+        return 0
+    problem = f"unknown command {name!r}" if name else "no command"
+    raise InputError(f"{problem}: give {' or '.join(COMMANDS)} (see banksim --help)")
+
+
+def overview() -> str:
+    """The help of `banksim` itself."""
+    longest = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{longest}}  {purpose}" for name, purpose in COMMANDS.items())
+    return (
+        "usage: banksim COMMAND …\n\n"
+        "Which shared-memory accesses of a GPU kernel conflict, and what that costs, with no GPU.\n\n"
+        f"commands (banksim COMMAND --help shows an example):\n{commands}\n\n"
+        "exit status: 0 done, 1 conflicts above the limit of --fail-above, 2 wrong use or an error"
+    )
+
+
+def version() -> str:
+    """The installed version."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("banksim")
+    except PackageNotFoundError:
+        return "(not installed: running from a checkout)"
+
+
+def complain(message: str) -> int:
+    """One error on standard error."""
+    print(f"banksim: {message}", file=sys.stderr)
+    return ERROR
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""List the architectures, or show the figures of some with status and source of each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from banksim.arch import architecture, presets
+
+EXAMPLE = "  banksim arch\n  banksim arch sm_90 kepler-8"
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="*", help="show this one in full: a family (hopper) or a compute capability (sm_90)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
+
+
+def run(options: Namespace) -> int:
+    chosen = [architecture(name) for name in options.name]
+    if options.json:
+        from banksim.report.json import architectures
+
+        print(architectures(chosen or presets().values()))
+        return 0
+    from rich.text import Text
+
+    from banksim.report.architectures import details, overview
+    from banksim.report.console import console, show
+
+    screen = console()
+    texts = [details(one, screen.width) for one in chosen] or [overview(presets().values(), screen.width)]
+    show(Text("\n\n").join(texts), screen)
+    return 0

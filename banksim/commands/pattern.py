@@ -1,0 +1,96 @@
+"""Count the bank conflicts of index expressions over the threads of a block."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from banksim.commands import judging
+from banksim.errors import InputError
+from banksim.patterns import pattern
+from banksim.replay import replay
+
+EXAMPLE = """\
+  banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32
+  banksim pattern "s[t] += s[t + n]" --declare "float s[256]" --block 256 --let "t=threadIdx.x" \\
+      --for "n=128,64,32" --where "t < n" --arch kepler-4,sm_90"""
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "access",
+        nargs="*",
+        help="C or Numba: tile[y][x], s[t] += s[t + 64], atomicAdd(&h[b], 1); -: lines of standard input",
+    )
+    parser.add_argument(
+        "--store", action="append", default=[], metavar="PLACE", help="a place that is written: tile[y][x]"
+    )
+    parser.add_argument(
+        "--declare",
+        action="append",
+        default=[],
+        metavar="C",
+        help="arrays in shared memory: int tile[32][33]; struct {float x, y;} p[64]",
+    )
+    parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
+    parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
+    parser.add_argument(
+        "--let",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a name for a number or an expression",
+    )
+    parser.add_argument(
+        "--for",
+        action="append",
+        default=[],
+        dest="loops",
+        metavar="NAME=FIRST..LAST",
+        help="a loop: k=0..31, k=0..62..2, n=64,32,16; the first is the outermost",
+    )
+    parser.add_argument(
+        "--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16"
+    )
+    parser.add_argument(
+        "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
+    )
+    judging.options(parser)
+
+
+def run(options: Namespace) -> int:
+    rules = judging.architectures(options)
+    judging.limit(options)
+    trace = pattern(
+        accesses(options),
+        declare=options.declare,
+        block=sizes(options.block, "--block"),
+        grid=sizes(options.grid, "--grid"),
+        let=options.let,
+        where=options.where,
+        loops=options.loops,
+        stores=options.store,
+        allow_out_of_bounds=options.allow_out_of_bounds,
+    )
+    judged = [replay(trace, rule) for rule in rules]
+    return judging.finish(options, "pattern", judged, [site.text for site in judged[0].sites])
+
+
+def accesses(options: Namespace) -> list[str]:
+    """Those of the command line, with the lines of standard input in the place of `-`."""
+    found: list[str] = []
+    for text in options.access:
+        found += [line for line in sys.stdin.read().splitlines() if line.strip()] if text == "-" else [text]
+    if not found and not options.store:
+        raise InputError(
+            "no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)"
+        )
+    return found
+
+
+def sizes(text: str, option: str) -> tuple[int, ...]:
+    """`32,16` as (32, 16)."""
+    words = text.lower().replace("x", ",").split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise InputError(f"{option} {text}: give one to three sizes such as 32,16")
+    return tuple(int(word) for word in words)

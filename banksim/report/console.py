@@ -1,0 +1,25 @@
+"""Where reports go: a terminal of some width, with colours or not, or a pipe of some encoding."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+from banksim.report.style import PLAIN_MARKS
+
+
+def console() -> Console:
+    """Standard output. Plain text in a pipe, no colour under NO_COLOR, as wide as COLUMNS or the terminal."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def show(text: Text, on: Console) -> None:
+    """Print a report as it is laid out, with plain marks where the encoding has no others."""
+    if on.options.ascii_only:
+        text = Text(text.plain.translate(PLAIN_MARKS), spans=text.spans)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+    on.print(text)

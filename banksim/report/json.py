@@ -1,0 +1,30 @@
+"""The report for programs: the same figures as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from banksim.arch import Architecture
+from banksim.conflicts import Conflicts
+
+
+def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> str:
+    """JSON text: the command, what it adds, and under `conflicts` one object for each architecture."""
+    return json.dumps({"command": command, **more, "conflicts": [c.to_json() for c in judged]}, indent=2)
+
+
+def architectures(chosen: Iterable[Architecture]) -> str:
+    """JSON text: an object for each architecture, with its figures and the rule of every access."""
+    return json.dumps([architecture(one) for one in chosen], indent=2)
+
+
+def architecture(one: Architecture) -> dict[str, Any]:
+    accesses = [
+        {"op": op, "width": width, **asdict(access)}
+        for (op, width), access in one.accesses.items()
+        if not one.missing(op, width)
+    ]
+    return {**vars(one), "accesses": accesses}
