@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banksim.errors import InputError
 from banksim.sass.launch import Buffer, address_of
 from banksim.sass.program import Kernel
+
+if TYPE_CHECKING:
+    from banksim.compilers.numba import Field
 
 
 class Memory:
@@ -84,26 +87,29 @@ def scalar_bytes(argument: Any, size: int, name: str, memory: Memory) -> bytes:
     raise InputError(f"{name}: a {type(argument).__name__} cannot be passed to a kernel")
 
 
-def numba_parameters(fields: Sequence[Any], arguments: Sequence[Any]) -> tuple[list[bytes], list[Buffer]]:
-    """For Numba: every argument taken apart into the parameters that `fields` (compilers.numba.Field) list."""
+def numba_parameters(
+    fields: Sequence[Field], arguments: Sequence[Any], names: Sequence[str] = ()
+) -> tuple[list[bytes], list[Buffer]]:
+    """For Numba: every argument taken apart into the parameters that `fields` list."""
     memory = Memory()
-    names = names_of(len(arguments))
-    out = []
-    for f in fields:
-        out.append(field_bytes(f, arguments[f.argument], names[f.argument], memory))
-    return out, memory.buffers
+    called = names_of(len(arguments), names)
+    return [field_bytes(f, arguments[f.argument], called[f.argument], memory) for f in fields], memory.buffers
 
 
-def field_bytes(f: Any, argument: Any, name: str, memory: Memory) -> bytes:
-    if f.role in ("meminfo", "parent"):
-        return bytes(f.size)
-    whole = {
+def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
+    for step in f.path:
+        argument = argument[step]
+    if f.role in ("value", "real", "imag"):
+        part = argument if f.role == "value" else getattr(argument, f.role)
+        return np.asarray(part).astype(f.dtype).tobytes()
+    number = {
+        "meminfo": lambda: 0,
+        "parent": lambda: 0,
         "nitems": lambda: argument.size,
         "itemsize": lambda: argument.itemsize,
         "data": lambda: memory.address(argument, name),
         "shape": lambda: argument.shape[f.index],
         "stride": lambda: argument.strides[f.index],
-    }.get(f.role)
-    if whole is not None:
-        return int(whole()).to_bytes(f.size, "little", signed=f.role == "stride")
-    raise InputError(f"{name}: a parameter of role {f.role} is not known")
+        "record": lambda: memory.address(argument.reshape(-1).view(np.uint8), name),
+    }[f.role]()
+    return int(number).to_bytes(f.size, "little", signed=f.role == "stride")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +18,9 @@ from banksim.errors import InputError
 from banksim.sass import state
 from banksim.sass.launch import Launch, prepare
 from banksim.sass.program import BYTES, Instruction, Kernel
+
+if TYPE_CHECKING:
+    from banksim.compilers.numba import Compiled
 
 MACHINE_ARCHITECTURES = ("sm_90",)
 """Architectures whose machine code banksim executes."""
@@ -93,9 +97,7 @@ def run(
     if engine == "llvm":
         return run_llvm(launch, rules, workers, max_instructions, progress)
     if engine == "numpy":
-        from banksim.sass.reference import run_reference
-
-        return run_reference(launch, rules)
+        return run_numpy(launch, rules, max_instructions)
     raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
 
 
@@ -108,22 +110,22 @@ def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, lis
     from banksim.compilers.numba import argument_type
 
     types = tuple(argument_type(a) for a in args)
-    ready, fields = numba_kernel(kernel, types, machine)
-    return ready, *numba_parameters(fields, args)
+    ready, compiled = numba_kernel(kernel, types, machine)
+    return ready, *numba_parameters(compiled.fields, args, compiled.arguments)
 
 
-_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, Sequence[Any]]]] = WeakKeyDictionary()
+_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, Compiled]]] = WeakKeyDictionary()
 
 
-def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, Sequence[Any]]:
-    """A Numba function compiled for argument types: the kernel, and how arguments become its parameters."""
+def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, Compiled]:
+    """A Numba function compiled for argument types, decoded and as the compiler describes it."""
     from banksim.compilers import compile_numba
     from banksim.sass.cubin import decode
 
     known = _numba_kernels.setdefault(function, {})
     if (types, machine) not in known:
         compiled = compile_numba(function, types, machine)
-        known[types, machine] = decode(compiled.cubin)[compiled.name], compiled.fields
+        known[types, machine] = decode(compiled.cubin)[compiled.name], compiled
     return known[types, machine]
 
 
@@ -155,6 +157,26 @@ def run_llvm(
         blocks=counts.blocks,
         seconds=counts.seconds,
         partial=counts.stop is not None,
+    )
+
+
+def run_numpy(launch: Launch, rules: tuple[Architecture, ...], max_instructions: int | None) -> Run:
+    """The same on the reference machine, whose requests are judged afterwards, as a trace."""
+    from banksim.replay import replay
+    from banksim.sass import reference
+
+    began = time.perf_counter()
+    outcome = reference.run(launch, max_instructions)
+    trace = outcome.trace()
+    code = launch.kernel.instructions
+    return Run(
+        kernel=launch.kernel,
+        launch=launch,
+        judged=tuple(replay(trace, rule) for rule in rules),
+        profile=tuple(Executed(i, *map(int, row)) for i, row in zip(code, outcome.counts, strict=True)),
+        blocks=launch.blocks,
+        seconds=time.perf_counter() - began,
+        engine="numpy",
     )
 
 

@@ -1,0 +1,137 @@
+"""How fast the machine runs, counting and judging on: python tests/benchmarks/bench_machine.py
+
+Prints, from one run: thread instructions per second of both engines beside NumPy's in-cache addition, the time to
+translate and compile a kernel and to find it in the cache, the time of a small launch, and memory above the imports.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba import cuda, float32, int32
+
+import banksim
+from banksim.sass.llvm import codegen
+
+
+def product(tile: int, pad: int) -> Any:
+    row = tile + pad
+
+    @cuda.jit
+    def matmul(a, b, c):
+        shared_a = cuda.shared.array((tile, row), float32)
+        shared_b = cuda.shared.array((tile, row), float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        x, y = cuda.blockIdx.x * tile + tx, cuda.blockIdx.y * tile + ty
+        total = float32(0)
+        for t in range(a.shape[1] // tile):
+            shared_a[ty, tx] = a[y, t * tile + tx]
+            shared_b[ty, tx] = b[t * tile + ty, x]
+            cuda.syncthreads()
+            for k in range(tile):
+                total += shared_a[ty, k] * shared_b[k, tx]
+            cuda.syncthreads()
+        c[y, x] = total
+
+    return matmul
+
+
+@cuda.jit
+def reduction(out, a):
+    s = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.blockIdx.x * 256 + t]
+    cuda.syncthreads()
+    half = 128
+    while half > 0:
+        if t < half:
+            s[t] += s[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
+
+
+@cuda.jit
+def histogram(out, a):
+    s = cuda.shared.array(256, int32)
+    t = cuda.threadIdx.x
+    s[t] = 0
+    cuda.syncthreads()
+    i = cuda.blockIdx.x * 256 + t
+    while i < a.size:
+        cuda.atomic.add(s, a[i], 1)
+        i += cuda.gridDim.x * 256
+    cuda.syncthreads()
+    cuda.atomic.add(out, t, s[t])
+
+
+def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
+    """The shortest of several runs, in seconds, and the last result."""
+    shortest, result = float("inf"), None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = work()
+        shortest = min(shortest, time.perf_counter() - start)
+    return shortest, result
+
+
+def show(name: str, value: str) -> None:
+    print(f"{name:<58}{value:>20}")
+
+
+def rate(name: str, kernel: Any, grid: Any, block: Any, args: Sequence[Any], repeats: int = 3, engine: str = "llvm") -> None:
+    seconds, run = best(repeats, lambda: banksim.run(kernel, grid, block, args, engine=engine))
+    show(f"{name} [{engine}]", f"{run.thread_instructions / seconds / 1e9:.3f} G/s, {seconds:.3f} s")
+
+
+def memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    random = np.random.default_rng(0)
+    os.environ["BANKSIM_CACHE"] = tempfile.mkdtemp()
+    a = np.ones(1 << 12, np.int32)
+    seconds, _ = best(5, lambda: [np.add(a, a, out=a) for _ in range(2000)])
+    show("NumPy: additions in cache", f"{2000 * a.size / seconds / 1e9:.3f} G/s")
+
+    small = [random.random((256, 256), np.float32) for _ in range(3)]
+    matmul = product(16, 0)
+    first, _ = best(1, lambda: banksim.run(matmul, (16, 16), (16, 16), small))
+    show("first launch, all compilers run", f"{first:.3f} s")
+    kernel, _ = banksim.run_kernel.numba_kernel(
+        matmul, tuple(banksim.compilers.numba.argument_type(m) for m in small), "sm_90"
+    )
+    seconds, _ = best(3, lambda: codegen.build(kernel))
+    show(f"translate and compile {len(kernel.instructions)} instructions", f"{1000 * seconds:.1f} ms")
+    seconds, _ = best(5, lambda: codegen.compile_kernel.__wrapped__(kernel))
+    show("the same from the cache", f"{1000 * seconds:.2f} ms")
+    seconds, _ = best(20, lambda: banksim.run(matmul, 1, (16, 16), small))
+    show("a launch of one block of 256 threads", f"{1000 * seconds:.2f} ms")
+
+    before = memory()
+    for tile, pad in ((16, 0), (16, 1), (32, 0), (32, 1)):
+        n = 256 // tile
+        rate(f"product 256³, tile {tile}, pad {pad}", product(tile, pad), (n, n), (tile, tile), small)
+    numbers = random.random(4096 * 256, np.float32)
+    rate("reduction, 4,096 blocks", reduction, 4096, 256, (np.zeros(4096, np.float32), numbers))
+    keys = random.integers(0, 256, 1 << 22).astype(np.int32)
+    rate("shared histogram of 4 M keys", histogram, 512, 256, (np.zeros(256, np.int32), keys))
+    rate("reduction, 2 blocks", reduction, 2, 256, (np.zeros(2, np.float32), numbers[:512]), 1, "numpy")
+    large = [random.random((1024, 1024), np.float32) for _ in range(3)]
+    rate("product 1024³, tile 16", matmul, (64, 64), (16, 16), large, repeats=2)
+    show("memory above the imports, arrays included", f"{memory() - before:.0f} MB")
+
+
+if __name__ == "__main__":
+    import banksim.compilers
+    import banksim.run_kernel
+
+    main()
