@@ -166,7 +166,7 @@ def execute(
         settle(worker)
     return Counts(
         counters=np.sum([w.counters for w in team], axis=0),
-        tallies=merged([w.tallies.reshape(len(compiled.sites), len(architectures)) for w in team]),
+        tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),
         blocks=sum(int(w.context[0]["blocks_done"]) for w in team),
         seconds=seconds,
         stop=min(real, key=lambda s: s.block, default=None),
@@ -199,8 +199,7 @@ def merged(tallies: list[Array]) -> Array:
         for name in ("requests", "low", "high", "ideal", "unknown"):
             total[name] += other[name]
         total["degree"] = np.maximum(total["degree"], other["degree"])
-        for at in np.ndindex(total.shape):
-            a, b = total[at], other[at]
+        for at, (a, b) in enumerate(zip(total, other, strict=True)):
             if b["worst_mask"] and (not a["worst_mask"] or rank(b) < rank(a)):
                 for name in ("worst_excess", "worst_mask", "worst_block", "worst_warp", "worst_address"):
                     total[name][at] = other[name][at]

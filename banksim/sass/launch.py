@@ -61,7 +61,7 @@ class Launch:
 
 def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
     """One to three sizes as three. InputError beyond the limits of a launch."""
-    sizes = (value,) if isinstance(value, int | np.integer) else tuple(value)
+    sizes = tuple(value) if isinstance(value, Sequence | np.ndarray) else (value,)
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) for n in sizes):
         raise InputError(f"{what} {value!r}: give one to three whole numbers, such as 32,32")
     x, y, z = (*map(int, sizes), 1, 1)[:3]

@@ -164,6 +164,7 @@ def offset(kind: np.dtype, name: str) -> int:
 
 def aligned(kind: np.dtype, count: int) -> npt.NDArray[np.void]:
     """Zeroed records at an address that is a multiple of 64."""
-    raw = np.zeros(kind.itemsize * max(count, 1) + 64, np.uint8)
+    size = kind.itemsize * count
+    raw = np.zeros(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + kind.itemsize * max(count, 1)].view(kind)
+    return raw[start : start + size].view(kind)
