@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -125,7 +125,9 @@ def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[K
     known = _numba_kernels.setdefault(function, {})
     if (types, machine) not in known:
         compiled = compile_numba(function, types, machine)
-        known[types, machine] = decode(compiled.cubin)[compiled.name], compiled
+        decoded = decode(compiled.cubin)[compiled.name]
+        body = getattr(function, "py_func", function)
+        known[types, machine] = replace(decoded, plain_name=body.__name__), compiled
     return known[types, machine]
 
 

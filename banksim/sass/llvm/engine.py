@@ -292,12 +292,10 @@ class LLVMEngine(Engine):
         return total
 
     def term(self, part: Operand, wide: bool) -> Value:
+        """A register of an address: a pair where the address has 64 bits, unless it is marked .U32."""
         if not wide:
             return self.raw(part)
-        if "64" in part.modifiers or (part.kind == "UR" and "U32" not in part.modifiers):
-            return self.wide(part)
-        v = self.raw(part)
-        return self.zext(v) if "U32" in part.modifiers else self.unsigned(self.sext(v))
+        return self.zext(self.raw(part)) if "U32" in part.modifiers else self.wide(part)
 
     def site(self, i: Instruction) -> ir.Value:
         """The memo of an instruction that may make requests to shared memory."""
