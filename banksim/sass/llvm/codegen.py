@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -20,8 +21,13 @@ from banksim.sass.llvm.values import INT, POINTER, VOID
 from banksim.sass.program import Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
 
-ENGINE_VERSION = 1
-"""Part of the cache's key: raise it when the same kernel must be translated anew."""
+
+
+@cache
+def engine_version() -> str:
+    """A digest of the sources that translate: another version of banksim translates anew."""
+    folder = Path(__file__).parents[1]
+    return banksim.cache.key(*(file.read_bytes() for file in sorted(folder.rglob("*.py"))))
 
 
 @dataclass
@@ -183,7 +189,7 @@ def build(kernel: Kernel) -> tuple[bytes, bytes]:
 def compile_kernel(kernel: Kernel) -> Compiled:
     """The kernel as machine code, from the user's cache if it was compiled before."""
     computer = prepare_llvm()
-    key = banksim.cache.key("object", str(ENGINE_VERSION), computer, kernel.name, kernel.cubin)
+    key = banksim.cache.key("object", engine_version(), computer, kernel.name, kernel.cubin)
     stored = banksim.cache.get(key)
     if stored is None:
         code, meaning = build(kernel)
