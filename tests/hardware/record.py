@@ -1,0 +1,336 @@
+"""Records what the hardware does: results, and Nsight Compute's counts per instruction, of every launch.
+
+`compile` makes the cubins (nvcc on the path or given by --nvcc), `launch` runs launches through the driver,
+`device` does two rounds of everything under the profiler (on a machine with a GPU; it needs ncu and NumPy),
+`convert` turns what `device` left (csv.tar.xz unpacked, log.txt beside it) into tests/data/hardware.
+
+For each source SOURCE.cu, tests/data/hardware holds SOURCE.cubin, what ran, and SOURCE.json:
+    recorded    device, driver, profiler
+    launches    name, kernel (mangled), grid, block, dynamic_shared, arguments (rules of launches.py);
+                shared, local (bytes), registers of the kernel;
+                rows: [offset, opcode, warps, threads, predicated_on] or, for shared memory, [… , wavefronts,
+                ideal] of every instruction that was executed, from the source page; all others: zero;
+                hardware: the launch's counters by their names (see HARDWARE.md on their noise);
+                rows_vary, results_vary: true when two profiles, or three runs, differed;
+                changed: which arguments the kernel changed; their values are in SOURCE.npz as `name/number`.
+Launches that never ended are listed with `hangs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import ctypes
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from launches import LAUNCHES, Launch, argument
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "hardware"
+SOURCES = sorted({launch.source for launch in LAUNCHES})
+SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+METRICS = (
+    (f"{SHARED}_op_ld.sum", f"{SHARED}_op_st.sum", f"{SHARED}_op_atom.sum"),
+    (f"{SHARED}.sum", "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
+)
+
+
+class Driver:
+    """The CUDA driver's interface, as much of it as a launch needs."""
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL("libcuda.so.1")
+        self.modules: dict[str, ctypes.c_void_p] = {}
+        context, device = ctypes.c_void_p(), ctypes.c_int()
+        self("cuInit", 0)
+        self("cuDeviceGet", ctypes.byref(device), 0)
+        self("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self("cuCtxSetCurrent", context)
+
+    def __call__(self, name: str, *arguments: Any) -> None:
+        error = getattr(self.library, name)(*arguments)
+        if error:
+            text = ctypes.c_char_p()
+            self.library.cuGetErrorString(error, ctypes.byref(text))
+            raise RuntimeError(f"{name}: {error} {(text.value or b'').decode()}")
+
+    def function(self, launch: Launch, fresh: bool) -> ctypes.c_void_p:
+        """The kernel; a fresh module has its variables at their first values."""
+        if fresh and launch.source in self.modules:
+            self("cuModuleUnload", self.modules.pop(launch.source))
+        if launch.source not in self.modules:
+            module = ctypes.c_void_p()
+            self("cuModuleLoad", ctypes.byref(module), str(DATA / f"{launch.source}.cubin").encode())
+            self.modules[launch.source] = module
+        function = ctypes.c_void_p()
+        module = self.modules[launch.source]
+        self("cuModuleGetFunction", ctypes.byref(function), module, launch.kernel.encode())
+        return function
+
+    def attributes(self, launch: Launch) -> dict[str, int]:
+        names = {"shared": 1, "local": 3, "registers": 4}
+        values = {}
+        for name, number in names.items():
+            value = ctypes.c_int()
+            function = self.function(launch, False)
+            self("cuFuncGetAttribute", ctypes.byref(value), number, function)
+            values[name] = value.value
+        return values
+
+    def run(self, launch: Launch, fresh: bool) -> list[Any]:
+        """The arrays of the launch after it."""
+        function = self.function(launch, fresh)
+        values = [argument(rule) for rule in launch.arguments]
+        packed, buffers = [], []
+        for value in values:
+            if value.shape:
+                pointer = ctypes.c_uint64()
+                self("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(value.nbytes))
+                size = ctypes.c_size_t(value.nbytes)
+                self("cuMemcpyHtoD_v2", pointer, value.ctypes.data_as(ctypes.c_void_p), size)
+                buffers.append((pointer, value))
+                packed.append(pointer)
+            else:
+                packed.append((ctypes.c_ubyte * value.nbytes).from_buffer_copy(value.tobytes()))
+        addresses = (ctypes.c_void_p * len(packed))(*(ctypes.addressof(one) for one in packed))
+        shape = [*launch.grid, 1, 1][:3] + [*launch.block, 1, 1][:3]
+        self("cuLaunchKernel", function, *shape, launch.dynamic_shared, None, addresses, None)
+        self("cuCtxSynchronize")
+        for pointer, value in buffers:
+            size = ctypes.c_size_t(value.nbytes)
+            self("cuMemcpyDtoH_v2", value.ctypes.data_as(ctypes.c_void_p), pointer, size)
+            self("cuMemFree_v2", pointer)
+        return [value for _, value in buffers]
+
+
+def chosen(names: list[str]) -> list[Launch]:
+    return [launch for launch in LAUNCHES if launch.name in names] if names else LAUNCHES
+
+
+def compile_all(nvcc: str) -> None:
+    DATA.mkdir(parents=True, exist_ok=True)
+    for source in SOURCES:
+        command = [nvcc, "-cubin", "-arch=sm_90", "-lineinfo", "-o", str(DATA / f"{source}.cubin")]
+        command.append(f"{source}.cu")
+        subprocess.run(command, cwd=HERE, check=True)
+
+
+def launch_all(names: list[str], repeats: int, folder: Path | None) -> None:
+    """Run launches; with a folder, write their arrays, and whether all repeats agreed, into it."""
+    driver = Driver()
+    for launch in chosen(names):
+        first = driver.run(launch, folder is not None)
+        same = True
+        for _ in range(repeats - 1):
+            again = driver.run(launch, True)
+            same &= all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
+        if folder is not None:
+            np.savez(folder / f"{launch.name.replace('/', '@')}.npz", *first, same=same)
+            attributes = json.dumps(driver.attributes(launch))
+            (folder / f"{launch.name.replace('/', '@')}.json").write_text(attributes)
+
+
+def shell(command: list[str], log: Path, limit: float) -> bool:
+    """Run a command with a time limit; its output goes to the log. True: it succeeded."""
+    started = time.monotonic()
+    with log.open("a") as stream:
+        stream.write(f"$ {' '.join(command)[:300]}\n")
+        stream.flush()
+        full = ["timeout", "-k", "5", str(int(limit)), *command]
+        code = subprocess.run(full, stdout=stream, stderr=subprocess.STDOUT).returncode
+        stream.write(f"→ {code} after {time.monotonic() - started:.1f} s\n")
+    print(f"{code:4d} {time.monotonic() - started:6.1f} s  {' '.join(command)[:110]}", flush=True)
+    return code == 0
+
+
+def device(out: Path) -> None:
+    """Everything at once, on the machine with the GPU."""
+    started = time.monotonic()
+    work, log = Path("/tmp/record"), out / "log.txt"
+    results = work / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    this = [sys.executable, str(HERE / "record.py")]
+    safe = [launch.name for launch in LAUNCHES if not launch.may_hang]
+    if not shell([*this, "launch", "--repeats", "1", safe[0]], log, 60):
+        print("the cubins do not load: compile here", flush=True)
+        shell([*this, "compile", "--nvcc", "nvcc"], log, 120)
+    shell([*this, "launch", "--repeats", "3", "--folder", str(results), *safe], log, 120)
+    finished = []
+    for launch in LAUNCHES:
+        command = [*this, "launch", "--repeats", "3", "--folder", str(results), launch.name]
+        if launch.may_hang and shell(command, log, 15):
+            finished.append(launch.name)
+    profiler = ["ncu", "--clock-control", "none", "--cache-control", "none", "-f"]
+    collect = {"source": ["--section", "SourceCounters"]}
+    collect |= {f"metrics{n}": ["--metrics", ",".join(metrics)] for n, metrics in enumerate(METRICS)}
+    for round_ in (0, 1):
+        for kind, what in collect.items():
+            for group, names in {"safe": safe, "risky": finished}.items():
+                if time.monotonic() - started > 360:
+                    print("no time left", flush=True)
+                    break
+                report = work / f"{kind}-{group}-{round_}.ncu-rep"
+                command = [*profiler, *what, "-o", str(report), *this, "launch", "--repeats", "1", *names]
+                if not shell(command, log, 120):
+                    continue
+                page = [
+                    "ncu",
+                    "--import",
+                    str(report),
+                    "--csv",
+                    "--page",
+                    kind.rstrip("01").replace("metrics", "raw"),
+                ]
+                text = subprocess.run(page, capture_output=True).stdout
+                (work / f"{kind}-{group}-{round_}.csv").write_bytes(text)
+                print(f"     {len(text)} bytes of {kind}-{group}-{round_}", flush=True)
+    pack = ["tar", "-I", "xz -T0 -3", "-C", str(work)]
+    shell(
+        [*pack, "-cf", str(out / "reports.tar.xz"), "source-safe-0.ncu-rep", "source-risky-0.ncu-rep"],
+        log,
+        60,
+    )
+    shell([*pack, "-cf", str(out / "csv.tar.xz"), "--exclude=*.ncu-rep", "."], log, 90)
+    shell(["tar", "-C", str(DATA), "-cJf", str(out / "cubins.tar.xz"), "."], log, 60)
+    shell(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv"], log, 20)
+    shell(["ncu", "--version"], log, 20)
+    failed = [launch.name for launch in LAUNCHES if launch.may_hang and launch.name not in finished]
+    missing = [name for name in safe if not (results / f"{name.replace('/', '@')}.npz").exists()]
+    varying = [path.stem for path in sorted(results.glob("*.npz")) if not np.load(path)["same"]]
+    print(f"did not finish: {failed}\nno result: {missing}\nresults vary: {varying}")
+
+
+def tables(path: Path) -> list[list[dict[str, str]]]:
+    """The profiler's source pages, one a launch (it prints each twice)."""
+    pages: list[list[dict[str, str]]] = []
+    header: list[str] | None = None
+    with path.open() as stream:
+        for row in csv.reader(stream):
+            if row and row[0] == "Kernel Name":
+                pages.append([])
+                header = None
+            elif row and header is None:
+                header = row
+            elif row and header is not None:
+                pages[-1].append(dict(zip(header, row, strict=False)))
+    assert pages[::2] == pages[1::2]
+    return pages[::2]
+
+
+def rows(page: list[dict[str, str]]) -> list[list[Any]]:
+    first = int(page[0]["Address"], 16)
+    columns = [
+        "Instructions Executed",
+        "Thread Instructions Executed",
+        "Predicated-On Thread Instructions Executed",
+    ]
+    found = []
+    for row in page:
+        opcode = re.sub(r"^@\S+\s+", "", row["Source"].strip()).split()[0]
+        counts = [int(row[name]) for name in columns]
+        shared = [
+            int(row.get(name, "0").replace("-", "0"))
+            for name in ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
+        ]
+        if counts[0]:
+            found.append([int(row["Address"], 16) - first, opcode, *counts, *(shared if any(shared) else ())])
+    return found
+
+
+def convert(folder: Path) -> None:
+    log = (folder / "log.txt").read_text()
+    hangs = [
+        launch.name for launch in LAUNCHES if launch.may_hang and re.search(rf"{launch.name}\n→ 124", log)
+    ]
+    groups = {
+        "safe": [launch for launch in LAUNCHES if not launch.may_hang],
+        "risky": [launch for launch in LAUNCHES if launch.may_hang and launch.name not in hangs],
+    }
+    entries: dict[str, dict[str, Any]] = {}
+    for group, launches in groups.items():
+        profiles = [[rows(page) for page in tables(folder / f"source-{group}-{n}.csv")] for n in (0, 1)]
+        metrics = []
+        for n, names in enumerate(METRICS):
+            with (folder / f"metrics{n}-{group}-0.csv").open() as stream:
+                lines = list(csv.DictReader(stream))[1:]
+            metrics.append(
+                [{name: round(float(line[name].replace(",", ""))) for name in names} for line in lines]
+            )
+        for launch, one, two, *counters in zip(launches, *profiles, *metrics, strict=True):
+            file = folder / "results" / launch.name.replace("/", "@")
+            entries[launch.name] = json.loads(Path(f"{file}.json").read_text())
+            entries[launch.name] |= {
+                "rows_vary": one != two,
+                "rows": one,
+                "hardware": counters[0] | counters[1],
+            }
+    versions = (
+        re.search(r"^name, driver_version\n(.*), (.*)$", log, re.M),
+        re.search(r"^Version (.*?) ", log, re.M),
+    )
+    assert versions[0]
+    assert versions[1]
+    recorded = {
+        "device": versions[0][1],
+        "driver": versions[0][2],
+        "profiler": f"Nsight Compute {versions[1][1]}",
+    }
+    for source in SOURCES:
+        launches, arrays = [], {}
+        for launch in LAUNCHES:
+            if launch.source != source:
+                continue
+            what: dict[str, Any] = {"name": launch.name, "kernel": launch.kernel, "grid": launch.grid}
+            what |= {
+                "block": launch.block,
+                "dynamic_shared": launch.dynamic_shared,
+                "arguments": launch.arguments,
+            }
+            if launch.name in hangs:
+                launches.append(what | {"hangs": True})
+                continue
+            before = {n: v for n, rule in enumerate(launch.arguments) if (v := argument(rule)).shape}
+            with np.load(folder / "results" / f"{launch.name.replace('/', '@')}.npz") as results:
+                after = {n: results[f"arr_{k}"] for k, n in enumerate(before)}
+                what["results_vary"] = not results["same"]
+            changed = [n for n in before if before[n].tobytes() != after[n].tobytes()]
+            arrays |= {f"{launch.name}/{n}": after[n] for n in changed}
+            launches.append(what | {"changed": changed} | entries[launch.name])
+        np.savez_compressed(DATA / f"{source}.npz", **arrays)
+        text = json.dumps({"recorded": recorded, "launches": launches}, separators=(",", ":"))
+        (DATA / f"{source}.json").write_text(re.sub(r'(\{"name"|\[\d+,")', r"\n\1", text) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("compile")
+    one.add_argument("--nvcc", default="nvcc")
+    one = commands.add_parser("launch")
+    one.add_argument("names", nargs="*")
+    one.add_argument("--repeats", type=int, default=1)
+    one.add_argument("--folder", type=Path)
+    one = commands.add_parser("device")
+    one.add_argument("out", type=Path)
+    one = commands.add_parser("convert")
+    one.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    if options.command == "compile":
+        compile_all(options.nvcc)
+    elif options.command == "launch":
+        launch_all(options.names, options.repeats, options.folder)
+    elif options.command == "device":
+        device(options.out)
+    elif options.command == "convert":
+        convert(options.folder)
+
+
+if __name__ == "__main__":
+    main()
