@@ -29,7 +29,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """
     try:
         status = dispatch(sys.argv[1:] if words is None else list(words))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever started this process
+            sys.stdout.flush()
         return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails once more

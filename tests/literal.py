@@ -9,7 +9,7 @@ GOLDENS = Path(__file__).parent / "goldens"
 
 
 def assert_golden(text: str, name: str) -> None:
-    """`text` is what tests/goldens/`name`.txt holds. With BANKSIM_WRITE_GOLDENS=1 it is written there first."""
+    """`text` is what tests/goldens/`name`.txt holds; BANKSIM_WRITE_GOLDENS=1 writes it there first."""
     path = GOLDENS / f"{name}.txt"
     if "BANKSIM_WRITE_GOLDENS" in os.environ:
         path.write_text(text, encoding="utf-8")

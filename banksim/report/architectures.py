@@ -15,8 +15,8 @@ from banksim.trace import LANES
 
 WIDTHS = (4, 8, 16)
 MERGED = (
-    "16/32: 32 together if pairs merge, that is if every active lane i finds lane i^1 (or every one lane i^2) "
-    "at its own address or idle"
+    "16/32: 32 together if pairs merge, that is if every active lane i finds lane i^1 (or every one i^2) "
+    "idle or at its own address"
 )
 
 

@@ -22,4 +22,7 @@ def show(text: Text, on: Console) -> None:
         text = Text(text.plain.translate(PLAIN_MARKS), spans=text.spans)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-    on.print(text)
+    if on.color_system is None:
+        print(text.plain)
+    else:
+        on.print(text)

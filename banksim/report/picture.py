@@ -212,7 +212,9 @@ class Canvas:
             start = cell.bank * self.step
             marks[start : start + len(text)] = [(char, HOT if cell.waits else CALM) for char in text]
         at = [address[lane] for lane in lanes]
-        return self.framed(runs(lanes), Text.assemble(*marks), str(at[0]) if len({*at}) == 1 else f"{at[0]}…")
+        runs_of_style = groupby(marks, key=lambda mark: mark[1])
+        inside = Text.assemble(*(("".join(char for char, _ in run), style) for style, run in runs_of_style))
+        return self.framed(runs(lanes), inside, str(at[0]) if len({*at}) == 1 else f"{at[0]}…")
 
 
 def legend(explanation: Explanation, marks: set[str]) -> Iterator[str]:

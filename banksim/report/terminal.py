@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.text import Text
 
@@ -14,11 +15,10 @@ from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import listed, mean, number, plural, ways
 
-STATUSES: dict[Status, str] = {
+MEANINGS: dict[Status, str] = {
     "measured": "equal to the counters of one H200, request by request",
     "documented": "as NVIDIA's guides describe it",
     "assumed": "nobody has shown it on this architecture",
-    "unknown": "nobody knows the count, so there is none",
 }
 
 
@@ -29,7 +29,10 @@ def report(judged: Sequence[Conflicts], labels: Sequence[str], width: int, pictu
     all, if it has a conflict), "all" (of the worst request of every site) or "none".
     """
     names = listed([conflicts.arch.name for conflicts in judged])
-    paragraphs = [Text(f"Shared-memory bank conflicts on {names}", STRONG)]
+    title = fold(Text(f"Shared-memory bank conflicts on {names}", STRONG), width)
+    paragraphs = [Text("\n").join(title)]
+    if not labels:
+        return Text("\n\n").join([*paragraphs, Text("No thread accesses shared memory.", CALM)])
     paragraphs.append(figures(judged, [Text(label, STRONG) for label in labels], width))
     if pictures == "all":
         paragraphs += (
@@ -102,18 +105,20 @@ def figures(judged: Sequence[Conflicts], labels: Sequence[Text], width: int) -> 
     """
     tables = [rows(conflicts) for conflicts in judged]
     names = [*labels, *[Text()] * (len(tables[0]) - len(labels))]
-    columns = [*common(tables[0])]
+    shared = [*common(tables[0])]
     if len(judged) == 1:
-        columns += verdict(tables[0], *FIGURES)
+        columns = [*shared, *verdict(tables[0], *FIGURES, STATUS)]
+        lines = beside(names, columns, width) or above(names, columns, width)
+        if lines is None:
+            columns = [*shared, *under_one_head(judged[0].arch.name, tables[0], *FIGURES)]
     else:
+        columns = [*shared]
         for conflicts, table in zip(judged, tables, strict=True):
-            columns += compared(conflicts.arch.name, table)
-    lines = beside(names, columns, width) or above(names, columns, width)
-    if lines is None and len(judged) > 1:
-        names, columns = one_below_the_other(judged, tables, names)
-        lines = above(names, columns, width)
-    if lines is None:
-        lines = prose(names, columns, width)
+            columns += under_one_head(conflicts.arch.name, table, TRANSACTIONS, PER_REQUEST, WORST)
+        lines = beside(names, columns, width) or above(names, columns, width)
+        if lines is None:
+            names, columns = one_below_the_other(judged, tables, names)
+    lines = lines or above(names, columns, width) or prose(names, columns, width)
     lines.append(Text())
     for note in notes(judged):
         lines += fold(Text(note, QUIET), width)
@@ -160,21 +165,19 @@ class Figure:
     left: bool = False
 
 
-def count(row: Row, value: Count | None) -> str:
-    """A count; a total with an unknown part is withheld."""
-    return number(value) if row.status or value is not None else "withheld"
+def count(row: Row, value: Any, written: Callable[[Any], str] = number) -> str:
+    """A count as it is written; a total with an unknown part is withheld."""
+    return written(value) if row.status or value is not None else "withheld"
 
 
 TRANSACTIONS = Figure(("trans-", "actions"), lambda row: count(row, row.transactions))
-PER_REQUEST = Figure(
-    ("per", "request"), lambda row: mean(row.per_request) if row.status or row.per_request else ""
-)
+PER_REQUEST = Figure(("per", "request"), lambda row: count(row, row.per_request, mean))
 IDEAL = Figure(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
 EXCESS = Figure(("", "excess"), lambda row: count(row, row.excess))
 WORST = Figure(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
 WARPS = Figure(("on", "warps"), lambda row: "" if row.warps is None else number(row.warps), coloured=False)
 STATUS = Figure(("", "status"), lambda row: row.status, coloured=False, left=True)
-FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, WARPS, STATUS)
+FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, WARPS)
 
 
 def verdict(table: Sequence[Row], *figures: Figure, group: str = "") -> Iterator[Column]:
@@ -190,13 +193,13 @@ def common(table: Sequence[Row]) -> Iterator[Column]:
     yield Column(("", "requests"), [Text(number(row.requests)) for row in table])
 
 
-def compared(arch: str, table: Sequence[Row]) -> Iterator[Column]:
-    """What one architecture among others says; its status beside its name if it has one only."""
+def under_one_head(arch: str, table: Sequence[Row], *figures: Figure) -> Iterator[Column]:
+    """Figures under the architecture's name, with the status in the head too if it is the same everywhere."""
     statuses = {row.status for row in table if row.status}
     if len(statuses) == 1:
-        yield from verdict(table, TRANSACTIONS, PER_REQUEST, WORST, group=f"{arch}, {statuses.pop()}")
+        yield from verdict(table, *figures, group=f"{arch}, {statuses.pop()}")
     else:
-        yield from verdict(table, TRANSACTIONS, PER_REQUEST, WORST, STATUS, group=arch)
+        yield from verdict(table, *figures, STATUS, group=arch)
 
 
 def one_below_the_other(
@@ -225,10 +228,18 @@ def colour(row: Row) -> str:
 
 def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
     """What every status in the table means, and why totals are missing."""
-    found = {site.status for conflicts in judged for site in conflicts.sites}
-    for status, meaning in STATUSES.items():
+    sites = [(conflicts.arch, site) for conflicts in judged for site in conflicts.sites]
+    found = {site.status for _, site in sites}
+    for status, meaning in MEANINGS.items():
         if status in found:
             yield f"{status}: {meaning}"
+    reasons = [
+        arch.missing(site.op, site.width) or arch.why_unknown(site.op, site.width)
+        for arch, site in sites
+        if site.status == "unknown"
+    ]
+    for reason in dict.fromkeys(reasons):
+        yield f"unknown: {reason}"
     unknown = max(sum(site.transactions is None for site in conflicts.sites) for conflicts in judged)
     if unknown and len(judged[0].sites) > 1:
         yield f"Totals are withheld: the count of {plural(unknown, 'access')} is unknown."
