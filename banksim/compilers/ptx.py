@@ -8,15 +8,21 @@ from pathlib import Path
 
 from banksim import cache
 from banksim.compilers import tools
+from banksim.errors import CompileError
 
 
-def assemble(ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = ()) -> bytes:
+def assemble(
+    ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = (), name: str = "kernel.ptx"
+) -> bytes:
     """The cubin that ptxas makes of `ptx` for `arch`, with line information.
 
-    `options` go to ptxas as they are. CompileError when it refuses the PTX.
+    `options` go to ptxas as they are. CompileError with its message about `name` when it refuses the PTX.
     """
     source = (ptx.encode() if isinstance(ptx, str) else ptx).rstrip(b"\0")
-    return _made("ptxas", ["-arch", arch, "-lineinfo", *options], [(source, "kernel.ptx")])
+    try:
+        return _made("ptxas", ["-arch", arch, "-lineinfo", *options], [(source, "kernel.ptx")])
+    except CompileError as error:
+        raise CompileError(str(error).replace("kernel.ptx", name)) from None
 
 
 def link(parts: Sequence[bytes], arch: str = "sm_90") -> bytes:

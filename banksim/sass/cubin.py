@@ -2,292 +2,313 @@
 
 from __future__ import annotations
 
+import functools
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
-from io import BytesIO
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from banksim import cache
+from banksim.compilers import tools
+from banksim.compilers.ptx import link
 from banksim.errors import InputError
-from banksim.sass import listing
+from banksim.sass import listing, names
+from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
 from banksim.sass.lines import Line, line_table
 from banksim.sass.program import BYTES, HEAP, Instruction, Kernel, Operand, Parameter
+from banksim.sass.stored import Kernels, pack, unpack
 from banksim.trace import Site
 
-# Attributes of .nv.info sections that matter here, as `cuobjdump -elf` names them (EIATTR_…).
-MAX_THREADS, PARAM_CBANK, REQNTID, FRAME_SIZE, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x11, 0x12
+VERSION = "1"
+"""To be changed whenever the same cubin decodes to something else: decoded cubins are cached."""
+# Attributes of .nv.info (EIATTR_… in NVIDIA's tools) that matter here.
+MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
 KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS = 0x17, 0x2F, 0x34
-SIZED = 4
-"""The format of an attribute whose value follows its 4-byte head; others hold their value in the head."""
-STACK_LIMIT = 1024
-"""Bytes of local memory a thread that a GPU grants where the compiler cannot know (cudaLimitStackSize)."""
+GLOBAL, GLOBAL_INIT, CONSTANT = ".nv.global", ".nv.global.init", ".nv.constant3"
+THREADS = 1024
+"""Threads that a block may have on every GPU."""
+RESERVED_SHARED = {90: 0x400}
+"""First architecture → where shared variables start; before that at 0. Seen in .nv.shared sections."""
+CONSTANT_POINTER = {70: 0x50, 90: 0xD0, 100: 0x120}
+"""First architecture → where in bank 0 the driver puts the generic address of bank 3. Seen in code."""
+PTX_FILE = "\0ptx"
+"""The file that lines have which are lines of the PTX itself; whoever knows its name replaces it."""
 
 
-def decode(cubin: bytes) -> dict[str, Kernel]:
-    """The kernels of a cubin by their mangled names. InputError when it is none."""
-    return Cubin(cubin).kernels()
+def decode(cubin: bytes, ptx: str = "kernel.ptx") -> Mapping[str, Kernel]:
+    """The kernels of a cubin by their mangled names. Each is made when it is asked for, once in a process.
+
+    `ptx` names the PTX file that it was assembled from, for code whose PTX names no source. A cubin with
+    calls still open is linked first. InputError when the bytes are no cubin, CompileError when a tool
+    refuses them.
+    """
+    return _decode(cubin, ptx)
 
 
-@dataclass(frozen=True)
-class Symbol:
-    name: str
-    section: str
-    value: int
-    size: int
-    kind: str
+@functools.lru_cache(64)
+def _decode(cubin: bytes, ptx: str) -> Kernels:
+    key = cache.key("decode", VERSION, tools.identity("nvdisasm"), cubin)
+    packed = cache.get(key)
+    if packed is None:
+        packed = pack(kernels(cubin))
+        cache.put(key, packed)
+    return unpack(packed, cubin, {PTX_FILE: ptx})
 
 
-class Cubin:
-    """The sections and symbols of an ELF file for one GPU architecture."""
+def kernels(cubin: bytes) -> list[Kernel]:
+    """Every kernel of a cubin, read from it."""
+    elf = Elf(cubin)
+    if elf.relocatable:
+        elf = Elf(link([cubin], elf.arch))
+    entries = [symbol.name for symbol in elf.symbols if symbol.kind == FUNCTION and symbol.entry]
+    if not entries:
+        return []
+    code = listing.disassemble(elf.data)
+    missing = [name for name in entries if name not in code]
+    if missing:
+        raise InputError(f"nvdisasm lists no code for {missing[0]}")
+    lines = source_lines(elf)
+    return [Reading(elf, name, code, lines).kernel() for name in entries]
 
-    def __init__(self, data: bytes) -> None:
-        from elftools.common.exceptions import ELFError
-        from elftools.elf.elffile import ELFFile
 
-        self.data = data
+def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
+    """The line table of every code section: of the source if the cubin names any, else of the PTX."""
+    found: dict[str, list[tuple[int, Line]]] = {}
+    for section, text in ((".nv_debug_line_sass", b""), (".debug_line", elf.content(".debug_str"))):
+        places = {relocation.offset: relocation.symbol.section for relocation in elf.relocations(section)}
         try:
-            self.elf: Any = ELFFile(BytesIO(data))
-            if self.elf["e_machine"] not in ("EM_CUDA", 190):
-                raise InputError("this ELF file holds no GPU code: a cubin is made by nvcc -cubin or ptxas")
-            self.sections = {section.name: section for section in self.elf.iter_sections()}
-            self.symbols = list(self.read_symbols())
-        except ELFError as error:
-            raise InputError(f"not a cubin: {error}") from None
-        self.by_name = {symbol.name: symbol for symbol in self.symbols if symbol.section}
-        self.arch = architecture(self.elf["e_flags"], self.elf["e_ident"]["EI_ABIVERSION"])
-        self.layout_globals()
-
-    def read_symbols(self) -> Iterator[Symbol]:
-        table = self.sections.get(".symtab")
-        for symbol in table.iter_symbols() if table else ():
-            index = symbol["st_shndx"]
-            section = self.elf.get_section(index).name if isinstance(index, int) else ""
-            kind = symbol["st_info"]["type"]
-            yield Symbol(symbol.name, section, symbol["st_value"], symbol["st_size"], kind)
-
-    def bytes_of(self, name: str) -> bytes:
-        section = self.sections.get(name)
-        if section is None:
-            return b""
-        return b"\0" * section["sh_size"] if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
-
-    def layout_globals(self) -> None:
-        """Place the module's own variables one section behind the other."""
-        self.heap = bytearray()
-        self.heap_start: dict[str, int] = {}
-        for name in (".nv.global.init", ".nv.global"):
-            if name in self.sections:
-                self.heap += b"\0" * (-len(self.heap) % 256)
-                self.heap_start[name] = len(self.heap)
-                self.heap += self.bytes_of(name)
-
-    def attributes(self, name: str) -> Iterator[tuple[int, bytes]]:
-        """(attribute, value) of an .nv.info section."""
-        data, at = self.bytes_of(name), 0
-        while at + 4 <= len(data):
-            form, attribute, size = struct.unpack_from("<BBH", data, at)
-            at += 4
-            if form == SIZED:
-                yield attribute, data[at : at + size]
-                at += size
-            else:
-                yield attribute, size.to_bytes(2, "little")
-
-    def relocations(self, section: str) -> Iterator[tuple[int, Symbol, int]]:
-        """(offset, symbol, addend) of every relocation of a section."""
-        for prefix in (".rela", ".rel"):
-            table = self.sections.get(prefix + section)
-            if table is None or not table["sh_size"]:
-                continue
-            for entry in table.iter_relocations():
-                addend = entry["r_addend"] if prefix == ".rela" else 0
-                yield entry["r_offset"], self.symbols[entry["r_info_sym"]], addend
-
-    # ---- kernels
-    def kernels(self) -> dict[str, Kernel]:
-        listings = {function["function-name"]: function for function in listing.disassemble(self.data)}
-        text = {
-            offset: symbol.section for offset, symbol, _ in self.relocations(".debug_line") if symbol.section
-        }
-        lines = line_table(self.bytes_of(".debug_line"), self.bytes_of(".debug_str"), text)
-        names = [name.removeprefix(".nv.info.") for name in self.sections if name.startswith(".nv.info.")]
-        return {
-            name: KernelReader(self, name, listings, lines).kernel()
-            for name in names
-            if name in listings and self.is_entry(name)
-        }
-
-    def is_entry(self, name: str) -> bool:
-        """Whether a function is a kernel: only kernels have a constant bank 0 of their own."""
-        return f".nv.constant0.{name}" in self.sections
+            table = line_table(elf.content(section), text, places)
+        except (IndexError, ValueError):  # a damaged table costs the lines, not the counts
+            continue
+        for name, entries in table.items():
+            if any(line.line for _, line in entries):
+                found[name] = entries
+    return found
 
 
-class KernelReader:
-    """One kernel of a cubin, with the functions that it can call laid out behind it."""
+class Reading:
+    """One kernel of a cubin, with the functions that it can reach laid out behind it."""
 
     def __init__(
-        self, cubin: Cubin, name: str, listings: dict[str, Any], lines: dict[str, list[tuple[int, Line]]]
+        self,
+        elf: Elf,
+        name: str,
+        code: Mapping[str, list[dict[str, Any]]],
+        lines: Mapping[str, Sequence[tuple[int, Line]]],
     ) -> None:
-        self.cubin, self.name, self.listings, self.lines = cubin, name, listings, lines
-        self.base = self.layout()
+        self.elf, self.name, self.code, self.lines = elf, name, code, lines
+        self.text = elf.by_name[name].section
+        self.base: dict[str, int] = {}
+        end = 0
+        for section in self.reachable():
+            self.base[section] = end
+            end += BYTES * len(code[section.removeprefix(".text.")])
+        self.heap: dict[str, int] = {}
+        end = 0
+        for section in (GLOBAL_INIT, GLOBAL, CONSTANT):
+            if elf.content(section):
+                align = max(elf.sections[section].align, 16)
+                self.heap[section] = -(-end // align) * align
+                end = self.heap[section] + elf.sections[section].size
 
-    def layout(self) -> dict[str, int]:
-        """Where each code section starts: the kernel's own at 0."""
-        base, end = {}, 0
-        entries = [n for n in self.listings if n == self.name or not self.cubin.is_entry(n)]
-        for function in sorted(entries, key=lambda n: n != self.name):
-            base[f".text.{function}"] = end
-            end += self.listings[function]["length"]
-        return base
+    def reachable(self) -> list[str]:
+        """The kernel's code section, then those that it names, itself or through variables and constants."""
+        found = []
+        todo = [self.text, *(name for name in self.elf.sections if name.startswith(".nv.constant"))]
+        seen = set(todo)
+        while todo:
+            section = todo.pop(0)
+            if section.startswith(".text."):
+                found.append(section)
+            for relocation in self.elf.relocations(section):
+                target = relocation.symbol.section
+                other_kernel = target.startswith(".text.") and self.elf.by_name[target[6:]].entry
+                if target and target not in seen and not other_kernel:
+                    seen.add(target)
+                    todo.append(target)
+        return found
 
-    def place(self, section: str, name: str, offset: int) -> Operand | None:
-        """Where a symbol (or, with no name, an offset of `section`) lies in this kernel's layout."""
-        if not name:
-            return Operand("code", self.base[section] + offset)
-        symbol = self.cubin.by_name.get(name)
-        if symbol is None:
-            return None
+    # ---- addresses
+    def address(self, symbol: Symbol, offset: int) -> Operand | None:
+        """Where a symbol lies: a pc of this layout, or an address among the module's variables."""
         if symbol.section in self.base:
-            return Operand("code", self.base[symbol.section] + symbol.value + offset, text=name)
-        if symbol.section in self.cubin.heap_start:
-            return Operand("imm", HEAP + self.cubin.heap_start[symbol.section] + symbol.value + offset, text=name)
-        if symbol.section.startswith((".nv.constant", ".nv.shared")):
-            return Operand("imm", symbol.value + offset, text=name)
+            return Operand("code", self.base[symbol.section] + symbol.value + offset, text=symbol.name)
+        if symbol.section in self.heap:
+            place = HEAP + self.heap[symbol.section] + symbol.value + offset
+            return Operand("imm", place, text=symbol.name)
         return None
 
-    def kernel(self) -> Kernel:
-        cubin, name = self.cubin, self.name
-        facts = dict(cubin.attributes(f".nv.info.{name}"))
-        parameters = []
-        for attribute, value in cubin.attributes(f".nv.info.{name}"):
-            if attribute == KPARAM_INFO:
-                ordinal, offset, packed = struct.unpack_from("<HHI", value, 4)
-                parameters.append(Parameter(ordinal, offset, packed >> 18))
-        parameter_base = struct.unpack_from("<H", facts[PARAM_CBANK], 4)[0] if PARAM_CBANK in facts else 0
-        per_function = {}
-        for attribute, value in cubin.attributes(".nv.info"):
-            if attribute in (MIN_STACK_SIZE, REGCOUNT, FRAME_SIZE):
-                index, number = struct.unpack_from("<II", value)
-                per_function[attribute, cubin.symbols[index].name] = number
-        shared_base = 0x400 if int(cubin.arch[3:].rstrip("af")) >= 90 else 0
-        shared = cubin.sections.get(f".nv.shared.{name}")
-        limits = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (1024, 1, 1)
-        required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
-        instructions = tuple(self.instructions())
-        return Kernel(
-            name=name,
-            plain_name=name,
-            arch=cubin.arch,
-            instructions=instructions,
-            parameters=tuple(sorted(parameters, key=lambda p: p.ordinal)),
-            parameter_base=parameter_base,
-            shared_base=shared_base,
-            shared_bytes=max(shared["sh_size"], shared_base) if shared else shared_base,
-            local_bytes=per_function.get((MIN_STACK_SIZE, name), 0),
-            registers=per_function.get((REGCOUNT, name), 255),
-            constants=self.constants(),
-            globals=self.globals(),
-            symbols={
-                s.name: cubin.heap_start[s.section] + s.value
-                for s in cubin.symbols
-                if s.section in cubin.heap_start and s.kind == "STT_OBJECT"
-            },
-            targets=self.targets(),
-            functions={
-                s.name: self.base[s.section] + s.value
-                for s in cubin.symbols
-                if s.kind == "STT_FUNC" and s.section in self.base
-            },
-            max_threads=min(1024, limits[0] * limits[1] * limits[2]),
-            required_block=required,
-            cubin=cubin.data,
-        )
+    def filled(self, section: str) -> bytes:
+        """A section's bytes with all addresses in it filled in."""
+        data = bytearray(self.elf.content(section))
+        for relocation in self.elf.relocations(section):
+            target = self.address(relocation.symbol, relocation.addend)
+            if target is not None:
+                number = target.number & ((1 << 8 * relocation.size) - 1)
+                data[relocation.offset : relocation.offset + relocation.size] = number.to_bytes(
+                    relocation.size, "little"
+                )
+        return bytes(data)
 
+    def constants(self) -> dict[int, bytes]:
+        """The bytes of the kernel's own constant banks and of those that the module shares."""
+        banks = {}
+        for section in self.elf.sections:
+            if section.startswith(".nv.constant"):
+                number, _, owner = section.removeprefix(".nv.constant").partition(".")
+                if owner in ("", self.name):
+                    banks[int(number)] = self.filled(section)
+        pointer = since(CONSTANT_POINTER, self.elf.arch)
+        if CONSTANT in self.heap and pointer is not None and 0 in banks:
+            address = (HEAP + self.heap[CONSTANT]).to_bytes(8, "little")
+            banks[0] = banks[0][:pointer] + address + banks[0][pointer + 8 :]
+        return banks
+
+    def variables(self) -> bytes:
+        """The module's variables as they start out; behind them constant memory, which pointers may name."""
+        data = bytearray()
+        for section, start in self.heap.items():
+            data += bytes(start - len(data)) + self.filled(section)
+        return bytes(data)
+
+    # ---- code
     def instructions(self) -> Iterator[Instruction]:
         for section, base in self.base.items():
-            function = section.removeprefix(".text.")
-            code = self.cubin.bytes_of(section)
-            sites = self.lines.get(section, [])
-            row, line = 0, Line("", 0)
-            for number, item in enumerate(self.listings[function]["sass-instructions"]):
+            items = self.code[section.removeprefix(".text.")]
+            encodings = listing.encodings(self.elf.content(section))
+            lines = iter(self.lines.get(section, ()))
+            ahead = next(lines, None)
+            line = Line("", 0)
+            functions = self.functions_of(section)
+            for number, item in enumerate(items):
                 offset = number * BYTES
-                while row < len(sites) and sites[row][0] <= offset:
-                    line = sites[row][1]
-                    row += 1
-                yield self.instruction(section, base, offset, item, line, code)
+                while ahead is not None and ahead[0] <= offset:
+                    line, ahead = ahead[1], next(lines, None)
+                function = next((symbol for symbol in functions if symbol.value <= offset), functions[-1])
+                yield self.instruction(section, base, offset, item, line, function, encodings[number])
+
+    def functions_of(self, section: str) -> list[Symbol]:
+        """The functions of a code section, the last first."""
+        found = [s for s in self.elf.symbols if s.kind == FUNCTION and s.section == section]
+        return sorted(found, key=lambda symbol: -symbol.value)
 
     def instruction(
-        self, section: str, base: int, offset: int, item: dict[str, Any], line: Line, code: bytes
+        self,
+        section: str,
+        base: int,
+        offset: int,
+        item: Mapping[str, Any],
+        line: Line,
+        function: Symbol,
+        encoding: int,
     ) -> Instruction:
+        def place(symbol: str, addend: int) -> Operand | None:
+            if not symbol:
+                return Operand("code", base + addend, text=f"{addend:#x}")
+            found = self.elf.by_name.get(symbol)
+            return self.address(found, addend) if found else None
+
         opcode = item["opcode"]
         name, *modifiers = opcode.split(".")
         guard, lost = listing.guard(item.get("predicate", ""))
         texts = listing.split(item.get("operands", ""))
         texts[1:1] = lost
-        operands = listing.operands(name, texts, offset, lambda symbol, at: self.place(section, symbol, at))
-        predicate = listing.operand(guard.removeprefix("@")) if guard else None
+        operands = listing.operands(name, frozenset(modifiers), texts, place)
+        if names.is_internal(function.name):
+            line = Line("", 0)
         return Instruction(
             pc=base + offset,
             base=base,
             opcode=opcode,
             name=name,
             modifiers=frozenset(modifiers),
-            predicate=predicate,
-            operands=operands,
+            predicate=listing.operand(guard[1:]) if guard else None,
+            operands=tuple(listing.exact(found, encoding) for found in operands),
             site=Site(
                 opcode=opcode,
                 offset=base + offset,
-                file=line.file or None,
+                file=(line.file or PTX_FILE) if line.line else None,
                 line=line.line or None,
-                function=self.name,
-                inlined=line.inlined,
+                function=names.function_name(function.name),
+                inlined=tuple((names.plain_name(called), *at) for called, *at in line.inlined),  # type: ignore[misc]
             ),
-            encoding=int.from_bytes(code[offset : offset + BYTES], "little"),
-            text=" ".join(filter(None, [guard, opcode, ", ".join(texts)])),
+            encoding=encoding,
+            text=f"{guard} {opcode} {', '.join(texts)}".strip(),
         )
 
-    def constants(self) -> dict[int, bytes]:
-        """Bytes of every constant bank, addresses of variables filled in."""
-        banks = {}
-        for section in self.cubin.sections:
-            head, _, owner = section.removeprefix(".nv.constant").partition(".")
-            if not section.startswith(".nv.constant") or owner not in ("", self.name) or not head.isdigit():
-                continue
-            banks[int(head)] = self.relocate(section)
-        return banks
-
-    def globals(self) -> bytes:
-        heap = bytearray(self.cubin.heap)
-        for section, start in self.cubin.heap_start.items():
-            data = self.relocate(section)
-            heap[start : start + len(data)] = data
-        return bytes(heap)
-
-    def relocate(self, section: str) -> bytes:
-        data = bytearray(self.cubin.bytes_of(section))
-        for offset, symbol, addend in self.cubin.relocations(section):
-            target = self.place(section, symbol.name, addend)
-            if target is not None:
-                data[offset : offset + 8] = target.number.to_bytes(8, "little")
-        return bytes(data)
-
     def targets(self) -> dict[int, tuple[int, ...]]:
-        """Where indirect branches go: .nv.info lists (branch, 0, number of targets, targets) again and again."""
+        """Where indirect branches go: .nv.info has (branch, 0, how many targets, targets) again and again."""
         found = {}
         for section, base in self.base.items():
-            for attribute, value in self.cubin.attributes(f".nv.info.{section.removeprefix('.text.')}"):
+            for attribute, value in self.elf.attributes(f".nv.info.{section.removeprefix('.text.')}"):
                 if attribute != INDIRECT_BRANCH_TARGETS:
                     continue
-                words = struct.unpack(f"<{len(value) // 4}I", value)
-                at = 0
+                words, at = struct.unpack(f"<{len(value) // 4}I", value), 0
                 while at + 3 <= len(words):
-                    branch, count = words[at], words[at + 2]
-                    found[base + branch] = tuple(base + target for target in words[at + 3 : at + 3 + count])
+                    branch, _, count = words[at : at + 3]
+                    found[base + branch] = tuple(base + to for to in words[at + 3 : at + 3 + count])
                     at += 3 + count
         return found
 
+    # ---- the whole
+    def kernel(self) -> Kernel:
+        elf, info = self.elf, f".nv.info.{self.name}"
+        facts = dict(elf.attributes(info))
+        parameters = [
+            Parameter(ordinal, offset, size >> 18)
+            for attribute, value in elf.attributes(info)
+            if attribute == KPARAM_INFO
+            for ordinal, offset, size in [struct.unpack_from("<HHI", value, 4)]
+        ]
+        reserved = since(RESERVED_SHARED, elf.arch) or 0
+        shared = elf.sections.get(f".nv.shared.{self.name}")
+        limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
+        required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
+        return Kernel(
+            name=self.name,
+            plain_name=names.plain_name(self.name),
+            arch=elf.arch,
+            instructions=tuple(self.instructions()),
+            parameters=tuple(sorted(parameters, key=lambda parameter: parameter.ordinal)),
+            parameter_base=struct.unpack_from("<H", facts[PARAM_CBANK], 4)[0] if PARAM_CBANK in facts else 0,
+            shared_base=reserved,
+            shared_bytes=max(shared.size, reserved) if shared else reserved,
+            local_bytes=self.fact(MIN_STACK_SIZE),
+            registers=self.fact(REGCOUNT),
+            constants=self.constants(),
+            globals=self.variables(),
+            symbols={
+                symbol.name: self.heap[symbol.section] + symbol.value
+                for symbol in elf.symbols
+                if symbol.kind == OBJECT and symbol.section in (GLOBAL, GLOBAL_INIT)
+            },
+            targets=self.targets(),
+            functions={
+                symbol.name: self.base[symbol.section] + symbol.value
+                for symbol in elf.symbols
+                if symbol.kind == FUNCTION and symbol.section in self.base
+            },
+            max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
+            required_block=required,
+            cubin=elf.data,
+        )
 
-def architecture(flags: int, abi_version: int) -> str:
-    """sm_NN from the ELF header: its place moved with version 8 of the ABI (CUDA 13)."""
-    number = (flags >> 8) & 0xFF if abi_version >= 8 else flags & 0xFF
-    return f"sm_{number}"
+    def fact(self, wanted: int) -> int:
+        """What the module's .nv.info says of this kernel; 0 where it says nothing."""
+        for attribute, value in self.elf.attributes(".nv.info"):
+            if attribute == wanted:
+                symbol, number = struct.unpack_from("<II", value)
+                if self.elf.symbols[symbol].name == self.name:
+                    return int(number)
+        return 0
+
+
+def since(table: Mapping[int, int], arch: str) -> int | None:
+    """What holds for an architecture in a table of what has held since which one."""
+    number = int(arch.removeprefix("sm_").rstrip("af"))
+    return next((table[first] for first in sorted(table, reverse=True) if first <= number), None)
+
+
+def constant_symbols(cubin: bytes) -> dict[str, int]:
+    """Byte offsets of the module's __constant__ variables in constant bank 3."""
+    elf = Elf(cubin)
+    return {s.name: s.value for s in elf.symbols if s.kind == OBJECT and s.section == CONSTANT}

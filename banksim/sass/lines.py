@@ -1,22 +1,24 @@
 """Which source line each instruction comes from, and through which inlined calls.
 
-A cubin's .debug_line is DWARF 2 with one extension: the extended operation 0x90 names, for the rows that follow, the
-row (counted from 1) of the call that they were inlined at, and the offset of the inlined function's name in
-.debug_str; two zeros end it. The row of the call may be inlined in its turn, which makes the chain.
+A cubin's .debug_line is DWARF 2 with one extension: the extended operation 0x90 names, for the rows behind
+it, the row (counted from 1 in its sequence) of the call that they were inlined at, and the offset of the inlined
+function's name in .debug_str; two zeros end it. The row of the call may be inlined in its turn: a chain.
 """
 
 from __future__ import annotations
 
+import functools
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 INLINED_CALL = 0x90
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A source line; `inlined` is the chain of calls, innermost first: the function, and file and line of the call."""
+    """A source line (0: none). `inlined`: calls, innermost first, as function, file and line of call."""
 
     file: str
     line: int
@@ -25,14 +27,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table: instructions of `section` from byte `offset` on."""
+    """A row of the table: instructions from byte `offset` on."""
 
-    section: str
     offset: int
     file: int
     line: int
     context: int
     function: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Rows of one code section, with the names of their files (the first has number 1)."""
+
+    section: str
+    files: list[str]
+    rows: list[Row]
 
 
 class Reader:
@@ -68,40 +78,44 @@ class Reader:
         return value
 
 
-def line_table(debug_line: bytes, debug_str: bytes, relocations: Mapping[int, str]) -> dict[str, list[tuple[int, Line]]]:
+def line_table(
+    debug_line: bytes, debug_str: bytes, relocations: Mapping[int, str]
+) -> dict[str, list[tuple[int, Line]]]:
     """For each code section the (byte offset, line) pairs where a new line begins, in the order of offsets.
 
-    `relocations` says which section's address belongs at an offset of .debug_line. Line 0 marks instructions that
-    the compiler ascribes to no source line.
+    `relocations` says which section's address belongs at an offset of .debug_line.
     """
     table: dict[str, list[tuple[int, Line]]] = {}
-    for files, rows in programs(debug_line, relocations):
-        for row in rows:
-            chain, at = [], row
-            while at.context:
-                caller = rows[at.context - 1]
+    for sequence in sequences(debug_line, relocations):
+        files, rows = sequence.files, sequence.rows
+        for number, row in enumerate(rows):
+            chain, at, before = [], row, number
+            while 0 < at.context <= before:  # a call stands before what is inlined at it
+                before = at.context - 1
+                caller = rows[before]
                 chain.append((Reader(debug_str, at.function).text(), files[caller.file], caller.line))
                 at = caller
-            table.setdefault(row.section, []).append((row.offset, Line(files[row.file], row.line, tuple(chain))))
+            line = Line(files[row.file], row.line, tuple(chain))
+            table.setdefault(sequence.section, []).append((row.offset, line))
     for entries in table.values():
         entries.sort(key=lambda entry: entry[0])
     return table
 
 
-def programs(data: bytes, relocations: Mapping[int, str]) -> Iterator[tuple[list[str], list[Row]]]:
-    """File names (the first has number 1) and rows of every line program in .debug_line."""
+def sequences(data: bytes, relocations: Mapping[int, str]) -> Iterator[Sequence]:
+    """Every sequence of every line program in .debug_line."""
     read = Reader(data)
     while read.at + 4 <= len(data):
         size = read.number(4)
         end = read.at + size
         version = read.number(2)
-        if 2 <= version <= 4:  # version 5 would need other headers; no release of ptxas writes it
-            yield program(read, version, end, relocations)
+        if 2 <= version <= 4:  # version 5 has another header; no release of ptxas writes it
+            yield from program(read, version, end, relocations)
         read.at = end
 
 
-def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]) -> tuple[list[str], list[Row]]:
-    """One line program: its files, and its rows in the order in which the program gives them."""
+def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]) -> Iterator[Sequence]:
+    """The sequences of the line program whose header `read` stands in, behind the version."""
     size = read.number(4)
     start = read.at + size
     step = read.number(1)
@@ -118,21 +132,23 @@ def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]
         files.append(posixpath.join(folders[read.uleb()], name))
         read.uleb(), read.uleb()  # time, size
 
-    rows: list[Row] = []
-    section, offset, file, line, context, function = "", 0, 1, 1, 0, 0
+    section, rows = "", list[Row]()
+    offset, file, line, context, function = 0, 1, 1, 0, 0
     read.at = start
     while read.at < end:
         opcode = read.number(1)
         if opcode >= opcode_base:
             offset += (opcode - opcode_base) // line_range * step
             line += (opcode - opcode_base) % line_range + line_base
-            rows.append(Row(section, offset, file, line, context, function))
+            rows.append(Row(offset, file, line, context, function))
         elif opcode == 0:  # extended
             size = read.uleb()
             after = read.at + size
             extended = read.number(1)
-            if extended == 1:  # end of the sequence: what follows belongs to another section
-                section, offset, file, line, context, function = "", 0, 1, 1, 0, 0
+            if extended == 1:  # the end of a sequence
+                yield Sequence(section, files, rows)
+                section, rows = "", []
+                offset, file, line, context, function = 0, 1, 1, 0, 0
             elif extended == 2:
                 section = relocations.get(read.at, "")
                 offset = read.number(size - 1)
@@ -140,7 +156,7 @@ def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]
                 context, function = read.uleb(), read.uleb()
             read.at = after
         elif opcode == 1:  # copy
-            rows.append(Row(section, offset, file, line, context, function))
+            rows.append(Row(offset, file, line, context, function))
         elif opcode == 2:
             offset += read.uleb() * step
         elif opcode == 3:
@@ -154,4 +170,24 @@ def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]
         else:
             for _ in range(operands[opcode - 1]):
                 read.uleb()
-    return files, rows
+
+
+def source_line(file: str | None, line: int | None) -> str:
+    """The text of a source line, without the blanks around it; "" where there is none to be read."""
+    if not file or not line:
+        return ""
+    path = Path(file)
+    try:
+        state = path.stat()
+    except OSError:
+        return ""
+    lines = _lines(file, state.st_mtime_ns, state.st_size)
+    return lines[line - 1].strip() if line <= len(lines) else ""
+
+
+@functools.lru_cache(64)
+def _lines(file: str, time: int, size: int) -> tuple[str, ...]:
+    try:
+        return tuple(Path(file).read_text(errors="replace").splitlines())
+    except OSError:
+        return ()

@@ -1,7 +1,7 @@
 """What nvdisasm prints, read: each instruction with every operand understood.
 
-nvdisasm writes bare decimals for floats and hexadecimal for integers; `R3.reuse` is a hint to the register cache and
-is dropped; addresses of code are bytes from the start of their section.
+nvdisasm writes bare decimals for floats and hexadecimal for integers. `.reuse`, a hint to the register cache,
+is dropped. Addresses of code are bytes from the start of their section, or a symbol.
 """
 
 from __future__ import annotations
@@ -16,22 +16,32 @@ from pathlib import Path
 from typing import Any
 
 from banksim.compilers import tools
-from banksim.sass.program import ZERO_REGISTER, Operand
+from banksim.errors import CompileError
+from banksim.sass.program import BYTES, ZERO_REGISTER, Operand
 
-CODE = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET", "BSSY", "LEPC", "WARPSYNC"})
-"""Instructions whose last operand, where it is a number or a name, is a place in the code."""
+TO_CODE = frozenset({"BRA", "JMP", "CALL", "RET", "BSSY", "LEPC", "BRX", "BRXU", "JMX", "JMXU", "WARPSYNC"})
+"""Instructions whose last operand, where it is a number or a symbol, is a place in the code."""
 REGISTER = re.compile(r"(UR|UP|R|P|B|SB)(\d+|Z|T)((?:\.\w+)*)")
 FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|INF|[QS]?NAN)", re.IGNORECASE)
-RELOCATED = re.compile(r"(?:\d+@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?:@\w+)?(?: \+ (-?0x[0-9a-f]+))?\)*")
+CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[([^\[\]]*)\]((?:\.\w+)*)")
+MEMORY = re.compile(r"(?:(desc)\[\w+\])?\[([^\[\]]*)\]((?:\.\w+)*)")
+RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f]+))?\)*")
+SPECIAL = re.compile(r"SR\w*(?:\.\w+)?|U?PR")
+
+Place = Callable[[str, int], Operand | None]
+"""(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
 
 
-def disassemble(cubin: bytes) -> list[dict[str, Any]]:
-    """nvdisasm's JSON for every code section of a cubin: function-name, sass-instructions …"""
+def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
+    """nvdisasm's instructions of every code section, by the function that the section is named after."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
         (Path(folder) / "kernel.cubin").write_bytes(cubin)
-        printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], cwd=Path(folder), what="the cubin")
-    functions: list[dict[str, Any]] = json.loads(printed)[1]
-    return functions
+        printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), what="the cubin")
+    try:
+        functions = json.loads(printed)[1]
+        return {function["function-name"]: function["sass-instructions"] for function in functions}
+    except (ValueError, LookupError, TypeError) as error:
+        raise CompileError(f"nvdisasm printed no listing: {error}") from None
 
 
 def split(operands: str) -> list[str]:
@@ -49,100 +59,115 @@ def split(operands: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def guard(predicate: str) -> tuple[str, list[str]]:
-    """The guard of an instruction, and what else nvdisasm puts into its field: P2R's operand PR, which is its second."""
-    words = predicate.split()
-    return next((word for word in words if word.startswith("@")), ""), [word for word in words if word[0] != "@"]
+def guard(field: str) -> tuple[str, list[str]]:
+    """An instruction's guard (`@!P0`), and what else nvdisasm puts into that field: the operand PR of P2R."""
+    words = field.split()
+    return next((word for word in words if word[0] == "@"), ""), [word for word in words if word[0] != "@"]
 
 
-@functools.cache
+@functools.lru_cache(1 << 16)
 def operand(text: str) -> Operand:
-    """One operand, as nvdisasm writes it, relocations aside."""
+    """One operand as nvdisasm writes it, symbols aside."""
     text = text.replace(".reuse", "")
-    negative = inverted = absolute = False
-    body = text
-    while body and body[0] in "-~!":
-        if body[0] == "-" and FLOAT.fullmatch(body):
-            break
-        negative, inverted = negative or body[0] == "-", inverted or body[0] in "~!"
-        body = body[1:]
-    if body.startswith("|"):
-        absolute = True
+    if FLOAT.fullmatch(text):
+        number, shown = float_bits(text)
+        return Operand("float", number, text=shown)
+    body = text.lstrip("-~!")
+    marks = text[: len(text) - len(body)]
+    absolute = body.startswith("|")
+    if absolute:
         inner, _, after = body[1:].partition("|")
         body = inner + after
     build = functools.partial(
-        Operand, negative=negative, inverted=inverted, absolute=absolute, text=text
+        Operand,
+        negative="-" in marks,
+        inverted="~" in marks or "!" in marks,
+        absolute=absolute,
+        text=text,
     )
     if match := REGISTER.fullmatch(body):
-        kind, number, marks = match.groups()
-        modifiers = tuple(marks.split(".")[1:])
-        return build(kind, ZERO_REGISTER[kind] if number in "ZT" else int(number), modifiers=modifiers)
-    if body.startswith("0x"):
+        kind, digits, modifiers = match.groups()
+        return build(kind, ZERO_REGISTER[kind] if digits in "ZT" else int(digits), modifiers=words(modifiers))
+    if re.fullmatch("0x[0-9a-f]+", body):
         value = int(body, 16)
-        return Operand("imm", (-value if negative else value) & (0xFFFFFFFF if value < 1 << 32 else -1), text=text)
-    if FLOAT.fullmatch(body):
-        return Operand("float", float_bits(body), text=text)
-    if body.startswith("SR") or body in ("PR", "UPR"):
+        return Operand("imm", -value & 0xFFFFFFFF if "-" in marks else value, text=text)
+    if SPECIAL.fullmatch(body):
         return Operand("special", text=body)
-    if match := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[([^\[\]]*)\]((?:\.\w+)*)", body):
-        bank, terms, marks = match.groups()
-        return build("const", int(bank, 16), modifiers=tuple(marks.split(".")[1:]), parts=address(terms))
-    if match := re.fullmatch(r"(?:(g?desc)\[(\w+)\])?\[([^\[\]]*)\]((?:\.\w+)*)", body):
-        descriptor, _, terms, marks = match.groups()
-        modifiers = ((descriptor,) if descriptor else ()) + tuple(marks.split(".")[1:])
-        return build("memory", modifiers=modifiers, parts=address(terms))
+    if match := CONSTANT.fullmatch(body):
+        bank, terms, modifiers = match.groups()
+        return build("const", int(bank, 16), modifiers=words(modifiers), parts=address(terms))
+    if match := MEMORY.fullmatch(body):
+        descriptor, terms, modifiers = match.groups()
+        before = (descriptor,) if descriptor else ()
+        return build("memory", modifiers=before + words(modifiers), parts=address(terms))
     return Operand("other", text=text)
 
 
+def words(modifiers: str) -> tuple[str, ...]:
+    return tuple(modifiers.split(".")[1:])
+
+
 def address(terms: str) -> tuple[Operand, ...]:
-    """The terms of a memory or constant address: registers with their scale or width, offsets."""
-    return tuple(operand(term) for term in re.split(r"\+(?=[^+])", terms) if term)
+    """The terms of an address: registers with width or scale, offsets (32 bits, to be sign-extended)."""
+    return tuple(operand(term) for term in terms.split("+") if term)
 
 
-def float_bits(text: str) -> int:
-    """The float32 that a printed number stands for, as bits; beyond its range an infinity."""
-    name = text.lstrip("+-").upper()
-    if name.endswith("NAN"):
-        return 0xFFFFFFFF if text.startswith("-") else 0x7FFFFFFF
-    value = float(text)
+def float_bits(text: str) -> tuple[int, str]:
+    """The bits of the float32 that a printed number stands for, and the number as `float` reads it."""
+    sign = "-" if text.startswith("-") else ""
+    if text.upper().endswith("NAN"):
+        return (0xFFFFFFFF if sign else 0x7FFFFFFF), sign + "nan"
     try:
-        return int.from_bytes(struct.pack("<f", value), "little")
-    except OverflowError:
-        return 0xFF800000 if value < 0 else 0x7F800000
+        return int.from_bytes(struct.pack("<f", float(text)), "little"), text
+    except OverflowError:  # a double beyond a float's range
+        return (0xFF800000 if sign else 0x7F800000), text
 
 
-def operands(
-    name: str, texts: list[str], pc: int, place: Callable[[str, int], Operand | None]
-) -> tuple[Operand, ...]:
-    """The operands of an instruction `name` at byte `pc` of its section.
+def operands(name: str, modifiers: frozenset[str], texts: list[str], place: Place) -> tuple[Operand, ...]:
+    """The operands of an instruction, symbols and places in the code settled.
 
-    `place(symbol, offset)` gives the operand for a symbol that the linker would put there: a place in the code, or
-    the address of a variable.
+    A direct target is of kind code. Where a register tells the target, the operand behind it is a number to
+    add: for BRX the distance from the next instruction, for CALL and RET the base of the section (ABS: 0).
     """
-    result = []
-    for at, text in enumerate(texts):
-        value = operand(text)
-        if name in CODE and at == len(texts) - 1 and value.kind == "imm":
-            number = value.number
-            if name in ("BRX", "BRXU"):  # relative to the next instruction; JMX is absolute
-                number = (number + pc + 16) & 0xFFFFFFFF
-            value = place("", number) or value
-        elif value.kind == "other":
-            value = relocated(text, place) or value
-        result.append(value)
+    result = [operand(text) for text in texts]
+    for at, found in enumerate(result):
+        if found.kind == "other":
+            result[at] = relocated(found.text, place) or found
+    if name not in TO_CODE or not result or (name == "WARPSYNC" and "COLLECTIVE" not in modifiers):
+        return tuple(result)
+    last = result[-1]
+    relative = "ABS" not in modifiers and name not in ("JMP", "JMX", "JMXU")
+    if last.kind == "imm" and relative and name not in ("BRX", "BRXU"):
+        last = place("", last.number) or last
+    elif last.kind == "imm" and not relative:
+        last = Operand("code", last.number, text=last.text)
+    by_register = any(o.kind in ("R", "UR") for o in result[:-1])
+    if last.kind == "code" and by_register and name in ("CALL", "RET", "JMX", "JMXU"):
+        last = Operand("imm", last.number, text=last.text)
+    result[-1] = last
     return tuple(result)
 
 
-def relocated(text: str, place: Callable[[str, int], Operand | None]) -> Operand | None:
+def relocated(text: str, place: Place) -> Operand | None:
     """The operand of `symbol`, `32@lo((symbol + 0x10))`, `32@hi(symbol)` and the like."""
     match = RELOCATED.fullmatch(text)
     if match is None:
         return None
     half, symbol, offset = match.groups()
     target = place(symbol, int(offset or "0", 16))
-    if target is None:
-        return None
-    if half is None:
+    if target is None or half is None:
         return target
     number = target.number >> 32 if half == "hi" else target.number & 0xFFFFFFFF
     return Operand("imm", number, text=text)
+
+
+def exact(found: Operand, encoding: int) -> Operand:
+    """A NaN with the bits that the instruction holds: nvdisasm prints NaNs of one sign alike."""
+    if found.kind != "float" or not found.text.endswith("nan"):
+        return found
+    return Operand("float", encoding >> 32 & 0xFFFFFFFF, text=found.text)
+
+
+def encodings(code: bytes) -> list[int]:
+    """The 128-bit words of a code section."""
+    return [int.from_bytes(code[at : at + BYTES], "little") for at in range(0, len(code), BYTES)]

@@ -1,0 +1,110 @@
+"""Mangled names as people write them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from typing import Any
+
+LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib")
+"""Where a C++ program's own demangler is."""
+NUMBA_TAG = re.compile(r"\[abi:[^\]]*\]")
+
+
+@functools.cache
+def demangler() -> Any:
+    """__cxa_demangle, or None where no C++ library is to be found."""
+    for library in LIBRARIES:
+        try:
+            function = ctypes.CDLL(library).__cxa_demangle
+        except (OSError, AttributeError):
+            continue
+        function.restype = ctypes.c_void_p
+        function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        return function
+    return None
+
+
+@functools.lru_cache(65536)
+def demangled(name: str) -> str:
+    """A C++ symbol as in C++ (`void copy<32>(float*)`); one that cannot be read stays as it is."""
+    function = demangler()
+    if function is None or not name.startswith("_Z"):
+        return name
+    status = ctypes.c_int()
+    text = function(name.encode(), None, None, ctypes.byref(status))
+    if status.value or not text:
+        return name
+    try:
+        return ctypes.string_at(text).decode(errors="replace")
+    finally:
+        free = ctypes.CDLL(None).free
+        free.argtypes = [ctypes.c_void_p]
+        free(text)
+
+
+def plain_name(symbol: str) -> str:
+    """A kernel's name without result and arguments, with namespaces and template arguments: `ns::copy<32>`.
+
+    Of a Numba function, whose symbol also tells how it was compiled, the name alone.
+    """
+    text = demangled(symbol)
+    start, end = head(text)
+    name = text[start:end]
+    return NUMBA_TAG.sub("", name).rpartition("::")[2] if "[abi:" in name else name
+
+
+def template_name(symbol: str) -> str:
+    """A kernel's plain name without template arguments: `ns::copy`."""
+    return plain_name(symbol).partition("<")[0]
+
+
+def unqualified(symbol: str) -> str:
+    """A kernel's plain name without namespaces: `copy<32>`."""
+    namespaces, separator, _ = template_name(symbol).rpartition("::")
+    return plain_name(symbol)[len(namespaces) + len(separator) :]
+
+
+def last_part(symbol: str) -> str:
+    """A kernel's name without namespaces and template arguments: `copy`."""
+    return template_name(symbol).rpartition("::")[2]
+
+
+def signature(symbol: str) -> str:
+    """A kernel's plain name with the types of its arguments: `ns::copy<32>(float*)`."""
+    text = demangled(symbol)
+    start, _ = head(text)
+    return plain_name(symbol) if "[abi:" in text else text[start:]
+
+
+def head(text: str) -> tuple[int, int]:
+    """Where in `void ns::copy<(ns::Mode)1>(float*)` the name begins and ends, template arguments included."""
+    depth = start = 0
+    for at, letter in enumerate(text):
+        if letter == "(" and depth == 0 and not text.startswith("(anonymous namespace)", at):
+            return start, at
+        if letter in "<([":
+            depth += 1
+        elif letter in ">)]":
+            depth -= 1
+        elif letter == " " and depth == 0:
+            start = at + 1
+    return start, len(text)
+
+
+def function_name(symbol: str) -> str:
+    """What to call a function inside a cubin: `$_Z3recPi$_Z3fibi` is fib, as called by rec."""
+    parts = [part for part in symbol.split("$") if part]
+    last = parts[-1] if not parts[-1].isdigit() or len(parts) == 1 else parts[-2]
+    return plain_name(last)
+
+
+def is_internal(symbol: str) -> bool:
+    """Whether the compiler brought this function along (division, square root): it has no source lines."""
+    return function_name(symbol).startswith("__cuda_sm") or "__internal_" in symbol
+
+
+def normalised(name: str) -> str:
+    """A name to compare by: without blanks, and without the suffixes of integers (`32u`)."""
+    return re.sub(r"(?<=\d)[uUlL]+\b", "", name.replace(" ", ""))
