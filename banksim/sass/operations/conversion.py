@@ -6,7 +6,7 @@ from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.double import write_double
 from banksim.sass.operations.floating import operand
-from banksim.sass.operations.half import to_bfloat16, to_float16
+from banksim.sass.operations.half import from_float16, to_bfloat16, to_float16
 from banksim.sass.operations.integer import field
 from banksim.sass.operations.rounding import DIRECTIONS, ROUNDINGS, finish, narrow
 from banksim.sass.operations.table import float_bits, operation, which, write_float
@@ -49,7 +49,7 @@ def directed_magnitude(
     return cut, (cut != magnitude) & outward, negative
 
 
-@operation("I2F", f"F64 F32 {' '.join(INTEGERS)} {ROUNDINGS}")
+@operation("I2F", f"F64 F32 {' '.join(INTEGERS)} {ROUNDINGS}", marks=" ".join(PARTS))
 def i2f(x: Engine, i: Instruction) -> None:
     to, source = i.operands
     v, signed = integer_source(x, i, source)
@@ -57,7 +57,7 @@ def i2f(x: Engine, i: Instruction) -> None:
     exact = "F64" in i.modifiers and not i.modifiers & {"S64", "U64"}
     if not i.modifiers & set(DIRECTIONS) or exact:
         if "F64" in i.modifiers:
-            return write_double(x, to, x.to_f64(number))
+            return x.write64(to, x.bits(x.to_f64(number)))
         return x.write(to, x.bits(x.to_f32(number)))
     if "F64" in i.modifiers:
         cut, away, negative = directed_magnitude(x, i, v, signed, 53)
@@ -83,9 +83,9 @@ def f2i(x: Engine, i: Instruction) -> None:
     v = x.float64(source) if "F64" in i.modifiers else operand(x, i, source)
     kind = next((name for name in INTEGERS if name in i.modifiers), "S32")
     bits, signed = INTEGERS[kind], kind[0] == "S"
-    if bits < 32:
-        raise UnsupportedError(f"{i.text or i.opcode}: conversion to {kind} is not known")
     whole = x.round(v, ROUND[mode] if (mode := which(i, tuple(ROUND))) else "nearest")
+    if bits < 32:
+        return x.write(to, clamped(x, whole, bits, signed))
     r = x.unsigned(x.to_integer(whole, bits, signed))
     if "NTZ" not in i.modifiers:
         r = x.where(v == v, r, x.const(1 << (bits - 1), bits))
@@ -95,32 +95,67 @@ def f2i(x: Engine, i: Instruction) -> None:
         x.write(to, r)
 
 
+def clamped(x: Engine, v: Value, bits: int, signed: bool) -> Value:
+    """A whole float32 as an integer of 8 or 16 bits, in the lower bits of a u32; a NaN gives 0."""
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    r = x.to_integer(v, 32, True)
+    r = x.where(r < low, x.signed(x.const(low & 0xFFFFFFFF)), x.where(r > high, x.signed(x.const(high)), r))
+    return x.unsigned(r) & ((1 << bits) - 1)
+
+
+@operation("F2IP", "U8 F32 NTZ FLOOR CEIL TRUNC")
+def f2ip(x: Engine, i: Instruction) -> None:
+    """Only as the compiler's conversion of one float32 to a byte."""
+    to, a, b, c = i.operands
+    if not (a.is_zero and c.is_zero):
+        raise UnsupportedError(f"{i.text or i.opcode}: packing of several values is not known")
+    whole = x.round(x.float32(b), ROUND[mode] if (mode := which(i, tuple(ROUND))) else "nearest")
+    x.write(to, clamped(x, whole, 8, False))
+
+
 @operation("FRND", "F64 F32 FLOOR CEIL TRUNC RN FTZ")
 def frnd(x: Engine, i: Instruction) -> None:
     to, source = i.operands
     mode = ROUND[name] if (name := which(i, tuple(ROUND))) else "nearest"
     if "F64" in i.modifiers:
-        return write_double(x, to, x.round(x.float64(source), mode))
+        return write_double(x, to, x.round(x.float64(source), mode), source)
     return write_float(x, to, x.round(operand(x, i, source), mode))
 
 
 @operation("F2F", f"F16 BF16 F32 F64 FTZ SAT {ROUNDINGS}")
 def f2f(x: Engine, i: Instruction) -> None:
-    """Between float formats: the opcode names the result's, then the operand's."""
+    """Between float formats: the opcode names the result's, then the operand's. NaNs keep sign and digits."""
     to, source = i.operands
     result, given = types(i, frozenset({"F16", "BF16", "F32", "F64"}))
     match result, given:
         case "F64", "F32":
-            write_double(x, to, x.to_f64(operand(x, i, source)))
+            _write_widened(x, to, operand(x, i, source), x.raw(source))
+        case "F64", "F16" if i.modifiers == {"F64", "F16"}:
+            f = from_float16(x, x.value(source))
+            _write_widened(x, to, f, x.bits(f))
         case "F32", "F64":
-            x.write(to, finish(x, i, narrow(x, i, x.float64(source))))
+            d = x.float64(source)
+            bits = finish(x, i, narrow(x, i, d))
+            nan = x.low(x.bits(d) >> 63 << 31 | (x.bits(d) >> 29 & 0x3FFFFF) | 0x7FC00000)
+            x.write(to, bits if "SAT" in i.modifiers else x.where(d == d, bits, nan))
+        case "F16", "F64" if i.modifiers <= {"F16", "F64", "RN", "RZ"}:
+            d = x.float64(source)
+            nan = x.low(x.bits(d) >> 63 << 15 | (x.bits(d) >> 42 & 0x1FF) | 0x7E00)
+            x.write(to, x.where(d == d, to_float16(x, d, "RZ" in i.modifiers), nan))
         case "F32", "F32":
             x.write(to, finish(x, i, float_bits(x, operand(x, i, source))))
-        case ("F16" | "BF16"), ("F32" | "F64") if not i.modifiers & {"SAT", "FTZ", "RM", "RP"}:
-            v = x.float64(source) if given == "F64" else x.to_f64(x.float32(source))
-            x.write(to, (to_float16 if result == "F16" else to_bfloat16)(x, v, "RZ" in i.modifiers))
+        case ("F16" | "BF16"), "F32" if i.modifiers <= {"F16", "BF16", "F32", "RN", "RZ"}:
+            convert = to_float16 if result == "F16" else to_bfloat16
+            x.write(to, convert(x, x.to_f64(x.float32(source)), "RZ" in i.modifiers))
         case _:
             raise UnsupportedError(f"{i.text or i.opcode}: this conversion is not known")
+
+
+def _write_widened(x: Engine, to: Operand, f: Value, bits: Value) -> None:
+    """A float32 as a double; a NaN keeps the sign and digits of `bits`."""
+    wide = x.zext(bits)
+    nan = (wide & 0x80000000) << 32 | (wide & 0x7FFFFF) << 29 | 0x7FF8000000000000
+    x.write64(to, x.where(f == f, x.bits(x.to_f64(f)), nan))
 
 
 @operation("F2FP", "F16 BF16 F32 PACK_AB RN RZ")

@@ -2,99 +2,126 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.floating import FLOAT_COMPARISONS, float_extremum, holds
 from banksim.sass.operations.rounding import DIRECTIONS, ROUNDINGS, direct, two_sum
-from banksim.sass.operations.table import COMBINATIONS, NAN64, operation, which, write_comparison
+from banksim.sass.operations.table import (
+    COMBINATIONS,
+    NAN64,
+    QUIET64,
+    operation,
+    which,
+    write_comparison,
+)
 from banksim.sass.program import Instruction, Operand
 
 
-def write_double(x: Engine, o: Operand, v: Value) -> None:
-    x.write64(o, canonical(x, v, x.bits(v)))
+def with_nan(x: Engine, v: Value, bits: Value, *operands: Operand) -> Value:
+    """`bits`, or where v is a NaN: the first of the operands that is one, made quiet, else the GPU's NaN.
+
+    Marks of sign on an operand do not change a NaN.
+    """
+    nan = x.const(NAN64, 64)
+    for o in reversed(operands):
+        d = x.float64(replace(o, negative=False, absolute=False))
+        nan = x.where(d == d, nan, x.bits(d) | QUIET64)
+    return x.where(v == v, bits, nan)
 
 
-def canonical(x: Engine, v: Value, bits: Value) -> Value:
-    """`bits`, or the GPU's NaN where v is one."""
-    return x.where(v == v, bits, x.const(NAN64, 64))
+def write_double(x: Engine, to: Operand, v: Value, *operands: Operand) -> None:
+    """Write a result of arithmetic on operands, which are given in the order in which their NaNs win."""
+    x.write64(to, with_nan(x, v, x.bits(v), *operands))
 
 
 def finite(v: Value) -> Value:
     return (v - v) == 0.0
 
 
-def sum_error(x: Engine, s: Value, a: Value, b: Value) -> Value:
-    """Sign of a + b − s; where finite operands overflow, toward zero."""
-    _, error = two_sum(a, b)
-    overflow = finite(a) & finite(b) & ~finite(s)
-    return x.where(overflow, -s, x.where(finite(s), error, x.const(0.0, 64)))
+def sign_of_product(x: Engine, a: Value, b: Value) -> Value:
+    """−1 or 1 as a · b is negative or not; 0 where a or b is 0."""
+    negative = (x.bits(a) ^ x.bits(b)) >> 63 != 0
+    sign = x.where(negative, x.const(-1.0, 64), x.const(1.0, 64))
+    return x.where((a == 0.0) | (b == 0.0), x.const(0.0, 64), sign)
+
+
+def toward_finite(x: Engine, r: Value, error: Value, *operands: Value) -> Value:
+    """`error`, or toward zero where finite operands overflow; 0 where r is an infinity or NaN by right."""
+    all_finite = finite(operands[0])
+    for o in operands[1:]:
+        all_finite = all_finite & finite(o)
+    return x.where(finite(r), error, x.where(all_finite, -r, x.const(0.0, 64)))
+
+
+def signed_zero(x: Engine, direction: str, bits: Value, a: Value, b: Value) -> Value:
+    """Rounding down, the sum x − x is −0."""
+    if direction != "RM":
+        return bits
+    either_negative = (x.bits(a) | x.bits(b)) >> 63 != 0
+    return x.where((bits == 0) & either_negative, x.const(1 << 63, 64), bits)
 
 
 @operation("DADD", ROUNDINGS)
 def dadd(x: Engine, i: Instruction) -> None:
-    a, b = (x.float64(o) for o in i.operands[1:])
+    to, *sources = i.operands
+    a, b = (x.float64(o) for o in sources)
     s = a + b
     direction = which(i, DIRECTIONS)
     if not direction:
-        return write_double(x, i.operands[0], s)
-    bits = direct(x, direction, s, sum_error(x, s, a, b))
-    return x.write64(i.operands[0], canonical(x, s, signed_zero(x, direction, bits, s, a, b)))
+        return write_double(x, to, s, *reversed(sources))
+    bits = direct(x, direction, s, toward_finite(x, s, two_sum(a, b)[1], a, b))
+    return x.write64(to, with_nan(x, s, signed_zero(x, direction, bits, a, b), *reversed(sources)))
 
 
-def signed_zero(x: Engine, direction: str, bits: Value, s: Value, a: Value, b: Value) -> Value:
-    """Rounding down, x − x is −0."""
-    if direction != "RM":
-        return bits
-    either_negative = (x.bits(a) | x.bits(b)) >> 63 != 0
-    return x.where((s == 0.0) & either_negative, x.const(1 << 63, 64), bits)
+SCALE, TINY, SMALL, NEGLIGIBLE = 2.0**200, 2.0**-900, 2.0**-800, 2.0**-960
+"""Products below TINY are scaled by SCALE, so that their rounding error is a double itself."""
 
 
-SCALE = 2.0**200
-"""Lifts products out of the range where their rounding error is itself too small for a double."""
-
-
-def product_error(x: Engine, p: Value, a: Value, b: Value) -> Value:
-    """Sign of a · b − p for p = a · b to nearest; where finite operands overflow, toward zero."""
+def scaled(x: Engine, a: Value, b: Value, scale: Value) -> tuple[Value, Value]:
+    """a and b with the one nearer to zero multiplied by `scale`."""
     swap = x.absolute(a) > x.absolute(b)
-    small, large = x.where(swap, b, a), x.where(swap, a, b)
-    tiny = x.absolute(p) < 2.0**-800
-    scale = x.where(tiny, x.const(SCALE, 64), x.const(1.0, 64))
-    small = small * scale
-    scaled = small * large
-    error = (scaled - p * scale) + x.fma(small, large, -scaled)
-    overflow = finite(a) & finite(b) & ~finite(p)
-    return x.where(overflow, -p, x.where(finite(p), error, x.const(0.0, 64)))
+    return x.where(swap, b, a) * scale, x.where(swap, a, b)
 
 
 @operation("DMUL", ROUNDINGS)
 def dmul(x: Engine, i: Instruction) -> None:
-    a, b = (x.float64(o) for o in i.operands[1:3])
+    to, *sources = i.operands
+    a, b = (x.float64(o) for o in sources)
     p = a * b
     direction = which(i, DIRECTIONS)
     if not direction:
-        return write_double(x, i.operands[0], p)
-    return x.write64(i.operands[0], canonical(x, p, direct(x, direction, p, product_error(x, p, a, b))))
+        return write_double(x, to, p, *reversed(sources))
+    error = fused_error(x, p, a, b, x.const(0.0, 64))
+    return x.write64(to, with_nan(x, p, direct(x, direction, p, error), *reversed(sources)))
 
 
 def fused_error(x: Engine, r: Value, a: Value, b: Value, c: Value) -> Value:
-    """Sign of a · b + c − r for r its nearest double (Boldo and Muller, 2011), if no underflow."""
-    p = a * b
-    e = x.fma(a, b, -p)
-    upper, lower = two_sum(c, e)
+    """Sign of a · b + c − r for r its nearest double, by the terms of Boldo and Muller (2011)."""
+    one = x.const(1.0, 64)
+    tiny, far = x.absolute(a * b) < TINY, x.absolute(c) >= SMALL
+    scale = x.where(tiny & ~far, x.const(SCALE, 64), one)
+    small, large = scaled(x, a, b, scale)
+    p = small * large
+    e = x.fma(small, large, -p)
+    upper, lower = two_sum(c * scale, e)
     first, second = two_sum(p, upper)
-    error = ((first - r) + second) + lower
-    overflow = finite(a) & finite(b) & finite(c) & ~finite(r)
-    return x.where(overflow, -r, x.where(finite(r), error, x.const(0.0, 64)))
+    error = ((first - r * scale) + second) + lower
+    lost = tiny & (far | (x.absolute(p) < NEGLIGIBLE))  # the product is all of the error
+    return toward_finite(x, r, x.where(lost, sign_of_product(x, a, b), error), a, b, c)
 
 
 @operation("DFMA", ROUNDINGS)
 def dfma(x: Engine, i: Instruction) -> None:
-    a, b, c = (x.float64(o) for o in i.operands[1:4])
+    to, *sources = i.operands
+    a, b, c = (x.float64(o) for o in sources)
+    order = sources[1], sources[2], sources[0]
     r = x.fma(a, b, c)
     direction = which(i, DIRECTIONS)
     if not direction:
-        return write_double(x, i.operands[0], r)
+        return write_double(x, to, r, *order)
     bits = direct(x, direction, r, fused_error(x, r, a, b, c))
-    return x.write64(i.operands[0], canonical(x, r, signed_zero(x, direction, bits, r, a * b, c)))
+    return x.write64(to, with_nan(x, r, signed_zero(x, direction, bits, a * b, c), *order))
 
 
 @operation("DSETP", f"MIN MAX {FLOAT_COMPARISONS} {COMBINATIONS}")
@@ -104,7 +131,7 @@ def dsetp(x: Engine, i: Instruction) -> None:
     if not i.modifiers & {"MIN", "MAX"}:
         return write_comparison(x, i, holds(i, a, b))
     chosen = float_extremum(x, a, b, "MIN" in i.modifiers) == x.bits(a)
-    first = ((a == a) & chosen) | (b != b)
+    first = (a == a) & (chosen | (b != b))
     return write_comparison(x, i, first, (a != a) & (b != b))
 
 
@@ -114,5 +141,4 @@ def dmnmx(x: Engine, i: Instruction) -> None:
     u, v = x.float64(a), x.float64(b)
     smaller, larger = float_extremum(x, u, v, True), float_extremum(x, u, v, False)
     bits = x.where(x.predicate(p), smaller, larger)
-    nan = x.const(NAN64, 64)
-    x.write64(to, x.where(u == u, x.where(v == v, bits, x.bits(u)), x.where(v == v, x.bits(v), nan)))
+    x.write64(to, x.where(u == u, x.where(v == v, bits, x.bits(u)), x.bits(v)))

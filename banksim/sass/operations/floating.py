@@ -96,22 +96,21 @@ def float_extremum(x: Engine, a: Value, b: Value, smaller: bool) -> Value:
 
 @operation("FMNMX", "FTZ NAN XORSIGN")
 def fmnmx(x: Engine, i: Instruction) -> None:
-    """The other operand where one is a NaN; NAN: a NaN where either is; XORSIGN: sign of a · b."""
+    """The other operand where one is a NaN; NAN: a NaN where either is; XORSIGN: the sign of a · b."""
     to, a, b, p = i.operands
     u, v = operand(x, i, a), operand(x, i, b)
     if p.is_zero:
         bits = float_extremum(x, u, v, smaller=not p.inverted)
     else:
         bits = x.where(x.predicate(p), float_extremum(x, u, v, True), float_extremum(x, u, v, False))
-    if "XORSIGN" in i.modifiers:
-        signs = (x.bits(x.float32(a)) ^ x.bits(x.float32(b))) & 0x80000000
-        bits = (bits & 0x7FFFFFFF) | signs
-    nan = x.const(NAN32)
-    if "NAN" in i.modifiers:
-        bits = x.where((u == u) & (v == v), bits, nan)
+    if "NAN" not in i.modifiers:
+        bits = x.where(u == u, x.where(v == v, bits, x.bits(u)), x.bits(v))
+        number = (u == u) | (v == v)
     else:
-        bits = x.where(u == u, x.where(v == v, bits, x.bits(u)), x.where(v == v, x.bits(v), nan))
-    x.write(to, bits)
+        number = (u == u) & (v == v)
+    if "XORSIGN" in i.modifiers:
+        bits = (bits & 0x7FFFFFFF) | ((x.raw(a) ^ x.raw(b)) & 0x80000000)
+    x.write(to, x.where(number, bits, x.const(NAN32)))
 
 
 FLOAT_COMPARISONS = " ".join([*COMPARISONS, *(name + "U" for name in COMPARISONS), "NUM", "NAN"])
@@ -148,10 +147,10 @@ def fset(x: Engine, i: Instruction) -> None:
 
 @operation("FCHK", "DIVIDE")
 def fchk(x: Engine, i: Instruction) -> None:
-    """Whether a / b needs the slow path: the fast one's intermediates could over- or underflow."""
+    """Whether a / b needs the slow path: what an H200 answers for all pairs of exponents."""
     to, a, b = i.operands
     u, v = (x.signed(x.bits(x.float32(o)) >> 23 & 0xFF) for o in (a, b))
-    x.write_predicate(to, (v == 0) | (v > 252) | (u == 255) | (u - v > 126) | (u - v < -124) | (u < 24))
+    x.write_predicate(to, (v < 2) | (v > 251) | (u == 255) | (u < 25) | (u - v > 126) | (u - v < -124))
 
 
 
@@ -168,10 +167,9 @@ def mufu(x: Engine, i: Instruction) -> None:
     """
     to, source = i.operands
     if i.modifiers & {"RCP64H", "RSQ64H"}:
-        d = x.as_float(x.zext(x.value(source)) << 32)
-        one = x.const(1.0, 64)
-        d = x.divide(one, d if "RCP64H" in i.modifiers else x.math("sqrt", d))
-        return x.write(to, x.high(x.bits(d)))
+        return _upper_word(x, i)
+    if "TANH" in i.modifiers:
+        return write_float(x, to, x.to_f32(x.math("tanh", x.to_f64(x.float32(source)))))
     v = x.to_f64(flushed(x, x.float32(source)))
     if "RCP" in i.modifiers:
         v = x.divide(x.const(1.0, 64), v)
@@ -184,5 +182,19 @@ def mufu(x: Engine, i: Instruction) -> None:
     elif "COS" in i.modifiers:
         v = x.math("cos", turned(x, v))
     else:
-        v = x.math({"EX2": "exp2", "LG2": "log2", "TANH": "tanh"}[which(i, ("EX2", "LG2", "TANH"))], v)
+        v = x.math("exp2" if "EX2" in i.modifiers else "log2", v)
     return x.write(to, float_bits(x, flushed(x, x.to_f32(v))))
+
+
+def _upper_word(x: Engine, i: Instruction) -> None:
+    """RCP64H, RSQ64H: a double's upper word to that of its reciprocal (root), denormals taken for zeros."""
+    to, source = i.operands
+    word = x.value(source)
+    d = x.as_float(x.zext(x.where((word & 0x7FF00000) == 0, word & 0x80000000, word)) << 32)
+    negative_zero = x.bits(d) == 1 << 63
+    root = d if "RCP64H" in i.modifiers else x.math("sqrt", d)
+    result = x.divide(x.const(1.0, 64), root)
+    word = x.high(x.bits(result))
+    word = x.where((word & 0x7FF00000) == 0, word & 0x80000000, word)
+    word = x.where(negative_zero, x.const(0xFFF00000), word)
+    x.write(to, x.where(result == result, word, x.const(NAN32)))

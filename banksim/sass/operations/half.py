@@ -52,7 +52,7 @@ def from_float16(x: Engine, v: Value) -> Value:
     return x.as_float(x.where(exponent == 0, small, x.where(exponent == 31, special, large)) | sign)
 
 
-@operation("HADD2", "F32")
+@operation("HADD2", "F32", marks="H0_H0 H1_H1")
 def hadd2(x: Engine, i: Instruction) -> None:
     """Only as the compiler's conversion to float32: d = −0 + half of b."""
     to, a, b = i.operands

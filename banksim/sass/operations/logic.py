@@ -56,10 +56,11 @@ def lop3(x: Engine, i: Instruction) -> None:
     x.write(to, v)
 
 
-@operation("PLOP3 UPLOP3", "LUT")
+@operation("PLOP3 UPLOP3", "LUT", marks="SIGN")
 def plop3(x: Engine, i: Instruction) -> None:
+    """R.SIGN as a source: whether the register is negative."""
     p, q, a, b, c, first, second = i.operands
-    values = [x.predicate(o) for o in (a, b, c)]
+    values = [x.signed(x.value(o)) < 0 if "SIGN" in o.modifiers else x.predicate(o) for o in (a, b, c)]
     for to, table in ((p, first), (q, second)):
         if not to.is_zero:
             x.write_predicate(to, logic(table.number, values))

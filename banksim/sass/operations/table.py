@@ -5,15 +5,19 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, NamedTuple
 
+from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
 from banksim.sass.program import Instruction, Operand
 
 Function = Callable[[Engine, Instruction], None]
 
 NAN32, NAN64 = 0x7FFFFFFF, 0xFFF8000000000000
-"""The bits that the GPU writes for a float NaN, and for a double NaN that no operand brought along."""
+"""The bits that the GPU writes for any float32 NaN, and for a double NaN that no operand brought along."""
+QUIET64 = 1 << 51
+"""The bit of a double NaN that arithmetic sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +32,39 @@ class Operation:
 OPERATIONS: dict[str, Operation] = {}
 
 
-def operation(names: str, modifiers: str = "") -> Callable[[Function], Function]:
-    """Register a function under each of `names`; engines refuse an instruction with another modifier."""
+ADDRESS_MARKS = frozenset({"64", "U32", "X4", "X8", "X16", "desc"})
+"""Marks on the terms of an address, which engines heed."""
+
+
+def operation(names: str, modifiers: str = "", marks: str = "") -> Callable[[Function], Function]:
+    """Register a function under each of `names`; engines refuse an instruction with another modifier.
+
+    `marks` are what may stand on its operands (the H1_H1 of R4.H1_H1): any other raises `UnsupportedError`.
+    """
+    known = frozenset(marks.split())
 
     def register(function: Function) -> Function:
+        @wraps(function)
+        def checked(x: Engine, i: Instruction) -> None:
+            refuse_marks(i, known)
+            function(x, i)
+
         for name in names.split():
             if name in OPERATIONS:
                 raise ValueError(f"{name} stands twice in the table")
-            OPERATIONS[name] = Operation(name, function, frozenset(modifiers.split()))
+            OPERATIONS[name] = Operation(name, checked, frozenset(modifiers.split()))
         return function
 
     return register
+
+
+def refuse_marks(i: Instruction, known: frozenset[str]) -> None:
+    for o in i.operands:
+        allowed = ADDRESS_MARKS if o.kind == "memory" else known
+        strange = [m for m in o.modifiers if m not in allowed]
+        strange += [m for part in o.parts for m in part.modifiers if m not in ADDRESS_MARKS]
+        if strange:
+            raise UnsupportedError(f"operand mark .{strange[0]} of {i.name}")
 
 
 class Parts(NamedTuple):

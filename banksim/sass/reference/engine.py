@@ -204,8 +204,10 @@ class NumpyEngine(Engine):
 
 def fused(a: float, b: float, c: float) -> float:
     """a · b + c rounded once, by exact arithmetic."""
-    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)) or a == 0 or b == 0:
+    if not (np.isfinite(a) and np.isfinite(b)) or a == 0 or b == 0:
         return float(np.float64(a) * b + c)
+    if not np.isfinite(c):
+        return float(c)
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
     try:
         return exact.numerator / exact.denominator
