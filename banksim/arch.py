@@ -74,11 +74,24 @@ class Architecture:
             raise InputError(f"{self.name}: give at most 32 banks, and 16 to 256 bytes in a row of them")
         if self.pass_width not in (self.bank_width, 2 * self.bank_width):
             raise InputError(f"{self.name}: a pass delivers one or two words of a bank")
+        for (op, width), access in self.accesses.items():
+            unit = max(min(width, access.request_bytes), self.bank_width)
+            parts = 32 // access.lanes
+            if parts * self.banks * self.bank_width > 32 * unit or parts > unit // 2:
+                raise InputError(
+                    f"{self.name}: parts of {access.lanes} lanes of {op}, {width} bytes, are too small for "
+                    f"{self.banks} banks of {self.bank_width} bytes"
+                )
 
     @property
     def row_bytes(self) -> int:
         """Bytes that all banks deliver in one pass."""
         return self.banks * self.pass_width
+
+    @property
+    def period(self) -> int:
+        """A power of two: moving all addresses of a request by a multiple of so many bytes changes nothing."""
+        return self.bank_width if self.pass_width == self.bank_width else self.row_bytes
 
     @property
     def is_range(self) -> bool:

@@ -1,9 +1,10 @@
-"""The rule of banks.py compiled by numba; tests/test_banks.py holds the two equal. Imported only where needed.
+"""The rule of banks.py compiled by numba; tests/test_banks.py holds the two equal. Import only where needed.
 
-How a part is counted without a loop over words: an access of w bytes lies in one of (row of banks / w) groups
-of banks, so each lane is one bit, at (part, group), and the lanes per group are the sum of 32 such words, done
-bit by bit of the sum with full adders ("sliced"): some 160 operations whatever the addresses are. Only if
-lanes share a group is it asked whether they also share a word.
+How a part is counted without a loop over its words: the accesses of a request are all of one width w and
+aligned to it, so each lies in one of (row of banks / w) groups of banks, and conflicts with those in its
+group that want another word. Each lane is one bit, at (part, group); the lanes of every group are the sum of
+these 32 words, done bit by bit of the sum with full adders: some 100 operations whatever the addresses are.
+Only where lanes share a group is it asked whether they share a word too.
 """
 
 from __future__ import annotations
@@ -12,221 +13,199 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import carray, njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
+from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
-from banksim.errors import InputError
 from banksim.trace import OPS, WIDTHS
+from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room
 
-SERVES = {"word": 0, "lane": 1, "broadcast": 2}
-KEEP, HEADER = 0, 1
-SHIFT, GROUPS, PART, MERGED, SERVED, PASSES, ROWS, FIELDS = range(8)
+WORD, LANE, BROADCAST = range(3)
 UNKNOWN = -1
+SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
+"""The record of an op and width: log2 of the bytes that share a group's word, groups, log2 of the lanes of a
+part, the same if pairs merge (0: never), whom a pass serves, passes of each, lanes that give addresses."""
+KEEP, HEADER = 0, 1
 RULE_WORDS = HEADER + len(OPS) * len(WIDTHS) * FIELDS
 """Length of what `rule_words` returns."""
 
 
 def translation_period(arch: Architecture) -> int:
     """A power of two: moving every address of a request by a multiple of so many bytes changes no count."""
-    return arch.bank_width if arch.pass_width == arch.bank_width else arch.row_bytes
+    return arch.period
 
 
 def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
-    """`arch` as the numbers that `judge` reads: which address bits tell words apart, then a record for each op
-    and width."""
+    """`arch` as the numbers that `judge` reads: which address bits tell words apart, then the records."""
     rule = np.zeros(RULE_WORDS, np.int64)
-    # With two words of a bank in a row, these differ in one address bit, and share a pass.
+    # Where a row has two words of a bank, they share a pass: the address bit that tells them apart is dropped.
     rule[KEEP] = 0xFFFFFFFF & ~(0 if arch.pass_width == arch.bank_width else arch.banks * arch.bank_width)
     records = rule[HEADER:].reshape(len(OPS), len(WIDTHS), FIELDS)
-    records[..., SERVED] = UNKNOWN
+    records[..., SERVES] = UNKNOWN
     for code, op in enumerate(OPS):
         for column, width in enumerate(WIDTHS):
             access = None if arch.missing(op, width) else arch.accesses.get((op, width))
-            if access is None:
-                continue
-            unit = max(min(width, access.request_bytes), arch.bank_width)
-            record = records[code, column]
-            record[SHIFT] = unit.bit_length() - 1
-            record[GROUPS] = arch.banks * arch.bank_width // unit
-            record[PART] = access.lanes.bit_length() - 1
-            record[MERGED] = max(access.merged.bit_length() - 1, 0)
-            record[SERVED] = SERVES[access.serves]
-            record[PASSES] = access.passes
-            record[ROWS] = access.rows
-            if record[GROUPS] * (32 // access.lanes) > 64 or 32 // access.lanes > unit // 2:
-                raise InputError(
-                    f"{arch.name}: {op} of {width} bytes has too many parts of {access.lanes} lanes"
+            if access is not None:
+                unit = max(min(width, access.request_bytes), arch.bank_width)
+                records[code, column] = (
+                    unit.bit_length() - 1,
+                    arch.banks * arch.bank_width // unit,
+                    access.lanes.bit_length() - 1,
+                    max(access.merged.bit_length() - 1, 0),
+                    ("word", "lane", "broadcast").index(access.serves),
+                    access.passes,
+                    access.rows,
                 )
     return rule
 
 
-def stack_array(bits: int, length: int) -> Any:
-    """An intrinsic that gives the address of room on the stack: a request must not cost an allocation."""
-
-    @intrinsic
-    def room(typing_context: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            place = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(bits), length))
-            place.align = 64
-            return builder.bitcast(place, cgutils.voidptr_t)
-
-        return types.voidptr(), generate
-
-    return room
-
-
-@intrinsic
-def ones(typing_context: Any, word: Any) -> Any:
-    """How many bits of a word are set."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return word(word), generate
-
-
-_room_for_keys = stack_array(32, 32)
-_room_for_bits = stack_array(64, 32)
-_room_for_tagged = stack_array(32, 64)
-_room_for_repeated = stack_array(32, 32)
-_room_for_left = stack_array(32, 32)
-_room_for_lanes = stack_array(32, 32)
-_room_for_picked = stack_array(32, 32)
-_room_for_banks = stack_array(32, 32)
-_room_for_words = stack_array(32, 32)
-_room_for_counts = stack_array(32, 32)
-
-
-@intrinsic
-def lowest(typing_context: Any, word: Any) -> Any:
-    """The number of the lowest bit that is set."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return word(word), generate
-
-
-NONE = np.uint64(0)
+word = np.uint32
+pair = np.uint64
 ALL = np.uint32(0xFFFFFFFF)
+_room_for_keys, _room_for_bits, _room_for_tags = room(33), room(32), room(64)
+_room_for_left, _room_for_lanes, _room_for_picked = room(32), room(32), room(32)
+_room_for_banks, _room_for_words, _room_for_counts = room(32), room(32), room(32)
+_equal_across_1, _equal_across_2 = (across("==", [lane ^ other for lane in range(32)]) for other in (1, 2))
+_below_next, _above_next = (across(relation, [*range(1, 32), 31]) for relation in "<>")
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, forceinline=True)
+def lane_word(mask: Any, lane: Any) -> Any:
+    """All bits set if the lane is active, else none. (Every step is cut to 32 bits: numba would widen it.)"""
+    return word(word(0) - word(word(mask >> word(lane)) & word(1)))
+
+
+@njit(cache=True, forceinline=True)
 def full_adder(a: Any, b: Any, c: Any) -> Any:
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def lanes_of_groups(bits: Any) -> Any:
     """The sum of 32 words bit by bit of the sum: word k holds bit k of the number of lanes of each group."""
-    s0 = s1 = s2 = s3 = s4 = s5 = NONE
-    for first in range(0, 32, 8):
-        s0, twos_a = full_adder(s0, bits[first], bits[first + 1])
-        s0, twos_b = full_adder(s0, bits[first + 2], bits[first + 3])
+    pairs = carray(bits, 16, np.uint64)  # two lanes at a time, until the last step
+    s0 = s1 = s2 = s3 = s4 = pair(0)
+    for first in range(0, 16, 8):
+        s0, twos_a = full_adder(s0, pairs[first], pairs[first + 1])
+        s0, twos_b = full_adder(s0, pairs[first + 2], pairs[first + 3])
         s1, fours_a = full_adder(s1, twos_a, twos_b)
-        s0, twos_a = full_adder(s0, bits[first + 4], bits[first + 5])
-        s0, twos_b = full_adder(s0, bits[first + 6], bits[first + 7])
+        s0, twos_a = full_adder(s0, pairs[first + 4], pairs[first + 5])
+        s0, twos_b = full_adder(s0, pairs[first + 6], pairs[first + 7])
         s1, fours_b = full_adder(s1, twos_a, twos_b)
         s2, eights = full_adder(s2, fours_a, fours_b)
-        s3, sixteens = s3 ^ eights, s3 & eights
-        s4, s5 = s4 ^ sixteens, s5 | (s4 & sixteens)
-    return s0, s1, s2, s3, s4, s5
+        s3, s4 = s3 ^ eights, s4 | (s3 & eights)
+    half = pair(32)
+    n0, carry = full_adder(word(s0), word(s0 >> half), word(0))
+    n1, carry = full_adder(word(s1), word(s1 >> half), carry)
+    n2, carry = full_adder(word(s2), word(s2 >> half), carry)
+    n3, carry = full_adder(word(s3), word(s3 >> half), carry)
+    n4, carry = full_adder(word(s4), word(s4 >> half), carry)
+    return word(n0), word(n1), word(n2), word(n3), word(n4), word(carry)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def most_lanes(sums: Any, field: Any) -> Any:
     """The most lanes in any of the groups of `field`, and the groups that have so many."""
-    s0, s1, s2, s3, s4, s5 = sums
+    n0, n1, n2, n3, n4, n5 = sums
     most = 0
-    for k, word in enumerate((s5, s4, s3, s2, s1, s0)):
-        if field & word:
-            field &= word
+    for k, bit in enumerate((n5, n4, n3, n2, n1, n0)):
+        if field & bit:
+            field = word(field & bit)
             most += 32 >> k
     return most, field
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def pairs_merge(address: Any, mask: Any) -> Any:
     """As banks.pairs_merge."""
-    differ = np.uint32(0)
-    both = mask & (mask >> np.uint32(1))
-    for i in range(0, 32, 2):
-        differ |= (address[i] ^ address[i + 1]) & (np.uint32(0) - ((both >> np.uint32(i)) & np.uint32(1)))
-    if not differ:
+    both = word(mask & (mask >> word(1))) & word(0x55555555)
+    if not word(both & ~_equal_across_1(address)):
         return True
-    differ = np.uint32(0)
-    both = mask & (mask >> np.uint32(2))
-    for i in range(0, 32, 4):
-        differ |= (address[i] ^ address[i + 2]) & (np.uint32(0) - ((both >> np.uint32(i)) & np.uint32(1)))
-        differ |= (address[i + 1] ^ address[i + 3]) & (
-            np.uint32(0) - ((both >> np.uint32(i + 1)) & np.uint32(1))
-        )
-    return not differ
+    both = word(mask & (mask >> word(2))) & word(0x33333333)
+    return not word(both & ~_equal_across_2(address))
 
 
-@njit(cache=True)
-def all_differ(keys: Any, bits: Any, group: Any) -> Any:
-    """Whether no two lanes of one group want the same word."""
-    lanes = np.uint32(0)
-    for lane in range(32):
-        lanes |= np.uint32(bits[lane] == group) << np.uint32(lane)
+@njit(cache=True, forceinline=True)
+def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
+    """Whether no two of `lanes`, which are `count`, hold the same key."""
+    held = carray(keys, 33, np.uint32)
+    if (
+        count <= 4
+    ):  # mostly; without a branch. Where there is no lane, `lowest` gives 32, and no key is held[32].
+        a = held[lowest(lanes)]
+        lanes = word(lanes & word(lanes - word(1)))
+        b = held[lowest(lanes)]
+        lanes = word(lanes & word(lanes - word(1)))
+        c = held[lowest(lanes)]
+        lanes = word(lanes & word(lanes - word(1)))
+        d = held[lowest(lanes)]
+        return not ((a == b) | (a == c) | (b == c) | (a == d) | (b == d) | ((c == d) & (lanes != 0)))
     while lanes:
-        key = keys[lowest(lanes)]
-        lanes &= lanes - np.uint32(1)
-        others = lanes
-        while others:
-            if keys[lowest(others)] == key:
-                return False
-            others &= others - np.uint32(1)
+        same = equal_to(keys, held[lowest(lanes)])
+        lanes = word(lanes & word(lanes - word(1)))
+        if same & lanes:
+            return False
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def monotonic(keys: Any) -> Any:
     """Whether keys only rise, or only fall, from lane to lane: then no two are equal."""
-    up = down = np.uint32(0)
-    for lane in range(31):
-        up |= np.uint32(keys[lane] <= keys[lane + 1])
-        down |= np.uint32(keys[lane] >= keys[lane + 1])
-    return not up or not down
+    neighbours = word(ALL >> word(1))
+    return word(_below_next(keys) | ~neighbours) == ALL or word(_above_next(keys) | ~neighbours) == ALL
 
 
 @njit(cache=True)
-def uniform(keys: Any, mask: Any) -> Any:
-    """Whether all active lanes want one word."""
-    key, differ = keys[lowest(mask)], np.uint32(0)
-    for lane in range(32):
-        differ |= (keys[lane] ^ key) & (np.uint32(0) - ((mask >> np.uint32(lane)) & np.uint32(1)))
-    return not differ
-
-
-@njit(cache=True)
-def drop_repeats(keys: Any, bits: Any, mask: Any, size: Any, shift: Any) -> None:
+def drop_repeats(keys: Any, bits: Any, mask: Any, part: Any, shift: Any) -> None:
     """Clear the bit of every lane that wants what an earlier lane of its part wants."""
-    tagged = carray(_room_for_tagged(), 64, np.uint32)
+    held, tags = carray(keys, 33, np.uint32), _room_for_tags()
+    tag = carray(tags, 64, np.uint32)
     for lane in range(32):
-        tagged[lane] = ALL
-        # The top bits of a key are free: there stand the part, and a number of its own for a lane that is inactive.
-        part = np.uint32(lane) >> size << (np.uint32(32) - shift)
-        active = (mask >> np.uint32(lane)) & np.uint32(1)
-        tagged[32 + lane] = keys[lane] | part if active else np.uint32(1 << 31 | lane)
-    repeated = carray(_room_for_repeated(), 32, np.uint32)
-    for lane in range(32):
-        repeated[lane] = 0
+        # The top bits of a key are free: they take the part. Lanes that are not active differ from all.
+        tagged = word(held[lane] | word(word(word(lane) >> part) << word(word(32) - shift)))
+        active = lane_word(mask, lane)
+        tag[lane] = ALL
+        tag[32 + lane] = word(tagged & active) | word(word(1 << 31 | lane) & ~active)
+    repeats = word(0)
     for back in range(1, 32):
-        for lane in range(32):
-            repeated[lane] |= np.uint32(tagged[32 + lane] == tagged[32 + lane - back])
+        repeats |= equal(tags, 32, 32 - back)
+    bit = carray(bits, 32, np.uint32)
     for lane in range(32):
-        bits[lane] = NONE if repeated[lane] else bits[lane]
+        bit[lane] = word(bit[lane] & ~lane_word(repeats, lane))
+
+
+@njit(cache=True, forceinline=True)
+def most_of_parts(sums: Any, parts: Any, groups: Any) -> Any:
+    """Over the parts: sum of the most lanes in one group, parts that have a lane, most of all."""
+    total = ideal = worst = 0
+    for part in range(parts):
+        most, _ = most_lanes(sums, part_field(part, groups))
+        total += most
+        ideal += int(most > 0)
+        worst = max(worst, most)
+    return total, ideal, worst
+
+
+@njit(cache=True, forceinline=True)
+def part_field(part: Any, groups: Any) -> Any:
+    """The bits that a part's lanes may have."""
+    return word(((1 << groups) - 1) << (part * groups))
+
+
+@njit(cache=True, forceinline=True)
+def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> Any:
+    """Whether lanes may share a word so that the count of a part is lower: seen in one of its busiest groups."""
+    for part in range(parts):
+        most, busiest = most_lanes(sums, part_field(part, groups))
+        if most > 8 or (most > 1 and not all_differ(keys, equal_to(bits, word(busiest & -busiest)), most)):
+            return True
+    return False
 
 
 @njit(cache=True)
 def broadcasts(bank: Any, count: Any, words: Any, lucky: Any) -> Any:
-    """The length of banks.broadcasts for `words` words, each with its bank and the number of lanes in want of it."""
+    """The length of banks.broadcasts: `words` words, each with its bank and how many lanes want it."""
     left = carray(_room_for_left(), 32, np.int32)
     lanes = carray(_room_for_lanes(), 32, np.int32)
     picked = carray(_room_for_picked(), 32, np.int32)
@@ -260,24 +239,25 @@ def broadcasts(bank: Any, count: Any, words: Any, lucky: Any) -> Any:
 
 
 @njit(cache=True)
-def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, size: Any, shift: Any) -> Any:
-    """`judge_both` where a pass serves one word to all and one lane of every other bank."""
+def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, part: Any, shift: Any) -> Any:
+    """`judge_at` where a pass serves one word to all who want it and one lane of every other bank."""
+    addresses = carray(address, 32, np.uint32)
     bank = carray(_room_for_banks(), 32, np.int32)
     key = carray(_room_for_words(), 32, np.uint32)
     count = carray(_room_for_counts(), 32, np.int32)
     low = high = ideal = worst_low = worst_high = 0
     for offset in range(0, width, 1 << shift):
-        for first in range(0, 32, 1 << size):
+        for first in range(0, 32, 1 << part):
             words = 0
-            for lane in range(first, first + (1 << size)):
-                if not (mask >> np.uint32(lane)) & np.uint32(1):
+            for lane in range(first, first + (1 << part)):
+                if not lane_word(mask, lane):
                     continue
-                wants = (address[lane] + np.uint32(offset)) >> shift
+                wants = word((addresses[lane] + offset) >> shift)
                 w = 0
                 while w < words and key[w] != wants:
                     w += 1
                 if w == words:
-                    key[w], bank[w], count[w] = wants, wants & np.uint32(groups - np.uint64(1)), 0
+                    key[w], bank[w], count[w] = wants, wants & (groups - 1), 0
                     words += 1
                 count[w] += 1
             if words:
@@ -287,63 +267,60 @@ def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, size: Any,
     return low, high, ideal, worst_low, worst_high
 
 
-@njit(cache=True)
-def judge_both(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
-    """`judge`, with both ends of the degree: (low, high, ideal, lowest degree, highest degree)."""
+@njit(cache=True, forceinline=True)
+def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+    """`judge` of pointers, with both ends of the degree: (low, high, ideal, degree low, degree high)."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
-    record = HEADER + (np.int64(op) * 5 + column) * FIELDS
-    served, rows = rule[record + SERVED], rule[record + ROWS]
-    if served < 0:
+    rules = carray(rule, RULE_WORDS, np.int64)
+    record = HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
+    serves = rules[record + SERVES]
+    if serves == UNKNOWN:
         return UNKNOWN, UNKNOWN, 0, 0, 0
-    mask = np.uint32(mask)
-    if rows < 32:
-        mask &= np.uint32((1 << rows) - 1)
+    mask = word(mask)
+    if rules[record + ROWS] < 32:
+        mask = word(mask & word((1 << rules[record + ROWS]) - 1))
     if not mask:
         return 0, 0, 0, 0, 0
-    size = np.uint32(rule[record + PART])
-    if rule[record + MERGED] and pairs_merge(address, mask):
-        size = np.uint32(rule[record + MERGED])
-    shift, keep = np.uint32(rule[record + SHIFT]), np.uint32(rule[KEEP])
-    groups = np.uint64(rule[record + GROUPS])
-    if served == 2:
-        return judge_broadcast(address, mask, width, groups, size, shift)
-    keys = carray(_room_for_keys(), 32, np.uint32)
-    bits = carray(_room_for_bits(), 32, np.uint64)
-    used = NONE
+    part = rules[record + PART]
+    if rules[record + MERGED] and pairs_merge(address, mask):
+        part = rules[record + MERGED]
+    groups, shift = rules[record + GROUPS], rules[record + SHIFT]
+    if serves == BROADCAST:
+        return judge_broadcast(address, mask, width, groups, part, shift)
+    parts, passes = 32 >> part, rules[record + PASSES]
+    # From here on the types and the "& 31" let LLVM keep to 32 bits, which halves the vectors.
+    log_part, log_unit, keep = word(part & 31), word(shift & 31), word(rules[KEEP])
+    keys, bits = _room_for_keys(), _room_for_bits()
+    addresses, key, bit = (
+        carray(address, 32, np.uint32),
+        carray(keys, 33, np.uint32),
+        carray(bits, 32, np.uint32),
+    )
+    used = word(0)
     for lane in range(32):
-        key = (address[lane] & keep) >> shift
-        active = np.uint64((mask >> np.uint32(lane)) & np.uint32(1))
-        part = np.uint64(np.uint32(lane) >> size)
-        bit = active << (part * groups + (np.uint64(key) & (groups - np.uint64(1))))
-        keys[lane] = key
-        bits[lane] = bit
-        used |= bit
-    parts = 32 >> size
-    passes = rule[record + PASSES]
-    field = (np.uint64(1) << groups) - np.uint64(1)
-    free = ones(used) == ones(mask) or (served == 0 and ones(used) <= parts and uniform(keys, mask))
-    if free:
+        wants = word(word(addresses[lane] & keep) >> log_unit)
+        place = word(word(word(lane) >> log_part) * word(groups)) + word(wants & word(groups - 1))
+        key[lane] = wants
+        bit[lane] = word(word(word(mask >> word(lane)) & word(1)) << word(place & word(31)))
+        used |= bit[lane]
+    key[32] = ALL
+    alone = ones(used) == ones(mask)
+    if alone or (
+        serves == WORD and ones(used) <= parts and not word(mask & ~equal_to(keys, key[lowest(mask)]))
+    ):
         ideal = 0
-        for part in range(parts):
-            ideal += np.int64((used >> (np.uint64(part) * groups)) & field != 0)
+        for p in range(parts):
+            ideal += int(word(used & part_field(p, groups)) != 0)
         return ideal * passes, ideal * passes, ideal * passes, 1, 1
     sums = lanes_of_groups(bits)
-    if served == 0:
-        sure = True
-        for part in range(parts):
-            most, busiest = most_lanes(sums, field << (np.uint64(part) * groups))
-            if most > 8 or (most > 1 and not all_differ(keys, bits, busiest & (~busiest + np.uint64(1)))):
-                sure = False
-                break
-        if not sure and not (mask == ALL and monotonic(keys)):
-            drop_repeats(keys, bits, mask, size, shift)
-            sums = lanes_of_groups(bits)
-    total = ideal = worst = 0
-    for part in range(parts):
-        most, _ = most_lanes(sums, field << (np.uint64(part) * groups))
-        total += most
-        ideal += np.int64(most > 0)
-        worst = max(worst, most)
+    if (
+        serves == WORD
+        and shared_words(keys, bits, sums, parts, groups)
+        and not (mask == ALL and monotonic(keys))
+    ):
+        drop_repeats(keys, bits, mask, log_part, log_unit)
+        sums = lanes_of_groups(bits)
+    total, ideal, worst = most_of_parts(sums, parts, groups)
     return total * passes, total * passes, ideal * passes, worst, worst
 
 
@@ -351,8 +328,9 @@ def judge_both(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
 def judge(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """(low, high, ideal, degree) of one request; low is −1 where the count is unknown.
 
-    `address` is uint32[32], `mask` a word of bits, `op` an index into `banksim.trace.OPS`, `width` in bytes,
-    `rule` what `rule_words` returns.
+    `address` is uint32[32], contiguous, and holds multiples of `width`; `mask` has a bit for each lane, `op`
+    is an index into `banksim.trace.OPS`, `width` in bytes, `rule` what `rule_words` returns.
     """
-    low, high, ideal, _, degree = judge_both(address, mask, op, width, rule)
+    where, rules = pointer(address.ctypes.data), pointer(rule.ctypes.data)
+    low, high, ideal, _, degree = judge_at(where, mask, op, width, rules)
     return low, high, ideal, degree
