@@ -74,7 +74,8 @@ class SiteConflicts:
 
     `transactions`, `ideal` and `degree` are None where nobody knows them (`status` is then "unknown").
     `degree` is the n of the worst n-way conflict: the most passes that one part of one request needs (for
-    atomics the most lanes in one bank). `warps` counts the different (block, warp) that came here.
+    atomics the most lanes in one bank). `warps` counts the different (block, warp) that came here
+    (None: not counted).
     `worst` is the request of largest excess, the first of these by block, warp and order.
     """
 
@@ -85,7 +86,7 @@ class SiteConflicts:
     transactions: Count | None
     ideal: int | None
     degree: Count | None
-    warps: int
+    warps: int | None
     worst: Request | None
     status: Status
 
