@@ -25,6 +25,7 @@ from banksim.sass.state import (
     NO_REDUCTION,
     POPC,
     READY,
+    REGISTERS,
     RUN,
     YIELDED,
 )
@@ -157,6 +158,46 @@ def scatter(warp: Any, mask: Any, targets: Any, wait: Any) -> None:
 
 
 @njit(cache=True)
+def fingerprint(registers: Any, rows: Any, mask: Any) -> Any:
+    """A hash of the registers of the threads in `mask`."""
+    h = np.uint64(0xCBF29CE484222325)
+    for row in range(rows):
+        for lane in range(32):
+            if (mask >> np.uint32(lane)) & np.uint32(1):
+                h = (h ^ np.uint64(registers[row * 32 + lane])) * np.uint64(0x100000001B3)
+    return h
+
+
+@njit(cache=True)
+def let_waiting_go(w: Any) -> None:
+    """Threads that wait at a convergence barrier for a group that spins go on without it: the hardware guarantees
+    progress there too. Nobody waits for them at those barriers any more."""
+    gone = np.uint32(0)
+    for g in range(w.groups):
+        if 0 <= w.group_wait[g] < CONVERGENCE:
+            w.group_wait[g] = READY
+            gone |= w.group_mask[g]
+    for b in range(CONVERGENCE):
+        for lane in range(32):
+            w.convergence[b, lane] &= ~gone
+
+
+@cfunc(types.void(POINTER, POINTER, types.uint32, types.uint32), cache=True)
+def give_up_turn(context: Any, warp: Any, mask: Any, pc: Any) -> None:
+    """A group has run long enough. If its registers are what they were when it last gave up its turn here, it spins:
+    it waits for something that only others can do."""
+    w = carray(warp, 1, _WARP)[0]
+    c = carray(context, 1, _CONTEXT)[0]
+    rows = (c.warp_size - REGISTERS) // 128
+    registers = carray(warp, REGISTERS // 4 + 32 * rows, np.uint32)[REGISTERS // 4 :]
+    found = fingerprint(registers, rows, mask)
+    if w.spin_pc == pc and w.spin_mask == mask and w.spin_state == found:
+        let_waiting_go(w)
+    w.spin_pc, w.spin_mask, w.spin_state = pc, mask, found
+    put_aside(w, mask, pc, YIELDED, 0)
+
+
+@njit(cache=True)
 def complete(c: Any, b: Any) -> None:
     """End the phase of barrier b: publish its reduction, let the next one begin."""
     how, votes = c.reduction[b], c.votes[b]
@@ -257,5 +298,5 @@ def settle(context: Any) -> None:
         credit(memos[s], tallies, np.int64(c.architectures))
 
 
-SYMBOLS = {f.__name__: f.address for f in (schedule, scatter, arrive, leave, judge_new, settle)}
+SYMBOLS = {f.__name__: f.address for f in (schedule, scatter, give_up_turn, arrive, leave, judge_new, settle)}
 """Addresses of the functions that LLVM code calls."""

@@ -66,6 +66,9 @@ WARP = layout(
     ("groups", "i4"),  # how many groups are parked
     ("index", "u4"),  # number of this warp in its block
     ("block", "u4", 3),  # blockIdx
+    ("spin_pc", "u4"),  # the group that gave up its turn last: where, who, with what in their registers
+    ("spin_mask", "u4"),
+    ("spin_state", "u8"),
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),
     ("group_wait", "i4", GROUPS),
@@ -130,7 +133,7 @@ CONTEXT = layout(
     ("warps", "u8"),
     ("template", "u8"),  # the warps as a block finds them
     ("warp_count", "i8"),
-    ("warp_size", "u8"),
+    ("warp_size", "i8"),
     ("grid", "u8", 3),
     ("block", "i8"),  # number of the block that runs
     ("scratch", "u8"),
@@ -151,7 +154,7 @@ CONTEXT = layout(
 )
 AND, OR, POPC, NO_REDUCTION = range(4)
 """How a barrier reduces the predicates it collects."""
-TURN = 1 << 16
+TURN = 1 << 14
 """Instructions of backward branches after which a warp lets others run: spin loops must see others move."""
 
 

@@ -290,7 +290,7 @@ class Translator:
             left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1 + (source - pc) // BYTES))
             e.set(self.context, CONTEXT, "turn", left)
             with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
-                self.put_aside(e.b.load(self.active), INT[32](pc), YIELDED)
+                e.call("give_up_turn", VOID, self.context, self.warp, e.b.load(self.active), INT[32](pc))
                 e.b.ret(INT[32](state.SWITCH))
         e.b.branch(self.code[pc])
 
