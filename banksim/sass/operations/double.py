@@ -54,12 +54,13 @@ def toward_finite(x: Engine, r: Value, error: Value, *operands: Value) -> Value:
     return x.where(finite(r), error, x.where(all_finite, -r, x.const(0.0, 64)))
 
 
-def signed_zero(x: Engine, direction: str, bits: Value, a: Value, b: Value) -> Value:
-    """Rounding down, the sum x − x is −0."""
+def rounded_sum(x: Engine, direction: str, s: Value, error: Value, a: Value, b: Value) -> Value:
+    """Bits of a + b = s + error rounded to a side; rounding down, the sum x − x is −0."""
+    bits = direct(x, direction, s, error)
     if direction != "RM":
         return bits
     either_negative = (x.bits(a) | x.bits(b)) >> 63 != 0
-    return x.where((bits == 0) & either_negative, x.const(1 << 63, 64), bits)
+    return x.where((s == 0.0) & (error == 0.0) & either_negative, x.const(1 << 63, 64), bits)
 
 
 @operation("DADD", ROUNDINGS)
@@ -70,8 +71,8 @@ def dadd(x: Engine, i: Instruction) -> None:
     direction = which(i, DIRECTIONS)
     if not direction:
         return write_double(x, to, s, *reversed(sources))
-    bits = direct(x, direction, s, toward_finite(x, s, two_sum(a, b)[1], a, b))
-    return x.write64(to, with_nan(x, s, signed_zero(x, direction, bits, a, b), *reversed(sources)))
+    error = toward_finite(x, s, two_sum(a, b)[1], a, b)
+    return x.write64(to, with_nan(x, s, rounded_sum(x, direction, s, error, a, b), *reversed(sources)))
 
 
 SCALE, TINY, SMALL, NEGLIGIBLE = 2.0**200, 2.0**-900, 2.0**-800, 2.0**-960
@@ -120,8 +121,8 @@ def dfma(x: Engine, i: Instruction) -> None:
     direction = which(i, DIRECTIONS)
     if not direction:
         return write_double(x, to, r, *order)
-    bits = direct(x, direction, r, fused_error(x, r, a, b, c))
-    return x.write64(to, with_nan(x, r, signed_zero(x, direction, bits, a * b, c), *order))
+    error = fused_error(x, r, a, b, c)
+    return x.write64(to, with_nan(x, r, rounded_sum(x, direction, r, error, a * b, c), *order))
 
 
 @operation("DSETP", f"MIN MAX {FLOAT_COMPARISONS} {COMBINATIONS}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.rounding import (
     DIRECTIONS,
+    LIFT,
     ROUNDINGS,
     finish,
     flushed,
@@ -64,8 +65,12 @@ def fmul(x: Engine, i: Instruction) -> None:
     a, b = (operand(x, i, o) for o in i.operands[1:3])
     if plain(i):
         return write_float(x, i.operands[0], a * b)
-    bits = narrow(x, i, x.to_f64(a) * x.to_f64(b)) if directed(i) else float_bits(x, a * b)
-    return x.write(i.operands[0], finish(x, i, bits))
+    if directed(i):
+        p = x.to_f64(a) * x.to_f64(b)
+        bits = finish(x, i, narrow(x, i, p), lambda: narrow(x, i, p * LIFT**2))
+    else:
+        bits = finish(x, i, float_bits(x, a * b), lambda: x.bits((a * LIFT) * (b * LIFT)))
+    return x.write(i.operands[0], bits)
 
 
 @operation("FFMA", FLOAT_MODIFIERS)
@@ -74,10 +79,13 @@ def ffma(x: Engine, i: Instruction) -> None:
     if plain(i):
         return write_float(x, i.operands[0], x.fma(a, b, c))
     if directed(i):
-        bits = rounded_sum(x, i, x.to_f64(a) * x.to_f64(b), x.to_f64(c))
+        p, d = x.to_f64(a) * x.to_f64(b), x.to_f64(c)
+        bits = rounded_sum(x, i, p, d)
+        bits = finish(x, i, bits, lambda: rounded_sum(x, i, p * LIFT**2, d * LIFT**2))
     else:
         bits = float_bits(x, x.fma(a, b, c))
-    return x.write(i.operands[0], finish(x, i, bits))
+        bits = finish(x, i, bits, lambda: x.bits(x.fma(a * LIFT, b * LIFT, c * LIFT**2)))
+    return x.write(i.operands[0], bits)
 
 
 @operation("FSEL", "FTZ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.table import float_bits, which
 from banksim.sass.program import Instruction
@@ -63,10 +65,22 @@ def flushed(x: Engine, v: Value) -> Value:
     return x.as_float(x.where((bits & 0x7F800000) == 0, bits & 0x80000000, bits))
 
 
-def finish(x: Engine, i: Instruction, bits: Value) -> Value:
-    """Apply .FTZ and .SAT to the bits of a float32 result."""
+LIFT = 2.0**12
+"""Lifts both factors of a product out of the range of denormals."""
+LIFTED_NORMAL = MIN_NORMAL + (24 << 23)
+"""Bits of the smallest normal float32 times LIFT²."""
+
+
+def finish(x: Engine, i: Instruction, bits: Value, lifted: Callable[[], Value] | None = None) -> Value:
+    """Apply .FTZ and .SAT to the bits of a float32 result.
+
+    A result counts as denormal if it was one before it was rounded to a denormal's precision: where that
+    matters, `lifted` gives the bits of the same result times LIFT².
+    """
     if "FTZ" in i.modifiers:
-        bits = x.where((bits & 0x7F800000) == 0, bits & 0x80000000, bits)
+        below = (bits if lifted is None else lifted()) & 0x7FFFFFFF
+        tiny = below < (MIN_NORMAL if lifted is None else LIFTED_NORMAL)
+        bits = x.where(tiny, bits & 0x80000000, bits)
     if "SAT" in i.modifiers:
         f = x.as_float(bits)
         bits = x.where(f > 0.0, x.where(f < 1.0, bits, x.const(ONE)), x.const(0))
