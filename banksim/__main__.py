@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from banksim.commands import COMMANDS
+from banksim.commands import COMMANDS, ERROR, INTERRUPTED
 from banksim.errors import BanksimError, InputError
-
-ERROR, INTERRUPTED = 2, 130
 
 
 class Parser(ArgumentParser):

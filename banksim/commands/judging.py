@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +17,8 @@ PICTURES = {
 }
 
 
-def options(parser: ArgumentParser) -> None:
+def options(parser: ArgumentParser) -> _ArgumentGroup:
+    """Add them, as a group to which a command may add its own."""
     group = parser.add_argument_group("report")
     group.add_argument(
         "--arch",
@@ -40,6 +41,7 @@ def options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--fail-above", metavar="N", help="exit with 1 if conflicts cost more than N transactions in all"
     )
+    return group
 
 
 def architectures(options: Namespace) -> list[Architecture]:

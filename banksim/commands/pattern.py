@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from banksim.commands import judging
+from banksim.commands.sizes import sizes
 from banksim.errors import InputError
 from banksim.patterns import pattern
 from banksim.replay import replay
@@ -86,11 +87,3 @@ def accesses(options: Namespace) -> list[str]:
             "no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)"
         )
     return found
-
-
-def sizes(text: str, option: str) -> tuple[int, ...]:
-    """`32,16` as (32, 16)."""
-    words = text.lower().replace("x", ",").split(",")
-    if not all(word.strip().isdecimal() for word in words):
-        raise InputError(f"{option} {text}: give one to three sizes such as 32,16")
-    return tuple(int(word) for word in words)

@@ -42,6 +42,8 @@ def beside(labels: Sequence[Text], columns: Sequence[Column], width: int) -> lis
                 first, *rest = fold(label, room)
                 lines.append(Text.assemble(first, " " * (room - len(first.plain)), grid.row(row)))
                 lines += rest
+            for line in lines:
+                line.rstrip()
             return lines
     return None
 

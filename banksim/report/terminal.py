@@ -1,25 +1,18 @@
-"""The report for people: a row of figures for each site, and what the figures rest on."""
+"""The report for people: figures, the picture of the worst request, and for kernels the listing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from banksim.banks import explain, judge
-from banksim.conflicts import Conflicts, Count, Range, SiteConflicts, Status, ends
+from banksim.conflicts import Conflicts, SiteConflicts, ends
+from banksim.report.figures import access, figures
 from banksim.report.picture import diagnosis, picture
-from banksim.report.style import CALM, HOT, QUIET, STRONG
-from banksim.report.table import Column, above, beside, fold, prose
-from banksim.report.words import listed, mean, number, plural, ways
-
-MEANINGS: dict[Status, str] = {
-    "measured": "equal to the counters of one H200, request by request",
-    "documented": "as NVIDIA's guides describe it",
-    "assumed": "nobody has shown it on this architecture",
-}
+from banksim.report.style import CALM, STRONG
+from banksim.report.table import fold
+from banksim.report.words import listed
 
 
 def report(judged: Sequence[Conflicts], labels: Sequence[str], width: int, pictures: str = "worst") -> Text:
@@ -28,22 +21,29 @@ def report(judged: Sequence[Conflicts], labels: Sequence[str], width: int, pictu
     `labels` name the sites, in the order of `Conflicts.sites`; `pictures` is "worst" (of the worst request of
     all, if it has a conflict), "all" (of the worst request of every site) or "none".
     """
-    names = listed([conflicts.arch.name for conflicts in judged])
-    title = fold(Text(f"Shared-memory bank conflicts on {names}", STRONG), width)
-    paragraphs = [Text("\n").join(title)]
-    if not labels:
-        return Text("\n\n").join([*paragraphs, Text("No thread accesses shared memory.", CALM)])
-    paragraphs.append(figures(judged, [Text(label, STRONG) for label in labels], width))
-    if pictures == "all":
-        paragraphs += (
-            request(conflicts, site, label, width)
-            for conflicts in judged
-            for site, label in zip(conflicts.sites, labels, strict=True)
-            if site.worst
-        )
-    elif pictures == "worst":
-        paragraphs += worst(judged, labels, width)
+    paragraphs = [title("Shared-memory bank conflicts", judged, width)]
+    if labels:
+        paragraphs.append(figures(judged, [Text(label, STRONG) for label in labels], width))
+        paragraphs += drawn(judged, labels, width, pictures)
+    else:
+        paragraphs.append(Text("No thread accesses shared memory.", CALM))
     return Text("\n\n").join(paragraphs)
+
+
+def title(what: str, judged: Sequence[Conflicts], width: int) -> Text:
+    names = listed([conflicts.arch.name for conflicts in judged])
+    return Text("\n").join(fold(Text(f"{what} on {names}", STRONG), width))
+
+
+def drawn(judged: Sequence[Conflicts], labels: Sequence[str], width: int, pictures: str) -> Iterator[Text]:
+    """The pictures that are asked for; where all is well, that it is."""
+    if pictures == "all":
+        for conflicts in judged:
+            for site, label in zip(conflicts.sites, labels, strict=True):
+                if site.worst:
+                    yield request(conflicts, site, label, width)
+    elif pictures == "worst":
+        yield from worst(judged, labels, width)
 
 
 def worst(judged: Sequence[Conflicts], labels: Sequence[str], width: int) -> Iterator[Text]:
@@ -74,172 +74,9 @@ def request(conflicts: Conflicts, site: SiteConflicts, label: str, width: int) -
     worst = site.worst
     assert worst is not None
     explanation = explain(worst.address, worst.op, worst.width, worst.mask, conflicts.arch)
-    place = (
-        f"{access(worst.op, worst.width)}, warp {worst.warp} of block {worst.block}, on {conflicts.arch.name}"
-    )
-    title = Text.assemble((label, STRONG), f": {place}")
-    lines = [*fold(title, width), *fold(Text(diagnosis(explanation)), width)]
-    return Text("\n").join([*lines, picture(explanation, width)])
-
-
-@dataclass(frozen=True)
-class Row:
-    """The figures of one site, or of all together: then `status` is empty, and `warps` is not known."""
-
-    op: str
-    requests: int
-    transactions: Count | None
-    per_request: float | Range[float] | None
-    ideal: int | None
-    excess: Count | None
-    degree: Count | None
-    warps: int | None
-    status: str
-
-
-def figures(judged: Sequence[Conflicts], labels: Sequence[Text], width: int) -> Text:
-    """The table of all sites, judged by one architecture, or by several side by side if there is room.
-
-    `labels`: what to call each site, in the order of `Conflicts.sites`. Totals follow if there are several
-    sites, and a line for each kind of status that occurs.
-    """
-    tables = [rows(conflicts) for conflicts in judged]
-    names = [*labels, *[Text()] * (len(tables[0]) - len(labels))]
-    shared = [*common(tables[0])]
-    if len(judged) == 1:
-        columns = [*shared, *verdict(tables[0], *FIGURES, STATUS)]
-        lines = beside(names, columns, width) or above(names, columns, width)
-        if lines is None:
-            columns = [*shared, *under_one_head(judged[0].arch.name, tables[0], *FIGURES)]
-    else:
-        columns = [*shared]
-        for conflicts, table in zip(judged, tables, strict=True):
-            columns += under_one_head(conflicts.arch.name, table, TRANSACTIONS, PER_REQUEST, WORST)
-        lines = beside(names, columns, width) or above(names, columns, width)
-        if lines is None:
-            names, columns = one_below_the_other(judged, tables, names)
-    lines = lines or above(names, columns, width) or prose(names, columns, width)
-    lines.append(Text())
-    for note in notes(judged):
-        lines += fold(Text(note, QUIET), width)
+    place = f"warp {worst.warp} of block {worst.block}, on {conflicts.arch.name}"
+    heading = Text.assemble((label, STRONG), f": {access(worst.op, worst.width)}, {place}")
+    lines = [*fold(heading, width), *fold(Text(diagnosis(explanation)), width)]
+    if explanation.passes:
+        lines.append(picture(explanation, width))
     return Text("\n").join(lines)
-
-
-def rows(conflicts: Conflicts) -> list[Row]:
-    """A row for each site, then the totals if there is more than one."""
-    found = [
-        Row(
-            access(site.op, site.width),
-            site.requests,
-            site.transactions,
-            site.transactions_per_request,
-            site.ideal,
-            site.excess,
-            site.degree,
-            site.warps,
-            site.status,
-        )
-        for site in conflicts.sites
-    ]
-    if len(found) > 1:
-        transactions, mean = conflicts.transactions, conflicts.transactions_per_request
-        total = Row(
-            "total", conflicts.requests, transactions, mean, conflicts.ideal, conflicts.excess, None, None, ""
-        )
-        found.append(total)
-    return found
-
-
-def access(op: str, width: int) -> str:
-    """`ld 4 B`; the rows of ldmatrix and stmatrix have one width only."""
-    return op if "matrix" in op else f"{op} {width} B"
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A column of verdicts: its head, its cell for a row, and whether it takes the colour of the verdict."""
-
-    head: tuple[str, str]
-    cell: Callable[[Row], str]
-    coloured: bool = True
-    left: bool = False
-
-
-def count(row: Row, value: Any, written: Callable[[Any], str] = number) -> str:
-    """A count as it is written; a total with an unknown part is withheld."""
-    return written(value) if row.status or value is not None else "withheld"
-
-
-TRANSACTIONS = Figure(("trans-", "actions"), lambda row: count(row, row.transactions))
-PER_REQUEST = Figure(("per", "request"), lambda row: count(row, row.per_request, mean))
-IDEAL = Figure(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
-EXCESS = Figure(("", "excess"), lambda row: count(row, row.excess))
-WORST = Figure(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
-WARPS = Figure(("on", "warps"), lambda row: "" if row.warps is None else number(row.warps), coloured=False)
-STATUS = Figure(("", "status"), lambda row: row.status, coloured=False, left=True)
-FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, WARPS)
-
-
-def verdict(table: Sequence[Row], *figures: Figure, group: str = "") -> Iterator[Column]:
-    """The columns of some figures."""
-    for figure in figures:
-        cells = [Text(figure.cell(row), colour(row) if figure.coloured else "") for row in table]
-        yield Column(figure.head, cells, group, figure.left)
-
-
-def common(table: Sequence[Row]) -> Iterator[Column]:
-    """What no architecture changes."""
-    yield Column(("", "op"), [Text(row.op) for row in table], left=True)
-    yield Column(("", "requests"), [Text(number(row.requests)) for row in table])
-
-
-def under_one_head(arch: str, table: Sequence[Row], *figures: Figure) -> Iterator[Column]:
-    """Figures under the architecture's name, with the status in the head too if it is the same everywhere."""
-    statuses = {row.status for row in table if row.status}
-    if len(statuses) == 1:
-        yield from verdict(table, *figures, group=f"{arch}, {statuses.pop()}")
-    else:
-        yield from verdict(table, *figures, STATUS, group=arch)
-
-
-def one_below_the_other(
-    judged: Sequence[Conflicts], tables: Sequence[Sequence[Row]], labels: Sequence[Text]
-) -> tuple[list[Text], list[Column]]:
-    """Labels and columns with a row for each site and architecture."""
-    names: list[Text] = []
-    for label, first in zip(labels, tables[0], strict=True):
-        what = f"{first.op}, {plural(first.requests, 'request')}"
-        names += [
-            Text("  ").join([*([label] if label else []), Text(what, QUIET)]),
-            *[Text()] * (len(judged) - 1),
-        ]
-    table = [row for same in zip(*tables, strict=True) for row in same]
-    archs = [Text(conflicts.arch.name) for conflicts in judged] * len(labels)
-    figures = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, STATUS)
-    return names, [Column(("", "arch"), archs, left=True), *verdict(table, *figures)]
-
-
-def colour(row: Row) -> str:
-    """Of a row's verdict."""
-    if row.excess is None:
-        return STRONG
-    return HOT if ends(row.excess).high else CALM
-
-
-def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
-    """What every status in the table means, and why totals are missing."""
-    sites = [(conflicts.arch, site) for conflicts in judged for site in conflicts.sites]
-    found = {site.status for _, site in sites}
-    for status, meaning in MEANINGS.items():
-        if status in found:
-            yield f"{status}: {meaning}"
-    reasons = [
-        arch.missing(site.op, site.width) or arch.why_unknown(site.op, site.width)
-        for arch, site in sites
-        if site.status == "unknown"
-    ]
-    for reason in dict.fromkeys(reasons):
-        yield f"unknown: {reason}"
-    unknown = max(sum(site.transactions is None for site in conflicts.sites) for conflicts in judged)
-    if unknown and len(judged[0].sites) > 1:
-        yield f"Totals are withheld: the count of {plural(unknown, 'access')} is unknown."

@@ -1,0 +1,193 @@
+"""Execute a kernel's machine code, with no GPU, and count its bank conflicts by source line."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banksim.commands import INTERRUPTED, judging
+from banksim.commands.launch_arguments import FILLS, parse
+from banksim.commands.sizes import sizes, whole
+from banksim.errors import InputError
+
+if TYPE_CHECKING:
+    from banksim.run_kernel import Run
+
+EXAMPLE = """\
+  banksim kernel transpose.py:transpose --grid 32,32 --block 32,32 \\
+      --arg 'float32[1024,1024]' --arg 'float32[1024,1024]=random' --arch kepler-4,sm_90"""
+FILE = re.compile(r"(?P<file>.*?\.(?:py|cu|cuh|cpp|cxx|cc|ptx|cubin))(?::(?P<name>.+))?", re.DOTALL)
+PROGRESS_AFTER = 1.0
+"""Seconds after which a run shows how far it is."""
+
+
+def options(parser: ArgumentParser) -> None:
+    values = "; ".join(f"{name}: {what}" for name, what in FILLS.items())
+    parser.add_argument(
+        "kernel",
+        metavar="FILE:NAME",
+        help="a Numba function (.py) or a kernel of a .cu, .ptx or .cubin file; without NAME the only one",
+    )
+    parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
+    parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
+    parser.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="TYPE[SHAPE]=VALUE",
+        help="an argument, in the order of the signature: an array such as float32[64,64]=random, a scalar such "
+        f"as int32=5 or 2.5, or a file.npy. VALUE: {values}",
+    )
+    parser.add_argument("--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory")
+    parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
+    parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
+    parser.add_argument(
+        "--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro (CUDA C++)"
+    )
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="FOLDER", help="with headers (CUDA C++)"
+    )
+    parser.add_argument("--std", metavar="c++NN", help="the standard of C++ (CUDA C++)")
+    group = judging.options(parser)
+    group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
+    group.add_argument(
+        "--sass", action="store_true", help="list the machine code with the counts of each instruction"
+    )
+
+
+def run(options: Namespace) -> int:
+    rules = judging.architectures(options)
+    judging.limit(options)
+    grid, block = sizes(options.grid, "--grid"), sizes(options.block, "--block")
+    dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared") or 0
+    most = whole(options.max_instructions, "--max-instructions")
+    arguments = [parse(text, seed) for seed, text in enumerate(options.arg)]
+    kernel = find(options)
+    from banksim.run_kernel import run as execute
+
+    progress = Progress(prod(grid))
+    done = execute(
+        kernel,
+        grid,
+        block,
+        arguments,
+        arch=rules,
+        dynamic_shared=dynamic_shared,
+        max_instructions=most,
+        progress=progress if sys.stderr.isatty() else None,
+    )
+    progress.clear()
+    if options.save_args:
+        save(arguments, Path(options.save_args))
+    status = report(done, options)
+    return INTERRUPTED if done.partial else status
+
+
+def find(options: Namespace) -> Any:
+    """The kernel that FILE:NAME names: a Numba function, or a decoded kernel."""
+    match = FILE.fullmatch(options.kernel)
+    if match is None:
+        raise InputError(f"{options.kernel}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
+    file, name = match.groups()
+    compiler = {"defines": options.define, "includes": options.include, "std": options.std}
+    if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
+        from banksim.kernels import load
+
+        return chosen(load(file, **compiler), name, file)
+    if any(compiler.values()):
+        raise InputError(f"--define, --include and --std are for CUDA C++, and {file} is none")
+    if not file.endswith(".py"):
+        from banksim.kernels import load
+
+        return chosen(load(file), name, file)
+    from banksim.compilers.numba import load_python
+
+    module = vars(load_python(file))
+    kernels = {word: value for word, value in module.items() if hasattr(value, "py_func")}
+    return chosen(kernels if name not in module else module, name, file)
+
+
+def chosen(kernels: Mapping[str, Any], name: str | None, file: str) -> Any:
+    """The kernel of this name, or the only one."""
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    known = ", ".join(getattr(kernel, "plain_name", word) for word, kernel in kernels.items()) or "none"
+    if name is None:
+        raise InputError(f"{file} has {len(kernels)} kernels: give {file}:NAME, one of {known}")
+    try:
+        return kernels[name]
+    except KeyError:
+        raise InputError(f"{file} has no kernel {name!r}: it has {known}") from None
+
+
+def save(arguments: Sequence[Any], folder: Path) -> None:
+    """The arrays as the kernel left them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, argument in enumerate(arguments):
+        if isinstance(argument, np.ndarray):
+            np.save(folder / f"{number}.npy", argument)
+
+
+def report(done: Run, options: Namespace) -> int:
+    if options.json:
+        return judging.finish(options, "kernel", done.judged, [], **described(done))
+    from banksim.report import kernel
+    from banksim.report.console import console, show
+
+    screen = console()
+    show(kernel.report(done, screen.width, options.picture, options.all_lines, options.sass), screen)
+    return judging.status(done.judged, judging.limit(options))
+
+
+def described(done: Run) -> dict[str, Any]:
+    """The launch as plain data."""
+    return {
+        "kernel": done.kernel.plain_name,
+        "grid": done.launch.grid,
+        "block": done.launch.block,
+        "blocks": done.blocks,
+        "partial": done.partial,
+        "instructions": done.instructions,
+        "thread_instructions": done.thread_instructions,
+        "profile": [
+            {
+                "offset": executed.instruction.pc,
+                "sass": executed.instruction.text or executed.instruction.opcode,
+                "file": executed.instruction.site.file,
+                "line": executed.instruction.site.line,
+                "warps": executed.warps,
+                "threads": executed.threads,
+                "predicated_on": executed.predicated_on,
+            }
+            for executed in done.profile
+        ],
+    }
+
+
+class Progress:
+    """A line on standard error that says how far a run is, once it has taken a while."""
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks = blocks
+        self.began = time.perf_counter()
+        self.shown = False
+
+    def __call__(self, blocks: int, thread_instructions: int) -> None:
+        seconds = time.perf_counter() - self.began
+        if seconds > PROGRESS_AFTER:
+            speed = thread_instructions / seconds / 1e9
+            text = f"{blocks:,} of {self.blocks:,} blocks, {speed:.2f} G thread instructions/s"
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            self.shown = True
+
+    def clear(self) -> None:
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,97 @@
+"""The report on a launch: conflicts by source line, hot lines first, and the listing with its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from banksim.conflicts import Conflicts, Count, SiteConflicts
+from banksim.report.figures import figures
+from banksim.report.lines import by_line, hot_first, label, place, quiet_lines
+from banksim.report.style import CALM, HOT, QUIET, STRONG
+from banksim.report.table import Column, above, beside, fold, prose
+from banksim.report.terminal import drawn, title
+from banksim.report.words import number, plural
+
+if TYPE_CHECKING:
+    from banksim.run_kernel import Executed, Run
+
+
+def report(
+    run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False
+) -> Text:
+    """What a launch cost by source line; `all_lines`: those without conflicts too; `sass`: the listing too."""
+    heading = title(f"{run.kernel.plain_name}: bank conflicts", run.judged, width)
+    paragraphs = [Text("\n").join([heading, *extent(run, width)])]
+    lines = [by_line(conflicts) for conflicts in run.judged]
+    hot, quiet = hot_first(lines)
+    if all_lines:
+        hot, quiet = lines, []
+    labels = [label(site.site) for site in hot[0].sites]
+    if not run.conflicts.sites:
+        paragraphs.append(Text("No thread accessed shared memory.", CALM))
+    else:
+        paragraphs.append(figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines))
+        if quiet:
+            paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))
+        paragraphs += drawn(hot, labels, width, pictures)
+    if sass:
+        paragraphs.append(Text("\n").join(listing(run, width)))
+    return Text("\n\n").join(paragraphs)
+
+
+def extent(run: Run, width: int) -> Iterator[Text]:
+    """How much was executed, and whether that is all of it."""
+    grid, block = (" × ".join(map(str, size)) for size in (run.launch.grid, run.launch.block))
+    launch = f"grid {grid}, block {block}: {plural(run.instructions, 'warp instruction')}"
+    yield from fold(Text(launch, QUIET), width)
+    if run.partial:
+        done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
+        yield from fold(Text(done, HOT), width)
+
+
+def listing(run: Run, width: int) -> list[Text]:
+    """Every instruction that was executed, under its source line, with its counts."""
+    labels: list[Text] = []
+    rows: list[Executed | None] = []
+    seen: list[str] = []
+    for executed in run.profile:
+        site = executed.instruction.site
+        if not executed.warps:
+            continue
+        line = label(site)
+        if site.line and seen[-1:] != [line]:
+            labels.append(Text(place(site) if line in seen else line, QUIET))
+            rows.append(None)
+            seen.append(line)
+        labels.append(Text(f"  {executed.instruction.pc:#06x} {executed.instruction.text}"))
+        rows.append(executed)
+    columns = [*executions(rows)]
+    for conflicts in run.judged:
+        columns += judgements(conflicts, rows, conflicts.arch.name if len(run.judged) > 1 else "")
+    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    never = sum(not executed.warps for executed in run.profile)
+    return [*lines, Text(f"{plural(never, 'instruction')} never executed", QUIET)] if never else lines
+
+
+def executions(rows: Sequence[Executed | None]) -> Iterator[Column]:
+    """How often each instruction was executed: by warps, by threads, by threads whose predicate held."""
+    yield Column(("", "warps"), [Text(number(row.warps) if row else "") for row in rows])
+    yield Column(("", "threads"), [Text(number(row.threads) if row else "") for row in rows])
+    yield Column(("predi-", "cated on"), [Text(number(row.predicated_on) if row else "") for row in rows])
+
+
+def judgements(conflicts: Conflicts, rows: Sequence[Executed | None], group: str) -> Iterator[Column]:
+    """Requests, transactions and excess of the instructions that access shared memory."""
+    judged = {id(site.site): site for site in conflicts.sites}
+    sites = [judged.get(id(row.instruction.site)) if row else None for row in rows]
+    figures: dict[tuple[str, str], Callable[[SiteConflicts], Count | None]] = {
+        ("", "requests"): lambda site: site.requests,
+        ("trans-", "actions"): lambda site: site.transactions,
+        ("", "excess"): lambda site: site.excess,
+    }
+    for head, figure in figures.items():
+        cells = [Text(number(figure(site)), HOT if site.excess else "") if site else Text() for site in sites]
+        yield Column(head, cells, group)

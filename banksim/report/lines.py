@@ -1,0 +1,82 @@
+"""Conflicts by source line: the instructions of a line together, hot lines first, quiet lines folded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from banksim.conflicts import Conflicts, SiteConflicts, ends, largest, total
+from banksim.report.words import plural, runs
+from banksim.trace import Site
+
+
+def by_line(conflicts: Conflicts) -> Conflicts:
+    """One site for all instructions of a line with the same op, width and call chain."""
+    groups: dict[tuple[object, ...], list[SiteConflicts]] = {}
+    for one in conflicts.sites:
+        where = (one.site.file, one.site.line, one.site.inlined) if one.site.line else one.site
+        groups.setdefault((where, one.op, one.width), []).append(one)
+    return Conflicts(conflicts.arch, tuple(together(group) for group in groups.values()))
+
+
+def together(sites: Sequence[SiteConflicts]) -> SiteConflicts:
+    """Several instructions of one line as one site, without what only one of them has."""
+    first = sites[0]
+    if len(sites) == 1:
+        return first
+    found = replace(
+        first,
+        site=replace(first.site, opcode="", offset=None),
+        requests=sum(one.requests for one in sites),
+        warps=None,
+        worst=max(sites, key=lambda one: ends(one.degree or 0).high).worst,
+    )
+    transactions = [one.transactions for one in sites if one.transactions is not None]
+    ideals = [one.ideal for one in sites if one.ideal is not None]
+    degrees = [one.degree for one in sites if one.degree is not None]
+    if len(transactions) < len(sites):
+        return replace(found, transactions=None, ideal=None, degree=None, status="unknown")
+    return replace(found, transactions=total(transactions), ideal=sum(ideals), degree=largest(degrees))
+
+
+def hot_first(judged: Sequence[Conflicts]) -> tuple[list[Conflicts], list[Site]]:
+    """The sites with a conflict by any architecture or of unknown cost, worst first; and the other sites."""
+    order = sorted(range(len(judged[0].sites)), key=lambda i: -heat(one.sites[i] for one in judged))
+    hot = [i for i in order if heat(one.sites[i] for one in judged)]
+    quiet = [judged[0].sites[i].site for i in order if i not in hot]
+    return [Conflicts(one.arch, tuple(one.sites[i] for i in hot)) for one in judged], quiet
+
+
+def heat(sites: Iterable[SiteConflicts]) -> float:
+    """Transactions beyond the ideal by the architecture that has most of them; unknown counts come first."""
+    return max(float("inf") if one.excess is None else ends(one.excess).high for one in sites)
+
+
+def place(site: Site) -> str:
+    """`transpose.py:12`, from the folder that one is in if it is there."""
+    return f"{shown(site.file)}:{site.line}" if site.line else f"SASS {site.offset or 0:#06x}"
+
+
+def shown(file: str | None) -> str:
+    path = Path(file or "?")
+    try:
+        return str(path.relative_to(os.getcwd()))
+    except ValueError:
+        return path.name if path.is_absolute() else str(path)
+
+
+def label(site: Site) -> str:
+    """The line's place and text, and the calls that it was inlined through."""
+    calls = "".join(f" (in {name}, called at {shown(file)}:{line})" for name, file, line in site.inlined)
+    return f"{place(site)}  {site.text.strip() or site.opcode}{calls}"
+
+
+def quiet_lines(sites: Sequence[Site]) -> str:
+    """`No conflict on 3 other lines: reduce.py:10, 12–13`."""
+    lines: dict[str, set[int]] = {}
+    for site in sites:
+        lines.setdefault(shown(site.file), set()).add(site.line or 0)
+    named = ", ".join(f"{file}:{runs(numbers)}" for file, numbers in lines.items())
+    return f"No conflict on {plural(sum(map(len, lines.values())), 'other line')}: {named}"
