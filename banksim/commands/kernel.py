@@ -43,24 +43,21 @@ def options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TYPE[SHAPE]=VALUE",
-        help="an argument, in the order of the signature: an array such as float32[64,64]=random, a scalar such "
-        f"as int32=5 or 2.5, or a file.npy. VALUE: {values}",
+        help="an argument, in the order of the signature: an array such as float32[64,64]=random, "
+        f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
     )
     parser.add_argument("--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory")
     parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
-    parser.add_argument(
-        "--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro (CUDA C++)"
+    cuda = parser.add_argument_group("compiler of CUDA C++")
+    cuda.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
+    cuda.add_argument(
+        "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers"
     )
-    parser.add_argument(
-        "--include", action="append", default=[], metavar="FOLDER", help="with headers (CUDA C++)"
-    )
-    parser.add_argument("--std", metavar="c++NN", help="the standard of C++ (CUDA C++)")
+    cuda.add_argument("--std", metavar="c++NN", help="the standard")
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
-    group.add_argument(
-        "--sass", action="store_true", help="list the machine code with the counts of each instruction"
-    )
+    group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
 
 
 def run(options: Namespace) -> int:
@@ -111,8 +108,13 @@ def find(options: Namespace) -> Any:
     from banksim.compilers.numba import load_python
 
     module = vars(load_python(file))
-    kernels = {word: value for word, value in module.items() if hasattr(value, "py_func")}
+    kernels = {word: value for word, value in module.items() if is_kernel(value)}
     return chosen(kernels if name not in module else module, name, file)
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether it is what `numba.cuda.jit` makes of a kernel, not of a device function."""
+    return hasattr(value, "py_func") and not getattr(value, "targetoptions", {}).get("device")
 
 
 def chosen(kernels: Mapping[str, Any], name: str | None, file: str) -> Any:

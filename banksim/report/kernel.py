@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 def report(
     run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False
 ) -> Text:
-    """What a launch cost by source line; `all_lines`: those without conflicts too; `sass`: the listing too."""
+    """What a launch cost, by source line.
+
+    `pictures` as in `terminal.report`; `all_lines`: also those without conflicts; `sass`: also the listing.
+    """
     heading = title(f"{run.kernel.plain_name}: bank conflicts", run.judged, width)
     paragraphs = [Text("\n").join([heading, *extent(run, width)])]
     lines = [by_line(conflicts) for conflicts in run.judged]

@@ -55,7 +55,9 @@ def above(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list
         if grid.width <= width:
             lines = list(grid.heads())
             for row, label in enumerate(labels):
-                lines += [*(fold(label, width) if label else ()), grid.row(row)]
+                lines += fold(label, width) if label else ()
+                figures = grid.row(row)
+                lines += [figures] if figures or not label else ()
             return lines
     return None
 
