@@ -120,7 +120,7 @@ class Finder:
                 self.assign(node, active)
             case If():
                 self.visit(node.condition, active)
-                self.visit(node.body, self.scope.condition(node.condition, active), used)
+                self.branch(node.condition, active, True, node.body, used)
             case Binary(sign="&&" | "||"):
                 self.visit(node.left, active)
                 self.branch(node.left, active, node.sign == "&&", node.right, used)
@@ -234,10 +234,12 @@ class Finder:
         """Refuse addresses outside the variable, which pointers can reach."""
         variable = place.variable
         end = SHARED_LIMIT if variable.dynamic else variable.base + variable.type.size
-        known = "" if variable.dynamic else f", which has {variable.type.size} bytes"
+        why = f", which has {variable.type.size} bytes"
+        if variable.dynamic:
+            why = f": no GPU gives a block more than {SHARED_LIMIT} bytes"
 
         def outside(point: int, thread: int) -> str:
-            return f"byte {pick(address, point, thread) - variable.base} is outside `{variable.name}`{known}"
+            return f"byte {pick(address, point, thread) - variable.base} is outside `{variable.name}`{why}"
 
         self.scope.refuse(((address < variable.base) | (address + width > end)) & active, span, outside)
 

@@ -14,9 +14,9 @@ from banksim.patterns.types import NUMBA, QUALIFIERS, Array, Record, Type, read_
 LARGEST = 1 << 31
 """Bytes of one type: addresses in shared memory have 32 bits."""
 DEEPEST = 16
-"""Structs inside each other."""
+"""Arrays and structs inside each other."""
 DYNAMIC_ALIGN = 16
-"""Dynamic shared memory begins at the next multiple of this behind the static arrays (so ptxas 13.4 has it)."""
+"""Dynamic shared memory begins at the next multiple of this behind the static arrays (as in ptxas 13.4)."""
 ALIGNS = ("__align__", "alignas")
 
 Constant = Callable[[Node], int]
@@ -123,7 +123,7 @@ class Declarations:
         if not members:
             raise word.span.to(closing.span).error("a struct needs a member")
         found = record(name.word if name else "a struct", members, align)
-        require_size(found.size, word.span.to(closing.span))
+        require_sane(found, word.span.to(closing.span))
         if name is not None:
             if name.word in self.types:
                 raise name.span.error(f"`{name.word}` is defined twice")
@@ -226,7 +226,8 @@ class Declarations:
                 end = round_up(end, max(declared.type.align, declared.align))
                 found[declared.name.word] = placed(declared, end)
                 end += declared.type.size
-                require_size(end, declared.name.span)
+                if end > LARGEST:
+                    raise declared.name.span.error(f"this ends beyond byte {LARGEST}")
         for declared in self.declared.values():
             if declared.dynamic:
                 start = round_up(end, max(DYNAMIC_ALIGN, declared.type.align, declared.align))
@@ -244,13 +245,15 @@ def array(element: Type, lengths: Sequence[int | None], span: Span) -> Type:
     """An array of arrays with these lengths, from the outside in."""
     for length in reversed(lengths):
         element = Array(element, length)
-        require_size(element.size, span)
+        require_sane(element, span)
     return element
 
 
-def require_size(size: int, span: Span) -> None:
-    """Refuse what no 32-bit address reaches."""
-    if size > LARGEST:
+def require_sane(type_: Type, span: Span) -> None:
+    """Refuse what no 32-bit address reaches, and what is too deep for recursion."""
+    if type_.levels > DEEPEST:
+        raise span.error(f"more than {DEEPEST} arrays and structs are inside each other")
+    if type_.size > LARGEST:
         raise span.error(f"this has more than {LARGEST} bytes")
 
 

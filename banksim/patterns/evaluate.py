@@ -26,7 +26,7 @@ from banksim.patterns.syntax import (
     Unary,
     dotted,
 )
-from banksim.patterns.threads import Threads
+from banksim.patterns.threads import AXES, Threads
 from banksim.patterns.types import NUMBA, Array, Record, Scalar, Type, dimensions_of
 
 Mask = npt.NDArray[np.bool_]
@@ -173,8 +173,10 @@ class Scope:
         name = dotted(node)
         if name is not None and name in self.names:
             return self.names[name]
-        if name is not None and name.startswith(("threadIdx.", "blockIdx.", "blockDim.", "gridDim.")):
-            raise node.span.error(f"`{name}`: {name.split('.')[0]} has x, y and z")
+        root, _, axis = (name or "").partition(".")
+        if root in ("threadIdx", "blockIdx", "blockDim", "gridDim") and root not in self.variables:
+            wrong = f"{root} has x, y and z" if axis not in AXES else "a constant is needed here"
+            raise node.span.error(f"`{node.span.written}`: {wrong}")
         place = self.place(node)
         if isinstance(place.type, Array):
             return Pointer(place.type.element, place.offset, place.variable)
@@ -320,9 +322,8 @@ class Scope:
             raise node.name_span.error(f"`{written}` is {place.type.name}, which has no members")
         member = place.type.member(node.name)
         if member is None:
-            names = [member.name for member in place.type.members]
-            hint = near(node.name, names) or f": it has {', '.join(names)}"
-            raise node.name_span.error(f"`{written}` has no member `{node.name}`{hint}")
+            names = ", ".join(member.name for member in place.type.members)
+            raise node.name_span.error(f"`{written}` has no member `{node.name}`: it has {names}")
         moved = place.offset.numbers + member.offset
         return Place(member.type, place.offset._replace(numbers=moved), place.variable, node.name)
 

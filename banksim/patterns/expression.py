@@ -37,18 +37,22 @@ C_LEVELS = (
 )  # fmt: skip
 PYTHON_LEVELS = (
     ("or",), ("and",), (), ("==", "!=", "<", ">", "<=", ">="), ("|",), ("^",), ("&",), ("<<", ">>"),
-    ("+", "-"), ("*", "/", "//", "%"),
+    ("+", "-", "++", "--"), ("*", "/", "//", "%"),
 )  # fmt: skip
 """Binary operators from the loosest to the tightest; `not` has the empty level of its own."""
 NOT_LEVEL = PYTHON_LEVELS.index(())
+PLAIN = {"and": "&&", "or": "||", "++": "+", "--": "+"}
+"""What a binary operator means if not itself; `a--b` is `a - -b` in Python."""
 COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 ORDERINGS = COMPARISONS - {"==", "!="}
 ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "//=", "%=", "<<=", ">>=", "&=", "|=", "^="))
 CASTS = frozenset(("static_cast", "reinterpret_cast", "const_cast"))
-ONLY_C = {"&&": "and", "||": "or", "!": "not", "?": "a if c else b", "->": ".", "++": "+= 1", "--": "-= 1"}
+ONLY_C = {"&&": "and", "||": "or", "!": "not", "?": "a if c else b", "->": "."}
 """Signs that Python does not have, and what it writes instead."""
 KEYWORDS = frozenset(("and", "or", "not", "if", "else", "sizeof", *CASTS))
 
+LONGEST_NUMBER = 100
+"""Digits; a number of 64 bits has at most 66, and Python refuses to read one of thousands."""
 INTEGER = re.compile(
     r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+)([uU]?(?:l|L|ll|LL)?|(?:l|L|ll|LL)[uU])"
 )
@@ -189,7 +193,7 @@ class Parser:
             right = self.binary(level + 1)
             self.nesting -= 1
             last = token.word
-            left = Binary(left.span.to(right.span), {"and": "&&", "or": "||"}.get(last, last), left, right)
+            left = Binary(left.span.to(right.span), PLAIN.get(last, last), left, right)
 
     def level(self, token: Token) -> int | None:
         """The level of a binary operator; None for anything else."""
@@ -210,12 +214,12 @@ class Parser:
             operand = self.binary(NOT_LEVEL)
             self.nesting -= 1
             return Unary(token.span.to(operand.span), "!", operand)
-        signs = ("-", "+", "~") if self.python else ("-", "+", "~", "!", "*", "&")
+        signs = ("-", "+", "~", "--", "++") if self.python else ("-", "+", "~", "!", "*", "&")
         if reader.at(*signs) and token.kind == "sign":
             self.enter(reader.take())
             operand = self.unary(len(self.levels))
             self.nesting -= 1
-            return Unary(token.span.to(operand.span), token.word, operand)
+            return Unary(token.span.to(operand.span), PLAIN.get(token.word, token.word), operand)
         if not self.python and reader.at("("):
             cast = self.cast()
             if cast is not None:
@@ -364,6 +368,8 @@ def literal(digits: str, suffix: str, python: bool, span: Span) -> tuple[int, st
         raise span.error(f"`{span.written}` is Python's octal: in C it is 0{digits[2:]}")
     if octal and ("8" in digits or "9" in digits):
         raise span.error(f"`{span.written}` starts with 0 and so is octal, which has no digit 8 or 9")
+    if len(digits) > LONGEST_NUMBER:
+        raise span.error("this number does not fit in 64 bits")
     value = int(digits, 8) if octal else int(digits, 10 if digits.isdigit() else 0)
     candidates = ["i4", "u4", "i8", "u8"]
     if "u" in suffix:

@@ -13,7 +13,7 @@ from banksim.patterns.evaluate import Scope, Variable
 from banksim.patterns.expression import KEYWORDS, Parser, looks_like_python
 from banksim.patterns.source import PatternError, Reader, Token, tokens
 from banksim.patterns.syntax import Node
-from banksim.patterns.threads import MOST_REQUESTS, Loop, Threads, block_sizes, grid_sizes, loop_values
+from banksim.patterns.threads import AXES, MOST_REQUESTS, Loop, Threads, block_sizes, grid_sizes, loop_values
 
 
 def parse(
@@ -79,8 +79,8 @@ class Constants:
 
     def __init__(self, threads: Threads, lets: Mapping[str, list[Token]], python: bool) -> None:
         known = threads.names(0, 1)
-        for letter in "xyz":
-            del known[f"blockIdx.{letter}"], known[f"b{letter}"]
+        for axis in AXES:
+            del known[f"blockIdx.{axis}"], known[f"b{axis}"]
         del known["grid(1)"]
         self.scope = Scope(threads, 0, known, {}, python, checked=True, constants=frozenset())
         self.names: set[str] = set()
@@ -168,10 +168,10 @@ def read_loops(
 
 def read_loop(text: str, constants: Constants) -> Loop:
     """`k=0..31`, `k=0..62..2` or `s=64,32,16`."""
-    before, _, after = text.partition("=")
-    name = defined_name(Reader(tokens(before + "=")))
+    before, equals, after = text.partition("=")
+    start = len(before) + len(equals)
+    name = defined_name(Reader(tokens(text, 0, start)))
     bounds: list[int] = []
-    start = len(before) + 1
     parts = after.split("..")
     for part in parts:
         parser = Parser(Reader(tokens(text, start, start + len(part))), {}, constants.scope.python)
@@ -200,5 +200,5 @@ def require_room(variables: Mapping[str, Variable]) -> None:
         if variable.base + variable.type.size > SHARED_LIMIT:
             raise variable.span.error(
                 f"`{variable.name}` ends at byte {variable.base + variable.type.size}, and no GPU gives a "
-                f"block more than {SHARED_LIMIT} bytes of shared memory (--allow-out-of-bounds reports anyway)"
+                f"block more than {SHARED_LIMIT} bytes (--allow-out-of-bounds reports anyway)"
             )

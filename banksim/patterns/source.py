@@ -86,7 +86,8 @@ def tokens(text: str, start: int = 0, stop: int | None = None) -> list[Token]:
     while not found or found[-1].kind != "end":
         match = TOKEN.match(text, start, stop)
         if match is None:
-            start += len(text[start:stop]) - len(text[start:stop].lstrip())
+            while text[start] in " \t\n\r\f\v":
+                start += 1
             raise PatternError(f"{text[start]!r} has no meaning here", text, start, start + 1)
         kind = str(match.lastgroup)
         found.append(Token(kind, match[kind], Span(text, *match.span(kind))))

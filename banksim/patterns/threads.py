@@ -21,7 +21,7 @@ THREAD_LIMIT = 1024
 MOST_REQUESTS = 1 << 20
 """Requests of one pattern: 128 MiB of addresses."""
 
-AXES = "xyz"
+AXES = ("x", "y", "z")
 Linear = TypeVar("Linear", int, Numbers)
 
 

@@ -17,6 +17,11 @@ class Scalar(NamedTuple):
     align: int
     integer: str | None = None
 
+    @property
+    def levels(self) -> int:
+        """How many arrays and structs are inside each other."""
+        return 0
+
 
 class Member(NamedTuple):
     """A member of a struct, `offset` bytes behind its beginning."""
@@ -30,7 +35,7 @@ class Record(NamedTuple):
     """A struct or a vector type.
 
     `unit`: the compiler reads and writes the whole of it in accesses of so many bytes, because a declared
-    alignment lets it (float4: 16); None: member by member.
+    alignment lets it (float4: 16); None: member by member. `levels`: arrays and structs inside each other.
     """
 
     name: str
@@ -38,6 +43,7 @@ class Record(NamedTuple):
     align: int
     members: tuple[Member, ...]
     unit: int | None
+    levels: int
 
     def member(self, name: str) -> Member | None:
         """The member of this name."""
@@ -59,6 +65,11 @@ class Array(NamedTuple):
     def align(self) -> int:
         """Bytes that the address is a multiple of."""
         return self.element.align
+
+    @property
+    def levels(self) -> int:
+        """How many arrays and structs are inside each other."""
+        return 1 + self.element.levels
 
     @property
     def name(self) -> str:
@@ -123,7 +134,8 @@ def record(name: str, members: Sequence[tuple[str, Type]], align: int = 1) -> Re
     natural = max((type_.align for _, type_ in members), default=1)
     unit = min(align, 16) if align > natural else None
     align = max(align, natural)
-    return Record(name, round_up(offset, align), align, tuple(laid), unit)
+    levels = 1 + max((type_.levels for _, type_ in members), default=0)
+    return Record(name, round_up(offset, align), align, tuple(laid), unit, levels)
 
 
 def integer(name: str, size: int, signed: bool) -> Scalar:
