@@ -20,9 +20,9 @@ Instantiate = Callable[[str], Mapping[str, Kernel]]
 class Module(Mapping[str, Kernel]):
     """The kernels of a file by their mangled names.
 
-    `module[name]` also takes a plain name, with namespaces or without (`transpose`), one with template arguments
-    (`ns::copy<float, 32>`: what the source does not instantiate is compiled then), and one with the types of
-    the arguments (`add(float*, int)`).
+    `module[name]` also takes a plain name, with namespaces or without (`transpose`), one with template
+    arguments (`ns::copy<float, 32>`: what the source does not instantiate is compiled then), and one with the
+    types of the arguments (`add(float*, int)`).
     """
 
     def __init__(
@@ -100,8 +100,8 @@ def load(
 ) -> Module:
     """The kernels of a CUDA C++, PTX or cubin file; what has to be compiled is, for `arch`.
 
-    `defines`, `includes` and `std` are for CUDA C++ (see `banksim.compilers.compile_cuda`). Raises InputError for
-    a file that cannot be read, CompileError with the compiler's message.
+    `defines`, `includes` and `std` are for CUDA C++ (see `banksim.compilers.compile_cuda`). Raises InputError
+    for a file that cannot be read, CompileError with the compiler's message.
     """
     from banksim.compilers import assemble, compile_cuda
 

@@ -86,7 +86,7 @@ def without_functions(text: str, lines: set[int]) -> str:
         elif token == "{" and any(first <= wanted <= line for wanted in lines):
             kept.append(text[at:head])
             at, depth = head, 1
-        if depth == 0 and token != "\n":
+        if depth == 0 and (token in "{};" or token.lstrip().startswith("#")):
             head, first = end, line
     return "".join([*kept, text[at:]])
 

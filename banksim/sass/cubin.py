@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from banksim import cache
@@ -18,8 +19,6 @@ from banksim.sass.program import BYTES, HEAP, Instruction, Kernel, Operand, Para
 from banksim.sass.stored import Kernels, pack, unpack
 from banksim.trace import Site
 
-VERSION = "1"
-"""To be changed whenever the same cubin decodes to something else: decoded cubins are cached."""
 # Attributes of .nv.info (EIATTR_… in NVIDIA's tools) that matter here.
 MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
 KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS = 0x17, 0x2F, 0x34
@@ -46,12 +45,19 @@ def decode(cubin: bytes, ptx: str = "kernel.ptx") -> Mapping[str, Kernel]:
 
 @functools.lru_cache(64)
 def _decode(cubin: bytes, ptx: str) -> Kernels:
-    key = cache.key("decode", VERSION, tools.identity("nvdisasm"), cubin)
+    key = cache.key("decode", decoder(), tools.identity("nvdisasm"), cubin)
     packed = cache.get(key)
     if packed is None:
         packed = pack(kernels(cubin))
         cache.put(key, packed)
     return unpack(packed, cubin, {PTX_FILE: ptx})
+
+
+@functools.cache
+def decoder() -> str:
+    """What tells this version of the decoder from others: its source files, by size and time."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
 
 
 def kernels(cubin: bytes) -> list[Kernel]:
@@ -72,17 +78,15 @@ def kernels(cubin: bytes) -> list[Kernel]:
 
 def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
     """The line table of every code section: of the source if the cubin names any, else of the PTX."""
-    found: dict[str, list[tuple[int, Line]]] = {}
-    for section, text in ((".nv_debug_line_sass", b""), (".debug_line", elf.content(".debug_str"))):
+    for section, text in ((".debug_line", elf.content(".debug_str")), (".nv_debug_line_sass", b"")):
         places = {relocation.offset: relocation.symbol.section for relocation in elf.relocations(section)}
         try:
             table = line_table(elf.content(section), text, places)
         except (IndexError, ValueError):  # a damaged table costs the lines, not the counts
             continue
-        for name, entries in table.items():
-            if any(line.line for _, line in entries):
-                found[name] = entries
-    return found
+        if any(line.line for entries in table.values() for _, line in entries):
+            return table
+    return {}
 
 
 class Reading:

@@ -1,8 +1,8 @@
 """Which source line each instruction comes from, and through which inlined calls.
 
 A cubin's .debug_line is DWARF 2 with one extension: the extended operation 0x90 names, for the rows behind
-it, the row (counted from 1 in its sequence) of the call that they were inlined at, and the offset of the inlined
-function's name in .debug_str; two zeros end it. The row of the call may be inlined in its turn: a chain.
+it, the row (counted from 1 in its sequence) of the call that they were inlined at, and the offset of the
+inlined function's name in .debug_str; two zeros end it. The row of the call may be inlined itself: a chain.
 """
 
 from __future__ import annotations
