@@ -83,7 +83,7 @@ def without_functions(text: str, lines: set[int]) -> str:
             if depth == 0:
                 kept.append("\n" * text.count("\n", at, end))
                 at = end
-        elif token == "{" and any(first <= wanted <= line for wanted in lines):
+        elif token == "{" and ")" in text[head:end] and any(first <= wanted <= line for wanted in lines):
             kept.append(text[at:head])
             at, depth = head, 1
         if depth == 0 and (token in "{};" or token.lstrip().startswith("#")):
