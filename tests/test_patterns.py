@@ -101,6 +101,13 @@ def test_barriers_count_as_epochs() -> None:
     assert pattern("s[tid]", declare="int s[32]", loops="k=0..1").epoch.tolist() == [0, 0]
 
 
+def test_barriers_of_blocks_and_fences() -> None:
+    trace = pattern(
+        "{ s[0]; __syncthreads(); } __syncwarp(); s[1]; __syncthreads(); s[2]", declare="int s[32]"
+    )
+    assert trace.epoch.tolist() == [0, 1, 2]
+
+
 def test_where_masks_lanes_and_drops_empty_requests() -> None:
     trace = pattern("s[tid]", declare="int s[64]", block=64, where="threadIdx.x < 16 || tid == 31")
     assert trace.mask.tolist() == [0x8000FFFF]
@@ -171,6 +178,27 @@ def test_only_lanes_that_compute_an_access_make_it() -> None:
     assert [hex(mask) for mask in trace.mask] == ["0xff", "0xaaaaaa00", "0xffffff00"]
     trace = pattern("if (tid & 4) if (tid & 2) s[tid] = 0", declare="int s[32]")
     assert trace.mask.tolist() == [0xC0C0C0C0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "masks"),
+    [
+        ("if (tid < 8) s[tid] = 1; else s[tid - 8]++", [0xFF, 0xFFFFFF00, 0xFFFFFF00]),
+        ("if (tid < 8) { s[tid] = 1; x = s[tid + 1]; } s[0]", [0xFF, 0xFF, 0xFFFFFFFF]),
+        ("if (tid < 8) {} else if (tid < 16) { s[tid]; } else { if (tid & 1) s[0] }", [0xFF00, 0xAAAA0000]),
+        ("{ s[tid]; { s[0] } }", [0xFFFFFFFF, 0xFFFFFFFF]),
+        ("if (tid < 8) { atomicAdd(&s[0], 1); __syncwarp(); }", [0xFF]),
+        ("if tid < 8: s[tid] = 1 if tid < 4 else s[tid]", [0xF0, 0xFF]),
+    ],
+)
+def test_conditional_statements(statement: str, masks: list[int]) -> None:
+    assert pattern(statement, declare="int s[32]").mask.tolist() == masks
+
+
+def test_an_array_may_have_the_name_of_a_builtin() -> None:
+    trace = pattern("lane[threadIdx.x] + tid", declare="int lane[32]; int tid")
+    assert [site.text for site in trace.sites] == ["lane[threadIdx.x]", "tid"]
+    assert trace.address[:, 1].tolist() == [4, 128]
 
 
 def test_stores_and_accesses_as_written() -> None:

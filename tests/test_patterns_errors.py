@@ -86,6 +86,7 @@ def test_an_index_outside_its_array_names_thread_lane_index_and_dimension() -> N
         ("s[lane] + tlie[lane]", "unknown name `tlie` (did you mean tile?)", "tlie"),
         ("tlie[0][0] = 1", "unknown name `tlie` (did you mean tile?)", "tlie"),
         ("lane + 1", "this reads or writes no array that is declared in shared memory", "lane + 1"),
+        ("lane = s[0]", "`lane` has its value already and cannot change", "lane"),
         ("s[sqrt(lane)]", "`sqrt(…)` has no meaning in an index here", "sqrt"),
         # arrays
         ("tile[lane]", "`tile` has 2 dimensions, and 1 index is given", "tile[lane]"),
@@ -261,6 +262,13 @@ def test_messages_for_declarations(declare: str, message: str, marked: str) -> N
         ({"let": {"sizeof": 3}}, "let: 'sizeof' cannot be a name"),
         ({"let": {"n": 1.5}}, "let n: 1.5 is neither a whole number nor an expression"),
         ({"let": {"n": 2**64}}, "let n: the number does not fit in 64 bits"),
+        (
+            {
+                "loops": "k=0..999999",
+                "let": {"n": "0" + " + k" * 150 + " + tid" * 49, "m": "n" + " * n" * 150},
+            },
+            "this takes 22496000000 operations; the limit is 8589934592: give fewer blocks or iterations",
+        ),
         ({"stores": [3]}, "stores: 3 is no string"),
     ],
 )

@@ -27,6 +27,7 @@ from banksim.patterns.syntax import (
     children,
     dotted,
 )
+from banksim.patterns.threads import check_requests
 from banksim.patterns.types import Array, Piece, Scalar, dimensions_of, pieces
 
 SHARED_LIMIT = 227 * 1024
@@ -41,7 +42,11 @@ ATOMICS = {
 """By what follows `atomic` in CUDA C++ and `cuda.atomic.` in Numba: the op."""
 MERGED = {"add": 1, "inc": 0xFFFFFFFF}
 """Atomics that become ATOMS.POPC.INC when their operand is this constant and their result is not used."""
-BARRIERS = ("__syncthreads", "syncthreads")
+SYNCHRONISATIONS = {
+    "__syncthreads": 1, "syncthreads": 1, "__syncwarp": 0, "syncwarp": 0, "__threadfence_block": 0,
+    "__threadfence": 0,
+}  # fmt: skip
+"""Functions that may stand between accesses, and how many barriers they are."""
 
 
 class Access(NamedTuple):
@@ -68,20 +73,17 @@ class Finder:
 
     def statement(self, node: Node, active: Mask) -> None:
         """The accesses of a statement, of which there must be one, or a barrier."""
-        if isinstance(node, Call) and dotted(node.function) in BARRIERS:
-            self.barriers += 1
-            return
         before = len(self.found)
-        if not isinstance(node, (Assign, If, Call)):
+        if not isinstance(node, STATEMENTS):
             self.require_known(node)
         self.visit(node, active, used=False)
-        if len(self.found) == before:
+        if len(self.found) == before and not is_synchronisation(node):
             self.require_known(node)
             raise node.span.error("this reads or writes no array that is declared in shared memory")
 
     def store(self, node: Node, active: Mask) -> None:
         """The accesses of a statement, or of a place that is written."""
-        if isinstance(node, (Assign, If, Call)):
+        if isinstance(node, STATEMENTS):
             self.statement(node, active)
         else:
             self.emit(self.scope.place(node), "st", node.span, active)
@@ -120,7 +122,12 @@ class Finder:
                 self.assign(node, active)
             case If():
                 self.visit(node.condition, active)
-                self.branch(node.condition, active, True, node.body, used)
+                self.branch(node.condition, active, True, node.yes, used)
+                if node.no is not None:
+                    self.branch(node.condition, active, False, node.no, used)
+            case Several():
+                for item in node.items:
+                    self.visit(item, active, used)
             case Binary(sign="&&" | "||"):
                 self.visit(node.left, active)
                 self.branch(node.left, active, node.sign == "&&", node.right, used)
@@ -128,6 +135,8 @@ class Finder:
                 self.visit(node.condition, active)
                 self.branch(node.condition, active, True, node.yes, used)
                 self.branch(node.condition, active, False, node.no, used)
+            case Call() if is_synchronisation(node):
+                self.barriers += SYNCHRONISATIONS[dotted(node.function) or ""]
             case Call():
                 self.call(node, active, used)
             case Unary(sign="&") if self.scope.leads_to_memory(node):
@@ -144,6 +153,8 @@ class Finder:
 
     def assign(self, node: Assign, active: Mask) -> None:
         """The reads of the value, and of the target if the assignment is compound; then the write."""
+        if isinstance(node.target, Name) and node.target.name in self.scope.names:
+            raise node.target.span.error(f"`{node.target.name}` has its value already and cannot change")
         if not self.scope.is_place(node.target):
             self.visit(node.target, active)
             self.visit(node.value, active)
@@ -211,6 +222,7 @@ class Finder:
             address = self.checked_address(place, part, span, active)
             text = span.written + part.suffix
             self.found.append(Access(text, op, part.width, address, active, self.barriers))
+            check_requests(scope.threads, len(self.found))
 
     def checked_address(self, place: Place, part: Piece, span: Span, active: Mask) -> Numbers:
         """The addresses of a part of `place`; for active threads in its variable, not negative, aligned."""
@@ -242,6 +254,15 @@ class Finder:
             return f"byte {pick(address, point, thread) - variable.base} is outside `{variable.name}`{why}"
 
         self.scope.refuse(((address < variable.base) | (address + width > end)) & active, span, outside)
+
+
+STATEMENTS = (Assign, If, Call, Several)
+"""What may hold names of registers and of arrays in global memory, which nothing declares."""
+
+
+def is_synchronisation(node: Node) -> bool:
+    """Whether `node` calls a barrier or a fence."""
+    return isinstance(node, Call) and dotted(node.function) in SYNCHRONISATIONS
 
 
 def atomic_parts(node: Call) -> tuple[str, Node, tuple[Node, ...]] | None:

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from banksim.errors import InputError
 from banksim.patterns.accesses import Finder
 from banksim.patterns.evaluate import Mask, Scope, Variable
-from banksim.patterns.syntax import Node
+from banksim.patterns.syntax import Node, count
 from banksim.patterns.threads import Threads, check_requests
 from banksim.trace import LANES, OP_CODES, Site, Trace
 
+MOST_WORK = 1 << 33
+"""Operations on one thread's values: some ten seconds."""
 CHUNK = 1 << 17
 """Threads that are evaluated at once, which bounds the memory of intermediate results."""
 
@@ -33,6 +36,8 @@ class Pattern(NamedTuple):
     def accesses(self, first: int, last: int) -> Finder:
         """What the statements access at points `first` to `last` (not included)."""
         names = self.threads.names(first, last)
+        for name in names.keys() & self.variables.keys():
+            del names[name]  # an array may be called tid
         scope = Scope(self.threads, first, names, self.variables, self.python, self.checked, self.constants)
         for name, node in self.lets.items():
             scope.names[name] = scope.evaluate(node)
@@ -46,15 +51,24 @@ class Pattern(NamedTuple):
             finder.store(node, active)
         return finder
 
+    def check_work(self) -> None:
+        """Refuse what would take minutes to evaluate."""
+        nodes = [*self.lets.values(), *self.statements, *self.stores, *([self.where] if self.where else [])]
+        work = count(nodes) * self.threads.points * self.threads.warps * LANES
+        if work > MOST_WORK:
+            raise InputError(
+                f"this takes {work} operations; the limit is {MOST_WORK}: give fewer blocks or iterations"
+            )
+
     def trace(self) -> Trace:
         """Every request, ordered by block, iteration, access, warp."""
         check_requests(self.threads, 1)
+        self.check_work()
         step = max(1, CHUNK // (self.threads.warps * LANES))
         parts = []
         for first in range(0, self.threads.points, step):
             last = min(first + step, self.threads.points)
             finder = self.accesses(first, last)
-            check_requests(self.threads, len(finder.found))
             parts.append(requests(finder, first, last))
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return Trace(**columns, sites=tuple(Site(text=access.text) for access in finder.found))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from itertools import pairwise
 
-from banksim.patterns.source import Reader, Span, Token
+from banksim.patterns.literals import number
+from banksim.patterns.source import Reader, Token
 from banksim.patterns.syntax import (
     Assign,
     Binary,
@@ -51,13 +51,6 @@ ONLY_C = {"&&": "and", "||": "or", "!": "not", "?": "a if c else b", "->": "."}
 """Signs that Python does not have, and what it writes instead."""
 KEYWORDS = frozenset(("and", "or", "not", "if", "else", "sizeof", *CASTS))
 
-LONGEST_NUMBER = 100
-"""Digits; a number of 64 bits has at most 66, and Python refuses to read one of thousands."""
-INTEGER = re.compile(
-    r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+)([uU]?(?:l|L|ll|LL)?|(?:l|L|ll|LL)[uU])"
-)
-FLOAT = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFlLhH]?")
-
 
 def looks_like_python(found: list[Token]) -> bool:
     """Whether these tokens are in Numba's spelling: `//`, `and`, `cuda.`, `a if c else b`, `t[i, j]` …"""
@@ -73,12 +66,14 @@ def looks_like_python(found: list[Token]) -> bool:
             elif token.word == "," and brackets and brackets[-1] == "[":
                 return True
         elif token.kind == "name":
-            if token.word in ("and", "or", "not", "else"):
+            if token.word in ("and", "or", "not"):
                 return True
             if token.word == "cuda" and following.word == ".":
                 return True
             if token.word == "if" and following.word != "(":
                 return True
+        if following.word == "else" and token.word not in (";", "}"):
+            return True
     return False
 
 
@@ -97,12 +92,18 @@ class Parser:
 
     def statements(self) -> list[Node]:
         """Everything up to the end, as statements separated by `;`."""
+        return [self.shallow(node) for node in self.sequence("end")]
+
+    def sequence(self, last: str) -> list[Node]:
+        """Statements up to a token of the kind or the word `last`."""
         found = []
-        while self.reader.token.kind != "end":
-            if not self.reader.accept(";"):
-                found.append(self.shallow(self.statement()))
-                if self.reader.token.kind != "end":
-                    self.reader.expect(";", "or an operator")
+        while last not in (self.reader.token.kind, self.reader.token.word):
+            if self.reader.accept(";"):
+                continue
+            found.append(self.statement())
+            block = self.reader.tokens[self.reader.position - 1].word == "}"
+            if not block and last not in (self.reader.token.kind, self.reader.token.word):
+                self.reader.expect(";", "or an operator")
         return found
 
     def whole(self) -> Node:
@@ -123,20 +124,36 @@ class Parser:
         return node
 
     def statement(self) -> Node:
-        start = self.reader.accept("if")
-        if start is None:
-            return self.assignment()
-        self.enter(start)
-        if self.python:
-            condition = self.expression()
-            self.reader.expect(":")
+        """`if …`, `{ … }`, or an assignment or expression."""
+        reader = self.reader
+        if self.python or not reader.at("if", "{"):
+            return self.python_if() if reader.at("if") else self.assignment()
+        start = self.enter(reader.take())
+        if start.word == "{":
+            body = self.sequence("}")
+            node: Node = Several(start.span.to(reader.expect("}").span), tuple(body))
         else:
-            self.reader.expect("(", "behind `if`")
+            reader.expect("(", "behind `if`")
             condition = self.expression()
-            self.reader.expect(")")
+            reader.expect(")")
+            yes = self.statement()
+            no = None
+            if reader.at(";") and reader.ahead(1).word == "else":
+                reader.take()
+            if reader.accept("else"):
+                no = self.statement()
+            node = If(start.span.to((no or yes).span), condition, yes, no)
+        self.nesting -= 1
+        return node
+
+    def python_if(self) -> Node:
+        """`if condition: body`."""
+        start = self.enter(self.reader.take())
+        condition = self.expression()
+        self.reader.expect(":")
         body = self.statement()
         self.nesting -= 1
-        return If(start.span.to(body.span), condition, body)
+        return If(start.span.to(body.span), condition, body, None)
 
     def assignment(self) -> Node:
         step = None if self.python else self.reader.accept("++", "--")
@@ -291,7 +308,7 @@ class Parser:
         reader = self.reader
         token = reader.token
         if token.kind == "number":
-            return self.number(reader.take())
+            return number(reader.take(), self.python)
         if token.kind == "string":
             return Opaque(reader.take().span, "a string")
         if reader.accept("("):
@@ -348,39 +365,3 @@ class Parser:
             raise self.reader.surprise("a type (sizeof of a value is not supported)")
         closing = self.reader.expect(")")
         return Number(word.span.to(closing.span), 8 if target[1] else target[0].size, "u8")
-
-    def number(self, token: Token) -> Node:
-        """An integer literal with the type that C gives it."""
-        match = INTEGER.fullmatch(token.word)
-        if match is None:
-            if FLOAT.fullmatch(token.word):
-                return Opaque(token.span, "a floating-point number")
-            raise token.span.error(f"`{token.word}` is no number")
-        return Number(token.span, *literal(match[1], match[2].lower(), self.python, token.span))
-
-
-def literal(digits: str, suffix: str, python: bool, span: Span) -> tuple[int, str]:
-    """Value and type of an integer literal: the first type of C's list that holds the value."""
-    octal = digits[0] == "0" and digits.isdigit() and digits.strip("0") != ""
-    if (octal or suffix) and python:
-        raise span.error(f"`{span.written}` is C, but the rest is in Numba's spelling")
-    if digits[:2] in ("0o", "0O") and not python:
-        raise span.error(f"`{span.written}` is Python's octal: in C it is 0{digits[2:]}")
-    if octal and ("8" in digits or "9" in digits):
-        raise span.error(f"`{span.written}` starts with 0 and so is octal, which has no digit 8 or 9")
-    if len(digits) > LONGEST_NUMBER:
-        raise span.error("this number does not fit in 64 bits")
-    value = int(digits, 8) if octal else int(digits, 10 if digits.isdigit() else 0)
-    candidates = ["i4", "u4", "i8", "u8"]
-    if "u" in suffix:
-        candidates = ["u4", "u8"]
-    elif digits.isdigit() and not octal:
-        candidates = ["i4", "i8"]
-    if "l" in suffix or python:
-        candidates = [name for name in candidates if name[1] == "8"]
-    if python:
-        candidates = ["i8"]
-    for name in candidates:
-        if value < 1 << (8 * int(name[1]) - (name[0] == "i")):
-            return value, name
-    raise span.error("this number does not fit in 64 bits")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from banksim.patterns.source import Span
@@ -57,7 +57,7 @@ class Call(NamedTuple):
 
 
 class Several(NamedTuple):
-    """Python's tuple `(a, b)`."""
+    """Python's tuple `(a, b)`, or C's block of statements `{ a; b; }`."""
 
     span: Span
     items: tuple[Node, ...]
@@ -108,11 +108,12 @@ class Assign(NamedTuple):
 
 
 class If(NamedTuple):
-    """`if (condition) body`."""
+    """`if (condition) yes; else no`."""
 
     span: Span
     condition: Node
-    body: Node
+    yes: Node
+    no: Node | None
 
 
 Node = (
@@ -136,6 +137,15 @@ def depth(node: Node) -> int:
         deepest += 1
         level = [child for parent in level for child in children(parent)]
     return deepest
+
+
+def count(nodes: Iterable[Node]) -> int:
+    """How many nodes these are, with all inside them."""
+    level, total = [*nodes], 0
+    while level:
+        total += len(level)
+        level = [child for parent in level for child in children(parent)]
+    return total
 
 
 def dotted(node: Node) -> str | None:

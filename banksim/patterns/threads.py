@@ -120,7 +120,7 @@ def along(linear: Linear, sizes: tuple[int, int, int], axis: int) -> Linear:
 def sizes(value: int | Sequence[int], what: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:
     """One to three sizes as three, checked against CUDA's limits."""
     try:
-        given = [operator.index(value)] if isinstance(value, SupportsIndex) else [*map(operator.index, value)]
+        given = [*map(operator.index, value if isinstance(value, Iterable) else [value])]
     except TypeError:
         raise InputError(f"{what} {value!r}: give one to three whole numbers") from None
     if not 1 <= len(given) <= 3:
