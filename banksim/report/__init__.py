@@ -1,0 +1,19 @@
+"""One module for each way to show what was found; `text` for scripts and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from banksim.conflicts import Conflicts
+
+
+def text(judged: Conflicts | Iterable[Conflicts], *, width: int = 100, pictures: str = "worst") -> str:
+    """The report of `banksim pattern` as plain text, at most `width` columns wide.
+
+    `judged`: what `banksim.replay` found, by one architecture or, for the same trace, by several. `pictures`:
+    "worst" draws the worst request if it has a conflict, "all" that of every site, "none" nothing.
+    """
+    from banksim.report.terminal import report
+
+    several = [judged] if isinstance(judged, Conflicts) else list(judged)
+    return report(several, [site.text for site in several[0].sites], width, pictures).plain

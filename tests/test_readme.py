@@ -1,0 +1,64 @@
+"""The README says what is so: every command in it prints what stands under it, and so do the examples."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from literal import assert_golden
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+SESSION = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL)
+
+
+def output_of(command: list[str]) -> str:
+    """What a command prints at 80 columns in the root of the checkout; it must succeed."""
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def run(words: list[str]) -> str:
+    assert words[0] == "banksim"
+    return output_of([sys.executable, "-P", "-m", *words])
+
+
+sessions = [match.groups() for match in SESSION.finditer(README.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize(("command", "output"), sessions, ids=[command for command, _ in sessions])
+def test_a_command_prints_what_the_readme_shows(command: str, output: str) -> None:
+    found = run(shlex.split(command))
+    if "BANKSIM_WRITE_GOLDENS" in os.environ:
+        text = README.read_text(encoding="utf-8")
+        README.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{found}"), encoding="utf-8")
+        output = found
+    assert found == output
+
+
+def test_the_readme_shows_the_commands_that_matter() -> None:
+    assert {command.split()[1] for command, _ in sessions} >= {"pattern", "kernel"}
+
+
+reports = sorted(path.name for path in (ROOT / "examples").glob("*.py") if "print(" in path.read_text())
+
+
+@pytest.mark.parametrize("name", reports)
+def test_an_example_prints_its_report(name: str) -> None:
+    assert_golden(output_of([sys.executable, "-P", f"examples/{name}"]), f"example-{name.removesuffix('.py')}")
+
+
+def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
+    section = README.read_text(encoding="utf-8").partition("## Tests")[2]
+    command = re.search(r"```sh\n(.*)\n```", section)
+    assert command is not None
+    assert command[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
