@@ -29,6 +29,8 @@ RESERVED_SHARED = {90: 0x400}
 """First architecture → where shared variables start; before that at 0. Seen in .nv.shared sections."""
 CONSTANT_POINTER = {70: 0x50, 90: 0xD0, 100: 0x120}
 """First architecture → where in bank 0 the driver puts the generic address of bank 3. Seen in code."""
+ELSEWHERE = 0xFFFF0000
+"""Where functions seem to lie that the GPU's driver brings along (vprintf): no kernel is that long."""
 PTX_FILE = "\0ptx"
 """The file that lines have which are lines of the PTX itself; whoever knows its name replaces it."""
 
@@ -101,6 +103,7 @@ class Reading:
     ) -> None:
         self.elf, self.name, self.code, self.lines = elf, name, code, lines
         self.text = elf.by_name[name].section
+        self.elsewhere: dict[str, int] = {}
         self.base: dict[str, int] = {}
         end = 0
         for section in self.reachable():
@@ -139,6 +142,9 @@ class Reading:
         if symbol.section in self.heap:
             place = HEAP + self.heap[symbol.section] + symbol.value + offset
             return Operand("imm", place, text=symbol.name)
+        if not symbol.section and symbol.name:
+            place = ELSEWHERE + BYTES * len(self.elsewhere)
+            return Operand("code", self.elsewhere.setdefault(symbol.name, place), text=symbol.name)
         return None
 
     def filled(self, section: str) -> bytes:
@@ -290,7 +296,8 @@ class Reading:
                 symbol.name: self.base[symbol.section] + symbol.value
                 for symbol in elf.symbols
                 if symbol.kind == FUNCTION and symbol.section in self.base
-            },
+            }
+            | self.elsewhere,
             max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
             required_block=required,
             cubin=elf.data,

@@ -103,7 +103,7 @@ class Elf:
             )
             for name, kind, other, section, value, size in SYMBOL.iter_unpack(self.content(".symtab"))
         ]
-        self.by_name = {symbol.name: symbol for symbol in self.symbols if symbol.section and symbol.name}
+        self.by_name = {symbol.name: symbol for symbol in self.symbols if symbol.name}
 
     def _string(self, table: int, at: int) -> str:
         start = table + at

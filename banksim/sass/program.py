@@ -15,7 +15,8 @@ HEAP = 0x7F00 << 32
 """Address of the first global buffer (the module's own variables); the next ones follow 4 GiB apart."""
 SHARED_WINDOW = 0x7E00 << 32
 LOCAL_WINDOW = 0x7D00 << 32
-"""Where shared and local memory appear among generic addresses."""
+CONSTANT_WINDOW = 0x7C00 << 32
+"""Where shared and local memory appear among generic addresses, and the parameters in constant memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from banksim.sass.state import (
     READY,
     REGISTERS,
     RUN,
+    WARPSYNC,
     YIELDED,
 )
 
@@ -88,10 +89,11 @@ def join(w: Any) -> None:
     while g < w.groups:
         b = w.group_wait[g]
         if 0 <= b < CONVERGENCE:
-            wanted = w.convergence[b, lowest(w.group_mask[g])] & w.live
+            gathered = w.convergence[b, lowest(w.group_mask[g])]
+            wanted = gathered & w.live
             come = np.uint32(0)
             for h in range(w.groups):
-                if w.group_wait[h] == b:
+                if w.group_wait[h] == b and w.convergence[b, lowest(w.group_mask[h])] == gathered:
                     come |= w.group_mask[h]
             if not wanted & ~come:
                 w.group_wait[g] = READY
@@ -197,6 +199,20 @@ def give_up_turn(context: Any, warp: Any, mask: Any, pc: Any) -> None:
     put_aside(w, mask, pc, YIELDED, 0)
 
 
+@cfunc(types.void(POINTER, types.uint32, types.uint32), cache=True)
+def sync_by_mask(warp: Any, mask: Any, pc: Any) -> None:
+    """WARPSYNC whose threads name different masks: those with one mask wait for each other only."""
+    w = carray(warp, 1, _WARP)[0]
+    while mask:
+        first = lowest(mask)
+        same = np.uint32(0)
+        for lane in range(first, 32):
+            if (mask >> np.uint32(lane)) & np.uint32(1) and w.convergence[WARPSYNC, lane] == w.convergence[WARPSYNC, first]:
+                same |= np.uint32(1) << np.uint32(lane)
+        put_aside(w, same, pc, WARPSYNC, 0)
+        mask &= ~same
+
+
 @njit(cache=True)
 def complete(c: Any, b: Any) -> None:
     """End the phase of barrier b: publish its reduction, let the next one begin."""
@@ -298,5 +314,5 @@ def settle(context: Any) -> None:
         credit(memos[s], tallies, np.int64(c.architectures))
 
 
-SYMBOLS = {f.__name__: f.address for f in (schedule, scatter, give_up_turn, arrive, leave, judge_new, settle)}
+SYMBOLS = {f.__name__: f.address for f in (schedule, scatter, sync_by_mask, give_up_turn, arrive, leave, judge_new, settle)}
 """Addresses of the functions that LLVM code calls."""

@@ -226,8 +226,11 @@ class Translator:
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = x.executing() if condition is None else x.ballot(x.predicate(condition)).ir
         row = self.convergence(i)
-        stay = Value(e.builder, "u", 32, 1, e.b.not_(leaving)).spread().ir
-        e.store(e.b.and_(e.load(row, WORDS), stay), row)
+        lane = e.b.zext(e.first_lane(leaving), INT[64])
+        gathered = e.load(e.at(row, lane, INT[32]), INT[32])
+        mine = e.b.select(e.empty(leaving), INT[32](0), gathered)
+        rest = e.b.and_(gathered, e.b.not_(leaving))
+        self.masked(row, rest, mine)
 
     def move_convergence(self, i: Instruction) -> None:
         """BMOV R, B saves a barrier, BMOV B, R brings it back: for each thread its own."""
@@ -426,8 +429,23 @@ class Translator:
     def warpsync(self, i: Instruction, next_pc: int) -> None:
         operand: Operand | None = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
         mask = self.x.const(0xFFFFFFFF) if operand is None else self.x.value(operand)
+        executing = self.x.executing()
         row = self.e.field(self.warp, WARP, "convergence", 32 * WARPSYNC)
-        self.e.masked_store(row, self.e.as_bools(self.x.executing()), mask.spread().ir)
+        self.e.masked_store(row, self.e.as_bools(executing), mask.spread().ir)
+        if mask.lanes == 1:
+            self.gather_at(WARPSYNC, i, next_pc)
+            return
+        same = self.e.everywhere((mask == self.x.first(mask)).ir, self.e.b.not_(executing))
+        one, several = self.e.b.append_basic_block("one_mask"), self.e.b.append_basic_block("several_masks")
+        self.e.b.cbranch(same, one, several)
+        self.e.b.position_at_end(several)
+
+        def act(threads: ir.Value) -> None:
+            self.e.call("sync_by_mask", VOID, self.warp, threads, INT[32](next_pc))
+            self.e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+        self.e.b.position_at_end(one)
         self.gather_at(WARPSYNC, i, next_pc)
 
     def gather_at(self, number: int, i: Instruction, next_pc: int) -> None:
