@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pattern_requests import addresses, requests
 
 import banksim
@@ -38,6 +41,31 @@ def test_every_thread_of_a_block_is_where_cuda_puts_it(block: tuple[int, ...]) -
     ]
     assert seen == list(range(len(threads)))
     assert trace.warp.tolist() == list(range(-(-len(threads) // 32)))
+
+
+@given(st.data())
+def test_a_swizzled_and_padded_tile(data: st.DataObject) -> None:
+    """Every address of a random tile, computed thread by thread."""
+    x, y = data.draw(st.sampled_from([(32, 4), (8, 8), (5, 7), (33, 3), (1, 40)]))
+    pad, shift, k = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 3)), data.draw(st.integers(0, 31))
+    op = data.draw(st.sampled_from(["^", "+", "|"]))
+    size = data.draw(st.sampled_from([1, 2, 4, 8]))
+    trace = pattern(
+        f"t[threadIdx.y][(threadIdx.x {op} (threadIdx.y >> {shift}) {op} K) % 64]",
+        declare=f"char c[3]; uint{8 * size}_t t[{y}][64 + {pad}]",
+        block=(x, y),
+        let={"K": k},
+    )
+    combine = {"^": operator.xor, "+": operator.add, "|": operator.or_}[op]
+    base = {1: 3, 2: 4, 4: 4, 8: 8}[size]
+    expected = [
+        base + size * (row * (64 + pad) + combine(combine(column, row >> shift), k) % 64)
+        for row in range(y)
+        for column in range(x)
+    ]
+    mask = (trace.mask[:, np.newaxis] >> np.arange(32, dtype=np.uint32)) & 1
+    assert trace.address[mask == 1].tolist() == expected
+    assert set(trace.width.tolist()) == {size}
 
 
 def test_names_of_lanes_and_warps() -> None:
