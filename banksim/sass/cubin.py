@@ -6,7 +6,7 @@ import functools
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from banksim import cache
 from banksim.compilers import tools
@@ -15,7 +15,16 @@ from banksim.errors import InputError
 from banksim.sass import listing, names
 from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
 from banksim.sass.lines import Line, line_table
-from banksim.sass.program import BYTES, HEAP, Instruction, Kernel, Operand, Parameter
+from banksim.sass.program import (
+    BYTES,
+    HEAP,
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    Instruction,
+    Kernel,
+    Operand,
+    Parameter,
+)
 from banksim.sass.stored import Kernels, pack, unpack
 from banksim.trace import Site
 
@@ -27,8 +36,13 @@ THREADS = 1024
 """Threads that a block may have on every GPU."""
 RESERVED_SHARED = {90: 0x400}
 """First architecture → where shared variables start; before that at 0. Seen in .nv.shared sections."""
-CONSTANT_POINTER = {70: 0x50, 90: 0xD0, 100: 0x120}
-"""First architecture → where in bank 0 the driver puts the generic address of bank 3. Seen in code."""
+DRIVER_POINTERS = {
+    70: {"shared": 0x18, "local": 0x20, "constant": 0x50},
+    90: {"local": 0x20, "constant": 0xD0},
+    100: {"local": 0x2F8, "constant": 0x120},
+}
+"""First architecture → where in bank 0 the driver puts the generic addresses of memories. Seen in code."""
+T = TypeVar("T")
 ELSEWHERE = 0xFFFF0000
 """Where functions seem to lie that the GPU's driver brings along (vprintf): no kernel is that long."""
 PTX_FILE = "\0ptx"
@@ -167,10 +181,10 @@ class Reading:
                 number, _, owner = section.removeprefix(".nv.constant").partition(".")
                 if owner in ("", self.name):
                     banks[int(number)] = self.filled(section)
-        pointer = since(CONSTANT_POINTER, self.elf.arch)
-        if CONSTANT in self.heap and pointer is not None and 0 in banks:
-            address = (HEAP + self.heap[CONSTANT]).to_bytes(8, "little")
-            banks[0] = banks[0][:pointer] + address + banks[0][pointer + 8 :]
+        memories = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "constant": self.heap.get(CONSTANT, 0) + HEAP}
+        for memory, place in (since(DRIVER_POINTERS, self.elf.arch) or {}).items():
+            address = memories[memory].to_bytes(8, "little")
+            banks[0] = banks[0][:place] + address + banks[0][place + 8 :]
         return banks
 
     def variables(self) -> bytes:
@@ -313,7 +327,7 @@ class Reading:
         return 0
 
 
-def since(table: Mapping[int, int], arch: str) -> int | None:
+def since(table: Mapping[int, T], arch: str) -> T | None:
     """What holds for an architecture in a table of what has held since which one."""
     number = int(arch.removeprefix("sm_").rstrip("af"))
     return next((table[first] for first in sorted(table, reverse=True) if first <= number), None)

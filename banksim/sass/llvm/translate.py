@@ -435,18 +435,28 @@ class Translator:
         if mask.lanes == 1:
             self.gather_at(WARPSYNC, i, next_pc)
             return
-        same = self.e.everywhere((mask == self.x.first(mask)).ir, self.e.b.not_(executing))
-        one, several = self.e.b.append_basic_block("one_mask"), self.e.b.append_basic_block("several_masks")
-        self.e.b.cbranch(same, one, several)
-        self.e.b.position_at_end(several)
+        all_here, split = self.e.b.append_basic_block("all_here"), self.e.b.append_basic_block("split")
+        self.e.b.cbranch(self.none_missing(mask, executing, "EXCLUSIVE" in i.modifiers), all_here, split)
+        self.e.b.position_at_end(split)
 
         def act(threads: ir.Value) -> None:
             self.e.call("sync_by_mask", VOID, self.warp, threads, INT[32](next_pc))
             self.e.b.branch(self.scheduler)
 
         self.only_guarded(i, next_pc, act)
-        self.e.b.position_at_end(one)
+        self.e.b.position_at_end(all_here)
         self.gather_at(WARPSYNC, i, next_pc)
+
+    def none_missing(self, mask: Value, executing: ir.Value, exclusive: bool) -> ir.Value:
+        """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive one parts
+        threads of different masks, another asks only that all that are named be here."""
+        e = self.e
+        if exclusive:
+            return e.everywhere((mask == self.x.first(mask)).ir, e.b.not_(executing))
+        live = e.get(self.warp, WARP, "live")
+        elsewhere = e.b.and_(live, e.b.not_(executing))
+        missing = mask & Value(e.builder, "u", 32, 1, elsewhere)
+        return e.everywhere((missing == 0).ir, e.b.not_(executing))
 
     def gather_at(self, number: int, i: Instruction, next_pc: int) -> None:
         """Wait until every live thread that convergence barrier `number` gathers is here."""
