@@ -90,7 +90,7 @@ class Architecture:
 
     @property
     def period(self) -> int:
-        """A power of two: moving all addresses of a request by a multiple of so many bytes changes nothing."""
+        """Bytes, a power of two: moving all addresses of a request by a multiple of them changes no count."""
         return self.bank_width if self.pass_width == self.bank_width else self.row_bytes
 
     @property

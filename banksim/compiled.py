@@ -38,7 +38,7 @@ def translation_period(arch: Architecture) -> int:
 def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
     """`arch` as the numbers that `judge` reads: which address bits tell words apart, then the records."""
     rule = np.zeros(RULE_WORDS, np.int64)
-    # Where a row has two words of a bank, they share a pass: the address bit that tells them apart is dropped.
+    # Where a row has two words of a bank, they share a pass: the address bit that parts them is dropped.
     rule[KEEP] = 0xFFFFFFFF & ~(0 if arch.pass_width == arch.bank_width else arch.banks * arch.bank_width)
     records = rule[HEADER:].reshape(len(OPS), len(WIDTHS), FIELDS)
     records[..., SERVES] = UNKNOWN
@@ -195,7 +195,7 @@ def part_field(part: Any, groups: Any) -> Any:
 
 @njit(cache=True, forceinline=True)
 def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> Any:
-    """Whether lanes may share a word so that the count of a part is lower: seen in one of its busiest groups."""
+    """Whether lanes may share a word so that a part takes less: seen in one of its busiest groups."""
     for part in range(parts):
         most, busiest = most_lanes(sums, part_field(part, groups))
         if most > 8 or (most > 1 and not all_differ(keys, equal_to(bits, word(busiest & -busiest)), most)):

@@ -68,6 +68,22 @@ class Request:
     warp: int = 0
 
 
+class Tally(NamedTuple):
+    """Sums over the requests of one site, op and width, the largest degree, and the row of the worst request.
+
+    Of a count that is unknown, `low` and the figures after it mean nothing.
+    """
+
+    requests: int
+    low: int
+    high: int
+    ideal: int
+    degree_low: int
+    degree_high: int
+    warps: int
+    worst: int
+
+
 @dataclass(frozen=True)
 class SiteConflicts:
     """What the requests of one site cost, of one op and width: a site with several has several of these.

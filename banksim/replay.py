@@ -1,20 +1,22 @@
-"""The rule over many requests: whole traces, and arrays of addresses."""
+"""The rule over many requests: counts for arrays of addresses, conflicts of whole traces.
+
+Few requests are judged by banks.py itself, many by its compiled twin: to load numba takes longer than to
+judge some thousand requests in plain Python.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from banksim import banks
 from banksim.arch import Architecture, architecture
-from banksim.conflicts import Conflicts, Range, Request, SiteConflicts, ends, largest, total
+from banksim.conflicts import Conflicts, Count, Explanation, Range, Request, SiteConflicts, Tally, ends
 from banksim.errors import InputError, UnknownCountError
-from banksim.trace import FULL_MASK, OPS, Trace
-
-if TYPE_CHECKING:
-    from banksim.banks import Explanation
+from banksim.trace import FULL_MASK, OPS, SMALL, Trace, check_alignment, misaligned, request_columns
 
 Counts = npt.NDArray[np.int64]
 
@@ -32,8 +34,15 @@ def transactions(
     `address` holds byte offsets, multiples of `width`; `op` (a name of `banksim.trace.OPS`), `width` (bytes a
     lane) and `mask` (bit i for lane i) are one value or n of them. On compute capability 1.x the answer is a
     `Range` of two such. Raises `InputError` for wrong input and `UnknownCountError` where nobody knows.
+
+    >>> transactions([128 * lane for lane in range(32)])  # a column of a float array with rows of 32
+    32
     """
-    return _columns(address, op, width, mask, arch, 0)
+    found = _counts(address, op, width, mask, architecture(arch), ideals=False)
+    if np.ndim(address) != 1:
+        return Range(*found) if len(found) == 2 else found[0]
+    one = [int(column[0]) for column in found]
+    return Range(*one) if len(one) == 2 else one[0]
 
 
 def ideal(
@@ -45,35 +54,8 @@ def ideal(
     arch: str | Architecture = "sm_90",
 ) -> int | Counts:
     """Transactions that the same requests would take with no conflict; arguments as for `transactions`."""
-    found = _columns(address, op, width, mask, arch, 1)
-    assert not isinstance(found, Range)
-    return found
-
-
-def _columns(
-    address: npt.ArrayLike,
-    op: object,
-    width: object,
-    mask: object,
-    arch: str | Architecture,
-    column: Literal[0, 1],
-) -> int | Range[int] | Counts | Range[Counts]:
-    rule = architecture(arch)
-    trace = Trace.from_arrays(op, width, mask, address)
-    found = []
-    for lanes, code, size, active in zip(
-        trace.address.tolist(), trace.op.tolist(), trace.width.tolist(), trace.mask.tolist(), strict=True
-    ):
-        judged = banks.judge(lanes, OPS[code], size, active, rule)
-        if judged is None:
-            raise UnknownCountError(rule.why_unknown(OPS[code], size))
-        found.append(judged[column])
-    if np.ndim(address) == 1:
-        return found[0]
-    if column == 0 and rule.is_range:
-        both = [ends(count) for count in found]
-        return Range(np.array([count.low for count in both]), np.array([count.high for count in both]))
-    return np.array(found, np.int64)
+    [found] = _counts(address, op, width, mask, architecture(arch), ideals=True)
+    return int(found[0]) if np.ndim(address) == 1 else found
 
 
 def explain(
@@ -86,60 +68,153 @@ def explain(
 ) -> Explanation:
     """One request, address (32,), pass by pass: the lanes, words and banks that each pass serves.
 
-    Arguments and errors as for `transactions`, but where nobody knows the count there are no passes.
+    Arguments and errors as for `transactions`; but where nobody knows the count, there are just no passes.
     """
     if np.ndim(address) != 1:
         raise InputError(f"address has shape {np.shape(address)}: explain takes one request, (32,)")
-    trace = Trace.from_arrays(op, width, mask, address)
+    codes, widths, masks, addresses = request_columns(op, width, mask, address)
+    check_alignment(codes, widths, masks, addresses)
     return banks.explain(
-        trace.address[0].tolist(), op, int(trace.width[0]), int(trace.mask[0]), architecture(arch)
+        addresses[0].tolist(), OPS[codes[0]], int(widths[0]), int(masks[0]), architecture(arch)
     )
 
 
 def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
-    """What the requests of `trace` cost on `arch`, per site, op and width.
+    """What the requests of `trace` cost on `arch`, by site, op and width, in this order.
 
-    A request with no active lane is no request. Where an access does not exist on `arch`, or nobody knows its
-    count, the site is there with its requests and status "unknown".
+    A request with no active lane is no request. Where `arch` has no such access, or nobody knows its count,
+    the site is there with its requests and status "unknown".
     """
     rule = architecture(arch)
+    if _is_small(len(trace)):
+        found = _tally(trace, rule)
+    else:
+        from banksim.sweep import tally
+
+        found = tally(trace, rule)
+    return Conflicts(rule, tuple(_site(trace, rule, *key, figures) for key, figures in found.items()))
+
+
+def _is_small(requests: int) -> bool:
+    """Whether so few are judged sooner in plain Python; where the compiled rule is loaded, few are."""
+    return requests <= (SMALL if "banksim.sweep" not in sys.modules else SMALL // 64)
+
+
+def _counts(
+    address: npt.ArrayLike, op: object, width: object, mask: object, arch: Architecture, *, ideals: bool
+) -> list[Counts]:
+    """[ideals], [transactions], or [low, high], each (n,)."""
+    shape = np.shape(address)
+    if len(shape) == 2 and not _is_small(n := shape[0]):
+        from banksim.sweep import counts
+
+        addresses = np.asarray(address)
+        columns = np.asarray(op), np.asarray(width), np.asarray(mask)
+        found, trouble = counts(addresses, *columns, arch=arch, ideals=ideals)
+        if trouble < 0:
+            return found
+        op, width, mask = (column[trouble] if column.shape == (n,) else column for column in columns)
+        codes, widths, masks, addresses = request_columns(op, width, mask, addresses[trouble])
+        _known(arch, OPS[codes[0]], int(widths[0]))
+        raise misaligned(trouble, addresses[0], int(codes[0]), int(widths[0]), int(masks[0]))
+    codes, widths, masks, addresses = request_columns(op, width, mask, address)
+    check_alignment(codes, widths, masks, addresses)
+    for code, size in {*zip(codes.tolist(), widths.tolist(), strict=True)}:
+        _known(arch, OPS[code], size)
+    judged = list(_judge(codes, widths, masks, addresses, arch))
+    if ideals:
+        return [np.array([ideal for _, ideal, _ in judged], np.int64)]
+    both = [ends(count) for count, _, _ in judged]
+    low = np.array([count.low for count in both], np.int64)
+    return [low, np.array([count.high for count in both], np.int64)] if arch.is_range else [low]
+
+
+def _known(arch: Architecture, op: str, width: int) -> None:
+    """Raise an error if there is no such access, or no count of it."""
+    if arch.access(op, width) is None:
+        raise UnknownCountError(arch.why_unknown(op, width))
+
+
+def _judge(
+    codes: npt.NDArray[np.uint8],
+    widths: npt.NDArray[np.uint8],
+    masks: npt.NDArray[np.uint32],
+    addresses: npt.NDArray[np.uint32],
+    arch: Architecture,
+) -> Iterator[tuple[Count, int, Count]]:
+    """`banks.judge` of each request, all known; once for those that differ by whole periods only."""
+    period = np.uint32(arch.period)
+    bases = addresses.min(axis=1) // period * period
+    judged: dict[tuple[int, int, int, bytes], tuple[Count, int, Count]] = {}
+    rows = zip(codes.tolist(), widths.tolist(), masks.tolist(), addresses - bases[:, None], strict=True)
+    for code, width, mask, address in rows:
+        key = code, width, mask, address.tobytes()
+        if key not in judged:
+            found = banks.judge(address.tolist(), OPS[code], width, mask, arch)
+            assert found is not None
+            judged[key] = found
+        yield judged[key]
+
+
+def _tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally]:
+    """By (site, op, width), in this order, what the requests of a short trace cost."""
+    active = np.flatnonzero(trace.mask)
     rows: dict[tuple[int, int, int], list[int]] = {}
-    for row, key in enumerate(zip(trace.site.tolist(), trace.op.tolist(), trace.width.tolist(), strict=True)):
-        if trace.mask[row]:
-            rows.setdefault(key, []).append(row)
-    return Conflicts(rule, tuple(_site(trace, rule, *key, rows[key]) for key in sorted(rows)))
+    columns = (trace.site, trace.op, trace.width)
+    for row, key in zip(
+        active.tolist(), zip(*(c[active].tolist() for c in columns), strict=True), strict=True
+    ):
+        rows.setdefault(key, []).append(row)
+    return {key: _tally_rows(trace, np.array(rows[key]), arch) for key in sorted(rows)}
 
 
-def _site(
-    trace: Trace, rule: Architecture, site: int, code: int, width: int, rows: list[int]
-) -> SiteConflicts:
+def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) -> Tally:
+    places = list(zip(trace.block[rows].tolist(), trace.warp[rows].tolist(), strict=True))
+    requests, warps = len(rows), len(set(places))
+    if arch.status(OPS[trace.op[rows[0]]], int(trace.width[rows[0]])) == "unknown":
+        return Tally(requests, 0, 0, 0, 0, 0, warps, 0)
+    judged = list(_judge(trace.op[rows], trace.width[rows], trace.mask[rows], trace.address[rows], arch))
+    counts, ideals, degrees = zip(*judged, strict=True)
+    low, high = zip(*map(ends, counts), strict=True)
+    degree_low, degree_high = zip(*map(ends, degrees), strict=True)
+    worst = min(range(requests), key=lambda k: (ideals[k] - high[k], places[k], rows[k]))
+    return Tally(
+        requests,
+        sum(low),
+        sum(high),
+        sum(ideals),
+        max(degree_low),
+        max(degree_high),
+        warps,
+        int(rows[worst]),
+    )
+
+
+def _site(trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally) -> SiteConflicts:
     op = OPS[code]
-    status = rule.status(op, width)
-    warps = len({(int(trace.block[row]), int(trace.warp[row])) for row in rows})
-    place = trace.sites[site]
+    status = arch.status(op, width)
     if status == "unknown":
-        return SiteConflicts(place, op, width, len(rows), None, None, None, warps, None, status)
-    judged = [banks.judge(trace.address[row].tolist(), op, width, int(trace.mask[row]), rule) for row in rows]
-    known = [found for found in judged if found is not None]
-    excess = [(c.high if isinstance(c, Range) else c) - i for c, i, _ in known]
-    worst = min(range(len(rows)), key=lambda k: (-excess[k], trace.block[rows[k]], trace.warp[rows[k]], k))
-    row = rows[worst]
-    return SiteConflicts(
-        place,
+        return SiteConflicts(
+            trace.sites[site], op, width, found.requests, None, None, None, found.warps, None, status
+        )
+    row = found.worst
+    worst = Request(
         op,
         width,
-        len(rows),
-        total([c for c, _, _ in known]),
-        sum(i for _, i, _ in known),
-        largest([d for _, _, d in known]),
-        warps,
-        Request(
-            op,
-            width,
-            int(trace.mask[row]),
-            tuple(trace.address[row].tolist()),
-            int(trace.block[row]),
-            int(trace.warp[row]),
-        ),
+        int(trace.mask[row]),
+        tuple(trace.address[row].tolist()),
+        int(trace.block[row]),
+        int(trace.warp[row]),
+    )
+    return SiteConflicts(
+        trace.sites[site],
+        op,
+        width,
+        found.requests,
+        Range(found.low, found.high) if arch.is_range else found.low,
+        found.ideal,
+        Range(found.degree_low, found.degree_high) if arch.is_range else found.degree_high,
+        found.warps,
+        worst,
         status,
     )

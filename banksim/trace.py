@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,15 @@ WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)
 """Bytes that one lane may access."""
 LANES = 32
 FULL_MASK = 0xFFFFFFFF
+ADDRESSED: tuple[int, ...] = tuple(
+    (1 << 8 * int(op.partition("_x")[2][0])) - 1 if "matrix" in op else FULL_MASK for op in OPS
+)
+"""For every op the lanes that give addresses: the rows of ldmatrix and stmatrix x1 come from the first 8."""
+SMALL = 8192
+"""Up to so many requests plain Python is faster than loading numba."""
+
+
+Number = TypeVar("Number", bound=np.integer)
 
 
 @dataclass(frozen=True)
@@ -86,40 +96,50 @@ class Trace:
         not 1, 2, 4, 8 or 16, a mask beyond 32 bits, an address that is negative, not an integer, beyond 32
         bits, or not a multiple of the width on an active lane.
         """
-        addresses = np.atleast_2d(integers(address, "address", 0, 2**32 - 1)).astype(np.uint32, copy=False)
-        if addresses.ndim != 2 or addresses.shape[1] != LANES:
-            raise InputError(f"address has shape {np.shape(address)}: give (n, 32), one column per lane")
+        codes, widths, masks, addresses = request_columns(op, width, mask, address)
         n = len(addresses)
-
-        def column(value: object, name: str, low: int, high: int, dtype: type) -> npt.NDArray[np.generic]:
-            array: npt.NDArray[np.generic] = integers(value, name, low, high).astype(dtype, copy=False)
-            if array.shape not in ((), (1,), (n,)):
-                raise InputError(f"{name} has shape {array.shape}: give one value or {n}, one per request")
-            return np.broadcast_to(array, (n,))
-
-        codes = column(op_codes(op), "op", 0, len(OPS) - 1, np.uint8)
-        widths = column(width, "width", 0, 255, np.uint8)
-        if not np.isin(widths, WIDTHS).all():
-            bad = widths[~np.isin(widths, WIDTHS)][0]
-            raise InputError(f"width {bad}: an access is 1, 2, 4, 8 or 16 bytes wide")
-        masks = column(mask, "mask", 0, FULL_MASK, np.uint32)
-        numbers = column(site, "site", 0, 2**31 - 1, np.int32)
+        numbers = column(site, "site", n, 2**31 - 1, np.int32)
         if sites is None:
             sites = tuple(Site() for _ in range(int(numbers.max(initial=-1)) + 1))
         elif n and int(numbers.max()) >= len(sites):
             raise InputError(f"site {numbers.max()} names no entry of sites, which has {len(sites)}")
         check_alignment(codes, widths, masks, addresses)
         return cls(
-            site=numbers,  # type: ignore[arg-type]
-            block=column(block, "block", 0, 2**31 - 1, np.int32),  # type: ignore[arg-type]
-            warp=column(warp, "warp", 0, 2**31 - 1, np.int32),  # type: ignore[arg-type]
-            op=codes,  # type: ignore[arg-type]
-            width=widths,  # type: ignore[arg-type]
-            mask=masks,  # type: ignore[arg-type]
+            site=numbers,
+            block=column(block, "block", n, 2**31 - 1, np.int32),
+            warp=column(warp, "warp", n, 2**31 - 1, np.int32),
+            op=codes,
+            width=widths,
+            mask=masks,
             address=addresses,
-            epoch=column(epoch, "epoch", 0, 2**31 - 1, np.int32),  # type: ignore[arg-type]
+            epoch=column(epoch, "epoch", n, 2**31 - 1, np.int32),
             sites=tuple(sites),
         )
+
+
+def request_columns(
+    op: object, width: object, mask: object, address: npt.ArrayLike
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Codes, widths, masks and addresses of n requests from what `Trace.from_arrays` takes; checked as there,
+    all but the alignment."""
+    addresses = np.atleast_2d(integers(address, "address", 0, 2**32 - 1)).astype(np.uint32, copy=False)
+    if addresses.ndim != 2 or addresses.shape[1] != LANES:
+        raise InputError(f"address has shape {np.shape(address)}: give (n, 32), one column per lane")
+    n = len(addresses)
+    codes = column(op_codes(op), "op", n, len(OPS) - 1, np.uint8)
+    widths = column(width, "width", n, 255, np.uint8)
+    if not np.isin(widths, WIDTHS).all():
+        bad = widths[~np.isin(widths, WIDTHS)][0]
+        raise InputError(f"width {bad}: an access is 1, 2, 4, 8 or 16 bytes wide")
+    return codes, widths, column(mask, "mask", n, FULL_MASK, np.uint32), addresses
+
+
+def column(value: object, name: str, n: int, high: int, dtype: type[Number]) -> npt.NDArray[Number]:
+    """One value for all or n of them, from 0 to `high`, as an array of shape (n,); else an `InputError`."""
+    array: npt.NDArray[Number] = integers(value, name, 0, high).astype(dtype, copy=False)
+    if array.shape not in ((), (1,), (n,)):
+        raise InputError(f"{name} has shape {array.shape}: give one value or {n}, one per request")
+    return np.broadcast_to(array, (n,))
 
 
 def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.integer]:
@@ -133,6 +153,8 @@ def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.in
             raise InputError(f"{name} must be whole numbers, and {array.dtype} values here are not")
     elif array.dtype.kind not in "iu":
         raise InputError(f"{name} must be whole numbers, not {array.dtype}")
+    if array.dtype.kind in "iu" and low <= np.iinfo(array.dtype).min and np.iinfo(array.dtype).max <= high:
+        return array
     if array.size and (array.min() < low or array.max() > high):
         bad = array.min() if array.min() < low else array.max()
         raise InputError(f"{name} {bad} is outside {low} to {high:#x}")
@@ -144,40 +166,48 @@ def op_codes(op: object) -> npt.NDArray[np.integer]:
     names = np.asarray(op)
     if names.dtype.kind not in "US":
         return integers(op, "op", 0, len(OPS) - 1)
-    codes = np.empty(names.shape, np.uint8)
-    for name in np.unique(names):
-        text = name.decode() if isinstance(name, bytes) else str(name)
-        if text not in OP_CODES:
-            raise InputError(f"unknown op {text!r}: give one of {', '.join(OPS)}")
-        codes[names == name] = OP_CODES[text]
+    if names.dtype.kind == "S":
+        names = np.char.decode(names, "latin-1")
+    if names.size > SMALL:
+        from banksim.sweep import codes_of_names
+
+        codes = codes_of_names(names)
+    else:
+        codes = np.full(names.shape, len(OPS), np.uint8)
+        for code, name in enumerate(OPS):
+            codes[names == name] = code
+    if (codes == len(OPS)).any():
+        unknown = names[codes == len(OPS)].flat[0]
+        raise InputError(f"unknown op {str(unknown)!r}: give one of {', '.join(OPS)}")
     return codes
 
 
 def check_alignment(
-    op: npt.NDArray[np.generic],
-    width: npt.NDArray[np.generic],
-    mask: npt.NDArray[np.generic],
+    op: npt.NDArray[np.uint8],
+    width: npt.NDArray[np.uint8],
+    mask: npt.NDArray[np.uint32],
     address: npt.NDArray[np.uint32],
 ) -> None:
     """Raise `InputError` for the first active lane whose address is not a multiple of the access width."""
-    if not len(address):
-        return
-    odd = np.zeros(len(address), np.uint32)
-    for lane in range(LANES):  # column by column: no temporary of the trace's size
-        wrong = address[:, lane] % np.asarray(width, np.uint32) != 0
-        odd |= wrong.astype(np.uint32) << np.uint32(lane)
-    odd &= np.asarray(mask, np.uint32)
-    # The rows of ldmatrix and stmatrix x1 and x2 come from the first 8 and 16 lanes; the rest point nowhere.
-    rows = np.full(len(OPS), FULL_MASK, np.uint32)
-    for code, name in enumerate(OPS):
-        if "matrix_x" in name:
-            rows[code] = (1 << 8 * int(name.partition("_x")[2][0])) - 1
-    odd &= rows[np.asarray(op)]
-    if odd.any():
-        first = int(np.flatnonzero(odd)[0])
-        lane = int(odd[first] & -odd[first]).bit_length() - 1
-        size = np.broadcast_to(width, odd.shape)[first]
-        raise InputError(
-            f"request {first}, lane {lane}: address {address[first, lane]} is not a multiple of {size}, "
-            f"the width of this {OPS[int(np.broadcast_to(op, odd.shape)[first])]} in bytes"
-        )
+    if len(address) > SMALL:
+        from banksim.sweep import first_misaligned
+
+        first = first_misaligned(address, op, width, mask)
+    else:
+        odd = np.zeros(len(address), np.uint32)
+        for lane in range(LANES):
+            odd |= (address[:, lane] % width != 0).astype(np.uint32) << np.uint32(lane)
+        rows = np.flatnonzero(odd & mask & np.array(ADDRESSED, np.uint32)[op])
+        first = int(rows[0]) if len(rows) else -1
+    if first >= 0:
+        raise misaligned(first, address[first], int(op[first]), int(width[first]), int(mask[first]))
+
+
+def misaligned(row: int, address: npt.NDArray[np.uint32], op: int, width: int, mask: int) -> InputError:
+    """The error for request `row`, which has an active lane at no multiple of the width."""
+    active = mask & ADDRESSED[op]
+    lane = next(lane for lane in range(LANES) if active >> lane & 1 and address[lane] % width)
+    return InputError(
+        f"request {row}, lane {lane}: address {address[lane]} is not a multiple of {width}, "
+        f"the width of this {OPS[op]} in bytes"
+    )

@@ -72,15 +72,30 @@ def _load(builder: Any, place: Any, first: Any = None) -> Any:
     return builder.load(builder.bitcast(words, LANES.as_pointer()), align=4)
 
 
+def _everywhere(builder: Any, value: Any) -> Any:
+    undefined = ir.Constant(LANES, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(LANES, [0] * 32))
+
+
 @_intrinsic
 def equal_to(typing_context: Any, place: Any, value: Any) -> Any:
     """The lanes that hold `value`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        undefined = ir.Constant(LANES, ir.Undefined)
-        first = builder.insert_element(undefined, args[1], ir.Constant(I32, 0))
-        everywhere = builder.shuffle_vector(first, undefined, ir.Constant(LANES, [0] * 32))
-        return builder.bitcast(builder.icmp_unsigned("==", _load(builder, args[0]), everywhere), I32)
+        vector = _load(builder, args[0])
+        return builder.bitcast(builder.icmp_unsigned("==", vector, _everywhere(builder, args[1])), I32)
+
+    return types.uint32(types.voidptr, types.uint32), generate
+
+
+@_intrinsic
+def having(typing_context: Any, place: Any, bits: Any) -> Any:
+    """The lanes that hold any of `bits`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = builder.and_(_load(builder, args[0]), _everywhere(builder, args[1]))
+        return builder.bitcast(builder.icmp_unsigned("!=", vector, ir.Constant(LANES, [0] * 32)), I32)
 
     return types.uint32(types.voidptr, types.uint32), generate
 
