@@ -527,6 +527,28 @@ def test_debug_builds_are_linked_from_their_parts(eager: Any) -> None:
     assert "double_of" in {i.site.function for i in decoded(compiled).instructions}
 
 
+def test_numba_kernels_are_linked_with_cuda_functions(eager: Any) -> None:
+    kernel = decoded(compile_numba(eager.linked, [VECTOR]))
+    assert "weigh" in kernel.functions
+    shared = next(i for i in kernel.instructions if i.name == "STS")
+    assert (shared.site.function, shared.site.text) == ("weigh", "last[threadIdx.x] = x;")
+    assert kernel.shared_bytes == kernel.shared_base + 32 * 4
+    assert "numba_attempt_nocopy_reshape" in decoded(compile_numba(eager.reshaped, [VECTOR])).functions
+
+
+def test_every_operand_of_numba_kernels_is_understood(eager: Any) -> None:
+    arguments = {
+        eager.mixed: mixed_arguments(),
+        eager.exact: [VECTOR, VECTOR],
+        eager.debugged: [VECTOR],
+        eager.linked: [VECTOR],
+        eager.reshaped: [VECTOR],
+    }
+    for function, given in arguments.items():
+        for i in decoded(compile_numba(function, given)).instructions:
+            assert not [operand for operand in i.operands if operand.kind == "other"], i.text
+
+
 def test_equal_functions_give_equal_cubins(eager: Any) -> None:
     first = compile_numba(eager.exact, [VECTOR, VECTOR])
     compile_numba(eager.fast, [VECTOR, VECTOR])

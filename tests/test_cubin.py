@@ -21,7 +21,7 @@ from banksim.errors import BanksimError, InputError
 from banksim.kernels import load
 from banksim.sass import cubin, names
 from banksim.sass.elf import Elf
-from banksim.sass.program import BYTES, HEAP, Kernel
+from banksim.sass.program import BYTES, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Kernel
 from banksim.sass.stored import pack, unpack
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -164,13 +164,33 @@ def test_pointers_in_variables_and_constants_point_to_the_heap(arch: str) -> Non
     assert word(found.constants[3], offsets["constant_to_variable"]) == variable
     copy = word(found.globals, found.symbols["to_table"]) - offsets["table"] - HEAP
     assert found.globals[copy : copy + len(found.constants[3])] == found.constants[3]
-    used = {
+    assert HEAP + copy in {word(found.constants[0], place) for place in read_from_bank_0(found)}
+
+
+def read_from_bank_0(found: Kernel) -> set[int]:
+    """The fixed places of constant bank 0 that a kernel reads."""
+    return {
         operand.parts[0].number
         for i in found.instructions
         for operand in i.operands
         if operand.kind == "const" and operand.number == 0 and len(operand.parts) == 1
     }
-    assert any(word(found.constants[0], place) == HEAP + copy for place in used)
+
+
+@pytest.mark.parametrize(("arch", "windows"), [("sm_75", 2), ("sm_80", 2), ("sm_90", 1), ("sm_120", 1)])
+def test_generic_addresses_of_local_and_shared_memory_are_in_bank_0(arch: str, windows: int) -> None:
+    source = """extern __shared__ int dynamic[];
+    __global__ void k(int* a, int n) {
+        int l[40];
+        for (int i = 0; i < n; i++) l[i] = a[i];
+        int *p = n > 3 ? l : a, *q = n > 2 ? dynamic : a;
+        p[n] = q[n] = 4;
+        a[3] = l[a[2]];
+    }"""
+    (found,) = cubin.decode(compile_cuda(source, arch)).values()
+    addresses = {word(found.constants[0], place) for place in read_from_bank_0(found)}
+    assert LOCAL_WINDOW in addresses
+    assert (SHARED_WINDOW in addresses) == (windows == 2), "later architectures read SR_SWINHI"
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -249,6 +269,16 @@ def test_addresses_in_linked_code_are_numbers() -> None:
     assert found.symbols["to_variable"] in halves
     returns = {i.pc + BYTES for i in found.instructions if i.name == "CALL"}
     assert returns & set(halves), "return addresses are pcs of this layout"
+
+
+def test_functions_of_the_driver_lie_beyond_every_kernel() -> None:
+    source = '#include <cstdio>\n__global__ void k(int* a) { printf("%d", a[0]); free(malloc(a[1])); }'
+    (found,) = cubin.decode(compile_cuda(source)).values()
+    beyond = {name: pc for name, pc in found.functions.items() if pc >= BYTES * len(found.instructions)}
+    assert set(beyond) == {"vprintf", "malloc", "free"}
+    assert len(set(beyond.values())) == 3
+    bank = found.constants[4]
+    assert set(beyond.values()) <= {word(bank, at) for at in range(0, len(bank), 8)}
 
 
 def test_what_stays_undefined_is_told() -> None:

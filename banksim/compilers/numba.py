@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from banksim.compilers.cuda import compile_cuda
 from banksim.compilers.ptx import assemble, link
 from banksim.errors import CompileError, InputError
 
@@ -70,7 +71,7 @@ def compile_numba(
     options = getattr(function, "targetoptions", {})
     try:
         with no_gpu(capability(arch)) as target:
-            codes = generate(body, types, target, options)
+            codes, cubins = generate(body, types, target, options)
     except (CompileError, InputError):
         raise
     except Exception as error:  # Numba raises errors of every kind for functions that it cannot compile
@@ -78,10 +79,10 @@ def compile_numba(
     codes = renumbered(codes)
     limit = options.get("max_registers")
     flags = ["--maxrregcount", str(limit)] if limit else []
-    if len(codes) == 1:
+    if len(codes) + len(cubins) == 1:
         cubin = assemble(codes[0], arch, flags)
     else:
-        cubin = link([assemble(code, arch, [*flags, "-c"]) for code in codes], arch)
+        cubin = link([*(assemble(code, arch, [*flags, "-c"]) for code in codes), *cubins], arch)
     entry = next((found for code in codes if (found := re.search(r"\.entry\s+([\w$]+)", code))), None)
     if entry is None:
         raise CompileError(f"{where(body)}: {body.__name__}: Numba made no kernel of this function")
@@ -97,11 +98,11 @@ def compile_numba(
 
 def generate(
     body: Any, types: tuple[Any, ...], target: tuple[int, int], options: dict[str, Any]
-) -> list[str]:
-    """The PTX of a function and of what it is linked with."""
+) -> tuple[list[str], list[bytes]]:
+    """A function and what it is linked with: PTX, the function's own first, and cubins."""
     cuda = module("numba.cuda")
     debug = bool(options.get("debug"))
-    codes, _ = cuda.compile_all(
+    parts, _ = cuda.compile_all(
         body,
         types,
         device=False,
@@ -114,10 +115,32 @@ def generate(
         fastmath=options.get("fastmath", False),
         launch_bounds=options.get("launch_bounds"),
     )
-    linked = list(options.get("link") or ())
-    for code in linked + [code for code in codes if not isinstance(code, str | bytes)]:
-        raise CompileError(f"{where(body)}: {body.__name__} wants {code} linked: banksim links no Numba code")
-    return [code.decode() if isinstance(code, bytes) else code for code in codes]
+    dispatcher = module("numba.cuda.dispatcher")
+    parts += options.get("link") or ()
+    if any(name in parts[0] for name in dispatcher.reshape_funcs):
+        parts.append(str(Path(dispatcher.__file__).parent / "reshape_funcs.cu"))
+    codes, cubins = [], []
+    for part in parts:
+        if isinstance(part, str) and "\n" not in part:
+            kind, content = Path(part).suffix[1:], Path(part)
+        else:
+            kind, content = getattr(part, "kind", "ptx"), getattr(part, "data", getattr(part, "code", part))
+        if kind == "ptx":
+            codes.append(text(content))
+        elif kind == "cu":
+            source = content if isinstance(content, Path) else text(content)
+            cubins.append(compile_cuda(source, "sm_{}{}".format(*target), relocatable=True))
+        elif kind == "cubin":
+            cubins.append(content.read_bytes() if isinstance(content, Path) else content)
+        else:
+            raise CompileError(f"{where(body)}: linked with {part}, which is no CUDA C++, PTX or cubin")
+    return codes, cubins
+
+
+def text(content: Path | bytes | str) -> str:
+    if isinstance(content, Path):
+        return content.read_text()
+    return content.decode() if isinstance(content, bytes) else content
 
 
 def renumbered(codes: Sequence[str]) -> list[str]:

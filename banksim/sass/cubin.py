@@ -181,7 +181,8 @@ class Reading:
                 number, _, owner = section.removeprefix(".nv.constant").partition(".")
                 if owner in ("", self.name):
                     banks[int(number)] = self.filled(section)
-        memories = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "constant": self.heap.get(CONSTANT, 0) + HEAP}
+        constant = HEAP + self.heap.get(CONSTANT, 0)
+        memories = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "constant": constant}
         for memory, place in (since(DRIVER_POINTERS, self.elf.arch) or {}).items():
             address = memories[memory].to_bytes(8, "little")
             banks[0] = banks[0][:place] + address + banks[0][place + 8 :]

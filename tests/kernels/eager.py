@@ -1,6 +1,7 @@
 """A module of Numba kernels as users write them, with signatures: it must import where there is no GPU."""
 
 import math
+import pathlib
 
 import numpy as np
 from numba import cuda, float32, njit
@@ -85,3 +86,17 @@ def returning(a):
 @cuda.jit
 def misspelt(a):
     a[0] = a.lenght
+
+
+weigh = cuda.declare_device("weigh", "float32(float32, float32)")
+
+
+@cuda.jit(link=[str(pathlib.Path(__file__).with_name("linked.cu"))])
+def linked(a):
+    a[cuda.threadIdx.x] = weigh(a[cuda.threadIdx.x], 2)
+
+
+@cuda.jit
+def reshaped(a):
+    square = a.reshape((8, 8))
+    square[cuda.threadIdx.x, 1] = 2
