@@ -149,12 +149,29 @@ def test_programs_come_from_the_wheels_then_the_path(
 def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "ptxas"
     monkeypatch.setattr(tools, "tool", lambda name: file)
+    monkeypatch.setattr(tools, "roots", lambda: (tmp_path,))
     identity = tools.identity.__wrapped__
     file.write_text("one")
     before = identity("ptxas")
     assert identity("ptxas") == before
     file.write_text("another")
     assert identity("ptxas") != before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="runs a shell script")
+def test_a_script_on_the_path_is_known_by_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "ptxas"
+    script.write_text(f"#!/bin/sh\ncat {tmp_path}/version\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(tools, "tool", lambda name: script)
+    monkeypatch.setattr(tools, "roots", lambda: ())
+    identities = set()
+    for version in ("13.0", "13.4"):
+        (tmp_path / "version").write_text(version)
+        identities.add(tools.identity.__wrapped__("ptxas"))
+    assert len(identities) == 2
 
 
 def test_the_first_error_of_a_message_comes_first() -> None:

@@ -48,9 +48,15 @@ def tool(name: str) -> Path:
 
 @functools.cache
 def identity(name: str) -> str:
-    """What tells this version of a program from every other, for cache keys, without running it."""
-    state = tool(name).stat()
-    return f"{tool(name)} {state.st_size} {state.st_mtime_ns}"
+    """What tells this version of a program from every other, for cache keys."""
+    program = tool(name)
+    state = program.stat()
+    seen = f"{program} {state.st_size} {state.st_mtime_ns}"
+    if any(root in program.parents for root in roots()):
+        return seen
+    # What is on PATH may be a script that runs a program elsewhere.
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    return f"{seen} {said}"
 
 
 def include_folders() -> list[Path]:

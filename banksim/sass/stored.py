@@ -116,11 +116,11 @@ class Table:
 
 
 def text_of(content: bytes) -> str:
-    return base64.b85encode(zlib.compress(content, 1)).decode()
+    return base64.b64encode(zlib.compress(content, 1)).decode()
 
 
 def bytes_of(text: str) -> bytes:
-    return zlib.decompress(base64.b85decode(text))
+    return zlib.decompress(base64.b64decode(text))
 
 
 @functools.lru_cache(4096)
