@@ -15,6 +15,7 @@ from typing import Literal
 
 from banksim.conflicts import Status
 from banksim.errors import InputError
+from banksim.trace import OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
@@ -109,14 +110,14 @@ class Architecture:
 
     def missing(self, op: str, width: int) -> str | None:
         """Why this architecture has no such access, or None if it has one."""
-        first, needs = _FIRST.get(op.partition("_x")[0], ((1, 0), ""))
-        if self.capability < first:
-            return f"{self.name} has no {op}: {needs} came with sm_{first[0]}{first[1]}"
-        widths = _WIDTHS_OF.get(op.partition("_x")[0])
-        if widths is None:
-            return f"unknown op {op!r}"
-        if width not in widths:
-            return f"there is no {op} of {width} bytes: give {' or '.join(map(str, widths))}"
+        if op not in OPS:
+            return f"unknown op {op!r}: give one of {', '.join(OPS)}"
+        kind = op.partition("_x")[0]
+        (major, minor), what = _FIRST.get(kind, ((1, 0), ""))
+        if self.capability < (major, minor):
+            return f"{self.name} has no {op}: {what} came with sm_{major}{minor}"
+        if width not in WIDTHS_OF[kind]:
+            return f"there is no {op} of {width} bytes: give {' or '.join(map(str, WIDTHS_OF[kind]))}"
         return None
 
     def why_unknown(self, op: str, width: int) -> str:
@@ -142,18 +143,19 @@ _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     "stmatrix": ((9, 0), "stmatrix"),
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
-_WIDTHS_OF: dict[str, tuple[int, ...]] = {
+WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "ld": (1, 2, 4, 8, 16),
     "st": (1, 2, 4, 8, 16),
     "atom": (4, 8),
     "red": (4, 8),
-    "exch": (4, 8),
-    "cas": (4, 8),
+    "exch": (4, 8, 16),
+    "cas": (4, 8, 16),
     "popc_inc": (4,),
     "ldmatrix": (16,),
     "stmatrix": (16,),
     "cp_async": (4, 8, 16),
 }
+"""Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
 
 
 def _plain(lanes: dict[int, int], rules: dict[int, tuple[Status, str]]) -> dict[tuple[str, int], Access]:
