@@ -12,7 +12,7 @@ transpose = banksim.pattern(
 )
 print(text(banksim.replay(transpose), width=120, pictures="none"))
 
-# Rows of 128 bytes in chunks of 16, as TMA's 128-byte swizzle lays them out: each lane reads chunk 3 of its row.
+# Rows of 128 bytes in chunks of 16, as TMA's 128-byte swizzle lays them out: all lanes read chunk 3.
 chunks = banksim.pattern(
     ["plain[lane][3]", "swizzled[lane][3 ^ lane % 8]"],
     declare="float4 plain[32][8], swizzled[32][8];",

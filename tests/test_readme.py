@@ -17,9 +17,10 @@ README = ROOT / "README.md"
 SESSION = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL)
 
 
-def output_of(command: list[str]) -> str:
+def output_of(command: list[str], folder: str = "") -> str:
     """What a command prints at 80 columns in the root of the checkout; it must succeed."""
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": path}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
@@ -38,11 +39,24 @@ sessions = [match.groups() for match in SESSION.finditer(README.read_text(encodi
 @pytest.mark.parametrize(("command", "output"), sessions, ids=[command for command, _ in sessions])
 def test_a_command_prints_what_the_readme_shows(command: str, output: str) -> None:
     found = run(shlex.split(command))
+    rewrite(f"$ {command}\n", output, found)
+    assert f"$ {command}\n{found}```\n" in README.read_text(encoding="utf-8")
+
+
+def rewrite(before: str, output: str, found: str) -> None:
+    """With BANKSIM_WRITE_GOLDENS=1, put what was found in the place of what the README shows."""
     if "BANKSIM_WRITE_GOLDENS" in os.environ:
         text = README.read_text(encoding="utf-8")
-        README.write_text(text.replace(f"$ {command}\n{output}", f"$ {command}\n{found}"), encoding="utf-8")
-        output = found
-    assert found == output
+        README.write_text(text.replace(before + output, before + found), encoding="utf-8")
+
+
+def test_a_program_prints_what_the_readme_shows() -> None:
+    text = README.read_text(encoding="utf-8")
+    match = re.search(r"```python\n(?P<program>.*?)```\n\n```text\n(?P<output>.*?)```\n", text, re.DOTALL)
+    assert match is not None
+    found = output_of([sys.executable, "-P", "-c", match["program"]], str(ROOT / "examples"))
+    rewrite(match["program"] + "```\n\n```text\n", match["output"], found)
+    assert f"```text\n{found}```\n" in README.read_text(encoding="utf-8")
 
 
 def test_the_readme_shows_the_commands_that_matter() -> None:

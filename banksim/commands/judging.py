@@ -31,9 +31,7 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
         "--picture",
         choices=PICTURES,
         default="worst",
-        help="lanes and banks: "
-        + "; ".join(f"{name}: {what}" for name, what in PICTURES.items())
-        + " (default worst)",
+        help="lanes and banks: " + "; ".join(f"{name}: {what}" for name, what in PICTURES.items()) + " (default worst)",
     )
     group.add_argument(
         "--no-picture", dest="picture", action="store_const", const="none", help="short for --picture none"
@@ -63,9 +61,7 @@ def limit(options: Namespace) -> int | None:
     return int(options.fail_above)
 
 
-def finish(
-    options: Namespace, command: str, judged: Sequence[Conflicts], labels: Sequence[str], **more: Any
-) -> int:
+def finish(options: Namespace, command: str, judged: Sequence[Conflicts], labels: Sequence[str], **more: Any) -> int:
     """Print the report, `labels` naming the sites and `more` going into the JSON; the exit status."""
     most = limit(options)
     if options.json:

@@ -51,9 +51,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
     cuda = parser.add_argument_group("compiler of CUDA C++")
     cuda.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
-    cuda.add_argument(
-        "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers"
-    )
+    cuda.add_argument("--include", action="append", default=[], metavar="FOLDER", help="a folder with headers")
     cuda.add_argument("--std", metavar="c++NN", help="the standard")
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")

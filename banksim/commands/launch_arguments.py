@@ -114,9 +114,7 @@ def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -
 
 def filled(dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> npt.NDArray[Any]:
     """`value` everywhere, if the type can hold it."""
-    if dtype.kind in "iu" and not (
-        np.iinfo(dtype).min <= value <= np.iinfo(dtype).max and value == int(value)
-    ):
+    if dtype.kind in "iu" and not (np.iinfo(dtype).min <= value <= np.iinfo(dtype).max and value == int(value)):
         raise InputError(f"{value} is no {dtype}")
     return np.full(shape, value, dtype)
 

@@ -50,9 +50,7 @@ def options(parser: ArgumentParser) -> None:
         metavar="NAME=FIRST..LAST",
         help="a loop: k=0..31, k=0..62..2, n=64,32,16; the first is the outermost",
     )
-    parser.add_argument(
-        "--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16"
-    )
+    parser.add_argument("--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16")
     parser.add_argument(
         "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
     )
@@ -83,7 +81,5 @@ def accesses(options: Namespace) -> list[str]:
     for text in options.access:
         found += [line for line in sys.stdin.read().splitlines() if line.strip()] if text == "-" else [text]
     if not found and not options.store:
-        raise InputError(
-            "no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)"
-        )
+        raise InputError("no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)")
     return found

@@ -47,7 +47,8 @@ def overview(architectures: Iterable[Architecture], width: int) -> Text:
                 left=True,
             ),
         ]
-    return Text("\n").join([*lines_of(labels, columns, width), Text(), *sources.notes(width)])
+    more = fold(Text("banksim arch NAME shows stores, atomics and matrices as well.", QUIET), width)
+    return Text("\n").join([*lines_of(labels, columns, width), Text(), *sources.notes(width), *more])
 
 
 def lines_of(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text]:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from banksim.run_kernel import Executed, Run
 
 
-def report(
-    run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False
-) -> Text:
+def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False) -> Text:
     """What a launch cost, by source line.
 
     `pictures` as in `terminal.report`; `all_lines`: also those without conflicts; `sass`: also the listing.
@@ -30,7 +28,7 @@ def report(
     paragraphs = [Text("\n").join([heading, *extent(run, width)])]
     lines = [by_line(conflicts) for conflicts in run.judged]
     hot, quiet = hot_first(lines)
-    if all_lines:
+    if all_lines or not hot[0].sites:
         hot, quiet = lines, []
     labels = [label(site.site) for site in hot[0].sites]
     if not run.conflicts.sites:
@@ -47,12 +45,18 @@ def report(
 
 def extent(run: Run, width: int) -> Iterator[Text]:
     """How much was executed, and whether that is all of it."""
-    grid, block = (" × ".join(map(str, size)) for size in (run.launch.grid, run.launch.block))
+    grid, block = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
     launch = f"grid {grid}, block {block}: {plural(run.instructions, 'warp instruction')}"
     yield from fold(Text(launch, QUIET), width)
     if run.partial:
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)
+
+
+def flat(size: tuple[int, int, int]) -> tuple[int, ...]:
+    """Without the dimensions behind the last one that matters."""
+    x, y, z = size
+    return (x,) if (y, z) == (1, 1) else (x, y) if z == 1 else size
 
 
 def listing(run: Run, width: int) -> list[Text]:

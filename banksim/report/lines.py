@@ -42,15 +42,20 @@ def together(sites: Sequence[SiteConflicts]) -> SiteConflicts:
 
 
 def hot_first(judged: Sequence[Conflicts]) -> tuple[list[Conflicts], list[Site]]:
-    """The sites with a conflict by any architecture or of unknown cost, worst first; and the other sites."""
-    order = sorted(range(len(judged[0].sites)), key=lambda i: -heat(one.sites[i] for one in judged))
-    hot = [i for i in order if heat(one.sites[i] for one in judged)]
-    quiet = [judged[0].sites[i].site for i in order if i not in hot]
+    """The sites of lines with a conflict by any architecture or of unknown cost, worst first; the others."""
+    sites = [*zip(*(one.sites for one in judged), strict=True)]
+    of_line: dict[tuple[str | None, int | None], float] = {}
+    for same in sites:
+        line = (same[0].file, same[0].line)
+        of_line[line] = max(of_line.get(line, 0), heat(same))
+    order = sorted(range(len(sites)), key=lambda i: -of_line[sites[i][0].file, sites[i][0].line])
+    hot = [i for i in order if of_line[sites[i][0].file, sites[i][0].line]]
+    quiet = [sites[i][0].site for i in order[len(hot) :]]
     return [Conflicts(one.arch, tuple(one.sites[i] for i in hot)) for one in judged], quiet
 
 
 def heat(sites: Iterable[SiteConflicts]) -> float:
-    """Transactions beyond the ideal by the architecture that has most of them; unknown counts come first."""
+    """Transactions beyond the ideal by the architecture that has most of them; no bound if unknown."""
     return max(float("inf") if one.excess is None else ends(one.excess).high for one in sites)
 
 

@@ -91,11 +91,7 @@ def drawn_together(cells: Sequence[Cell]) -> Iterator[Cell]:
     """Cells of one lane, neighbours that differ in the bank only as one."""
     last: Cell | None = None
     for cell in cells:
-        if (
-            last
-            and replace(cell, bank=last.bank, banks=last.banks) == last
-            and cell.bank == last.bank + last.banks
-        ):
+        if last and replace(cell, bank=last.bank, banks=last.banks) == last and cell.bank == last.bank + last.banks:
             last = replace(last, banks=last.banks + 1)
             continue
         if last:
@@ -176,20 +172,14 @@ class Canvas:
     tail: int
 
     def framed(self, label: str, inside: Text, end: str) -> Text:
-        line = Text.assemble(
-            (f"{label:>{LABEL - 1}} ", QUIET if label == "lane" else ""), ("│", QUIET), inside
-        )
+        line = Text.assemble((f"{label:>{LABEL - 1}} ", QUIET if label == "lane" else ""), ("│", QUIET), inside)
         if self.tail:
-            line.append(
-                " " * (self.banks * self.step + 1 - len(inside.plain)) + f"│{end:>{self.tail - 2}}", QUIET
-            )
+            line.append(" " * (self.banks * self.step + 1 - len(inside.plain)) + f"│{end:>{self.tail - 2}}", QUIET)
         line.rstrip()
         return line
 
     def ruler(self) -> Iterator[Text]:
-        numbers = "".join(
-            f"{bank:>{self.step}}".ljust(self.step * TICK) for bank in range(0, self.banks, TICK)
-        )
+        numbers = "".join(f"{bank:>{self.step}}".ljust(self.step * TICK) for bank in range(0, self.banks, TICK))
         yield self.framed("", Text(" " * (self.step - 1) + "bank", QUIET), "")
         yield self.framed("lane", Text(numbers, QUIET), "byte")
 
