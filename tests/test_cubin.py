@@ -21,7 +21,7 @@ from banksim.errors import BanksimError, InputError
 from banksim.kernels import load
 from banksim.sass import cubin, names
 from banksim.sass.elf import Elf
-from banksim.sass.program import BYTES, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Kernel
+from banksim.sass.program import BYTES, CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Kernel
 from banksim.sass.stored import pack, unpack
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -191,6 +191,17 @@ def test_generic_addresses_of_local_and_shared_memory_are_in_bank_0(arch: str, w
     addresses = {word(found.constants[0], place) for place in read_from_bank_0(found)}
     assert LOCAL_WINDOW in addresses
     assert (SHARED_WINDOW in addresses) == (windows == 2), "later architectures read SR_SWINHI"
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
+def test_generic_address_of_the_parameters_is_in_bank_0(arch: str) -> None:
+    source = """struct S { int a[8]; };
+    __global__ void k(const __grid_constant__ S s, int* o, int i) {
+        const int* p = i > 2 ? s.a : o;
+        o[0] = p[i];
+    }"""
+    (found,) = cubin.decode(compile_cuda(source, arch)).values()
+    assert CONSTANT_WINDOW in {word(found.constants[0], place) for place in read_from_bank_0(found)}
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

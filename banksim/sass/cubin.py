@@ -17,6 +17,7 @@ from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
 from banksim.sass.lines import Line, line_table
 from banksim.sass.program import (
     BYTES,
+    CONSTANT_WINDOW,
     HEAP,
     LOCAL_WINDOW,
     SHARED_WINDOW,
@@ -38,8 +39,8 @@ RESERVED_SHARED = {90: 0x400}
 """First architecture → where shared variables start; before that at 0. Seen in .nv.shared sections."""
 DRIVER_POINTERS = {
     70: {"shared": 0x18, "local": 0x20, "constant": 0x50},
-    90: {"local": 0x20, "constant": 0xD0},
-    100: {"local": 0x2F8, "constant": 0x120},
+    90: {"local": 0x20, "constant": 0xD0, "parameters": 0x198},
+    100: {"local": 0x2F8, "constant": 0x120, "parameters": 0x348},
 }
 """First architecture → where in bank 0 the driver puts the generic addresses of memories. Seen in code."""
 T = TypeVar("T")
@@ -181,8 +182,12 @@ class Reading:
                 number, _, owner = section.removeprefix(".nv.constant").partition(".")
                 if owner in ("", self.name):
                     banks[int(number)] = self.filled(section)
-        constant = HEAP + self.heap.get(CONSTANT, 0)
-        memories = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "constant": constant}
+        memories = {
+            "shared": SHARED_WINDOW,
+            "local": LOCAL_WINDOW,
+            "constant": HEAP + self.heap.get(CONSTANT, 0),
+            "parameters": CONSTANT_WINDOW,
+        }
         for memory, place in (since(DRIVER_POINTERS, self.elf.arch) or {}).items():
             address = memories[memory].to_bytes(8, "little")
             banks[0] = banks[0][:place] + address + banks[0][place + 8 :]
