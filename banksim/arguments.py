@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +53,7 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[b
     scalars, bytes and records must have the parameter's size. InputError where they do not fit.
     """
     if len(arguments) != len(kernel.parameters):
-        raise InputError(
-            f"{kernel.plain_name} takes {len(kernel.parameters)} arguments, {len(arguments)} were given"
-        )
+        raise InputError(f"{kernel.plain_name} takes {len(kernel.parameters)} arguments, {len(arguments)} were given")
     memory = Memory()
     out = []
     for argument, parameter, name in zip(arguments, kernel.parameters, names_of(len(arguments)), strict=True):
@@ -102,7 +100,7 @@ def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
     if f.role in ("value", "real", "imag"):
         part = argument if f.role == "value" else getattr(argument, f.role)
         return np.asarray(part).astype(f.dtype).tobytes()
-    number = {
+    roles: dict[str, Callable[[], Any]] = {
         "meminfo": lambda: 0,
         "parent": lambda: 0,
         "nitems": lambda: argument.size,
@@ -111,5 +109,5 @@ def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
         "shape": lambda: argument.shape[f.index],
         "stride": lambda: argument.strides[f.index],
         "record": lambda: memory.address(argument.reshape(-1).view(np.uint8), name),
-    }[f.role]()
-    return int(number).to_bytes(f.size, "little", signed=f.role == "stride")
+    }
+    return int(roles[f.role]()).to_bytes(f.size, "little", signed=f.role == "stride")

@@ -143,9 +143,7 @@ def run_llvm(
     from banksim.sass.llvm.codegen import compile_kernel
 
     compiled = compile_kernel(launch.kernel)
-    counts = execute(
-        launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress
-    )
+    counts = execute(launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress)
     if counts.stop is not None and counts.stop.code != state.INTERRUPTED:
         raise fault(launch, counts.stop)
     return Run(
@@ -229,5 +227,3 @@ def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: A
         ),
         status="unknown" if unknown else rule.status(op, width),
     )
-
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numba_kernels as kernels
 import numpy as np
 import pytest
@@ -53,7 +55,7 @@ def test_transpose_reads_columns_of_its_tile():
     assert (store.requests, store.transactions, store.degree) == (256, 256, 1)
     assert (load.requests, load.transactions, load.degree) == (256, 256 * 32, 32)
     assert load.file.endswith("numba_kernels.py")
-    assert "tile[tx, ty]" in open(load.file).read().splitlines()[load.line - 1]
+    assert "tile[tx, ty]" in Path(load.file).read_text().splitlines()[load.line - 1]
 
 
 def test_reduction_in_its_own_order():

@@ -56,7 +56,9 @@ class Engine(ABC):
         """A register pair or two constant words as a double; an immediate is the upper word of one."""
         if o.kind in ("imm", "float"):
             return self.const(float(o.text), 64)
-        v = self.as_float(self.const(0, 64) if o.is_zero else self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32)
+        v = self.as_float(
+            self.const(0, 64) if o.is_zero else self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32
+        )
         if o.absolute:
             v = self.absolute(v)
         return -v if o.negative else v
@@ -203,7 +205,14 @@ class Engine(ABC):
 
     @abstractmethod
     def atomic(
-        self, i: Instruction, space: str, address: Value, kind: str, function: str, values: tuple[Value, ...], to: Operand | None
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        kind: str,
+        function: str,
+        values: tuple[Value, ...],
+        to: Operand | None,
     ) -> None:
         """One read-modify-write a lane, lane by lane. `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2; `function`:
         add min max inc dec and or xor exch cas; `values`: the operand (cas: compare, then new), u32 or u64 bits;

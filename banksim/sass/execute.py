@@ -15,7 +15,7 @@ from banksim.arch import Architecture
 from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
-from banksim.sass.llvm.memory import SCRATCH_BYTES
+from banksim.sass.llvm.scratch import SCRATCH_BYTES
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.trace import OP_CODES
 
@@ -52,7 +52,13 @@ class Worker:
     """The memory with which one thread of the host runs blocks, one after the other."""
 
     def __init__(
-        self, launch: Launch, compiled: Compiled, rules: npt.NDArray[np.int64], period: int, budget: int, stop: Array
+        self,
+        launch: Launch,
+        compiled: Compiled,
+        rules: npt.NDArray[np.int64],
+        period: int,
+        budget: int,
+        stop: npt.NDArray[np.uint32],
     ) -> None:
         registers = max(launch.kernel.registers, 1) + 8
         self.warp_size = REGISTERS + 128 * registers
@@ -76,10 +82,28 @@ class Worker:
         c = self.context[0]
         for bank, content in launch.constants.items():
             c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
-        for name in ("shared", "local", "buffers", "counters", "memos", "tallies", "rules", "warps", "template"):
+        for name in (
+            "shared",
+            "local",
+            "buffers",
+            "counters",
+            "memos",
+            "tallies",
+            "rules",
+            "warps",
+            "template",
+        ):
             c[name] = getattr(self, name).ctypes.data
-        c["scratch"], c["error"], c["stop"] = self.scratch.ctypes.data, self.error.ctypes.data, stop.ctypes.data
-        c["shared_size"], c["local_size"], c["buffer_count"] = launch.shared_bytes, launch.local_bytes, len(launch.buffers)
+        c["scratch"], c["error"], c["stop"] = (
+            self.scratch.ctypes.data,
+            self.error.ctypes.data,
+            stop.ctypes.data,
+        )
+        c["shared_size"], c["local_size"], c["buffer_count"] = (
+            launch.shared_bytes,
+            launch.local_bytes,
+            len(launch.buffers),
+        )
         c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
         c["grid"], c["budget"] = launch.grid, budget
@@ -95,7 +119,7 @@ class Worker:
         return np.ascontiguousarray(rows).view(WARP).reshape(-1)
 
 
-def warps_at_start(launch: Launch, size: int) -> npt.NDArray[np.uint8]:
+def warps_at_start(launch: Launch, size: int) -> Array:
     """The records of a block's warps: one group at pc 0, of the threads that exist."""
     raw = aligned(np.dtype(np.uint8), size * launch.warps)
     x, y, _ = launch.block
@@ -189,7 +213,7 @@ def settle(worker: Worker) -> None:
 
     from banksim.sass.runtime import SYMBOLS
 
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"])(worker.context.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"] or 0)(worker.context.ctypes.data)
 
 
 def merged(tallies: list[Array]) -> Array:
@@ -208,5 +232,3 @@ def merged(tallies: list[Array]) -> Array:
 
 def rank(tally: np.void) -> tuple[int, int, int]:
     return -int(tally["worst_excess"]), int(tally["worst_block"]), int(tally["worst_warp"])
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from banksim.errors import Fault
 from banksim.sass import state
 from banksim.sass.execute import Stop
-from banksim.sass.launch import Launch
+from banksim.sass.launch import Buffer, Launch
 from banksim.sass.operations.memory import width
 from banksim.sass.program import BYTES, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction
 
@@ -69,13 +69,18 @@ def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
         buffer = launch.buffers[number]
         if distance % size:
             return f"misaligned global {verb} of {size} bytes, at byte {distance} of {buffer.name}"
-        return f"global {verb} of {size} bytes out of bounds, at byte {distance} of {buffer.name} ({buffer.data.nbytes} bytes)"
+        return beyond(buffer, distance, verb, size)
     near = min(range(len(launch.buffers)), key=lambda n: abs(address - (HEAP + (n << 32))))
     buffer = launch.buffers[near]
     behind = address - (HEAP + (near << 32))
     if abs(behind) < 1 << 32:
-        return f"global {verb} of {size} bytes out of bounds, at byte {behind} of {buffer.name} ({buffer.data.nbytes} bytes)"
+        return beyond(buffer, behind, verb, size)
     return f"global {verb} of {size} bytes at {address:#x}, which lies in no buffer"
+
+
+def beyond(buffer: Buffer, byte: int, verb: str, size: int) -> str:
+    whole = f"{buffer.name} ({buffer.data.nbytes} bytes)"
+    return f"global {verb} of {size} bytes out of bounds, at byte {byte} of {whole}"
 
 
 def deadlock(launch: Launch, stop: Stop) -> str:

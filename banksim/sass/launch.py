@@ -92,7 +92,9 @@ def prepare(
     if threads > THREAD_LIMIT:
         raise InputError(f"a block of {threads} threads: {THREAD_LIMIT} is the limit, choose a smaller --block")
     if threads > kernel.max_threads:
-        raise InputError(f"{kernel.plain_name} is compiled for at most {kernel.max_threads} threads a block, not {threads}")
+        raise InputError(
+            f"{kernel.plain_name} is compiled for at most {kernel.max_threads} threads a block, not {threads}"
+        )
     if kernel.required_block and whole_block != kernel.required_block:
         raise InputError(f"{kernel.plain_name} requires blocks of {kernel.required_block}, not {whole_block}")
     if dynamic_shared < 0:
@@ -103,9 +105,7 @@ def prepare(
             f"{kernel.plain_name} wants {static} + {dynamic_shared} bytes of shared memory: a block has {SHARED_LIMIT}"
         )
     if len(parameters) != len(kernel.parameters):
-        raise InputError(
-            f"{kernel.plain_name} takes {len(kernel.parameters)} parameters, {len(parameters)} were given"
-        )
+        raise InputError(f"{kernel.plain_name} takes {len(kernel.parameters)} parameters, {len(parameters)} were given")
     constants = {bank: np.zeros(CONSTANT_BANK, np.uint8) for bank in {0, *kernel.constants}}
     for bank, content in kernel.constants.items():
         constants[bank][: len(content)] = np.frombuffer(content, np.uint8)
@@ -119,9 +119,8 @@ def prepare(
     bank0[PARAMETER_WINDOW[kernel.arch] :][:8].view(np.uint64)[:] = CONSTANT_WINDOW
     for parameter, content in zip(kernel.parameters, parameters, strict=True):
         if len(content) != parameter.size:
-            raise InputError(
-                f"{kernel.plain_name}: parameter {parameter.ordinal} has {parameter.size} bytes, {len(content)} were given"
-            )
+            size = f"parameter {parameter.ordinal} has {parameter.size} bytes"
+            raise InputError(f"{kernel.plain_name}: {size}, {len(content)} were given")
         start = kernel.parameter_base + parameter.offset
         bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
     for buffer in buffers:

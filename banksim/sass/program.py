@@ -51,6 +51,9 @@ class Operand:
         return ZERO_REGISTER.get(self.kind) == self.number
 
 
+NOWHERE = Site()
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction. `pc` is its place in the kernel's code, `base` that of its function, both in bytes.
@@ -66,7 +69,7 @@ class Instruction:
     modifiers: frozenset[str]
     predicate: Operand | None
     operands: tuple[Operand, ...]
-    site: Site = Site()
+    site: Site = NOWHERE
     encoding: int = 0
     text: str = ""
 

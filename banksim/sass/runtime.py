@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -36,13 +35,16 @@ POINTER = types.voidptr
 
 
 @intrinsic
-def pointer(typing_context: Any, address: Any) -> Any:
+def _pointer(typing_context: Any, address: Any) -> Any:
     """An integer as a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], cgutils.voidptr_t)
 
     return POINTER(types.uint64), generate
+
+
+pointer: Any = _pointer  # numba supplies the first argument
 
 
 @njit(cache=True)
@@ -207,7 +209,9 @@ def sync_by_mask(warp: Any, mask: Any, pc: Any) -> None:
         first = lowest(mask)
         same = np.uint32(0)
         for lane in range(first, 32):
-            if (mask >> np.uint32(lane)) & np.uint32(1) and w.convergence[WARPSYNC, lane] == w.convergence[WARPSYNC, first]:
+            if (mask >> np.uint32(lane)) & np.uint32(1) and w.convergence[WARPSYNC, lane] == w.convergence[
+                WARPSYNC, first
+            ]:
                 same |= np.uint32(1) << np.uint32(lane)
         put_aside(w, same, pc, WARPSYNC, 0)
         mask &= ~same
@@ -229,7 +233,17 @@ def complete(c: Any, b: Any) -> None:
 
 
 @cfunc(
-    types.void(POINTER, POINTER, types.uint32, types.uint32, types.uint32, types.uint32, types.uint32, types.uint32, types.int32),
+    types.void(
+        POINTER,
+        POINTER,
+        types.uint32,
+        types.uint32,
+        types.uint32,
+        types.uint32,
+        types.uint32,
+        types.uint32,
+        types.int32,
+    ),
     cache=True,
 )
 def arrive(
@@ -283,7 +297,7 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
     c = carray(context, 1, _CONTEXT)[0]
     w = carray(warp, 1, _WARP)[0]
     m = carray(memo, 1, _MEMO)[0]
-    count = np.int64(c.architectures)
+    count: Any = np.int64(c.architectures)
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
     rules = carray(pointer(c.rules), (count, RULE_WORDS), np.int64)
     if m.hits:
@@ -314,5 +328,7 @@ def settle(context: Any) -> None:
         credit(memos[s], tallies, np.int64(c.architectures))
 
 
-SYMBOLS = {f.__name__: f.address for f in (schedule, scatter, sync_by_mask, give_up_turn, arrive, leave, judge_new, settle)}
+SYMBOLS: dict[str, Any] = {
+    f.__name__: f.address for f in (schedule, scatter, sync_by_mask, give_up_turn, arrive, leave, judge_new, settle)
+}
 """Addresses of the functions that LLVM code calls."""

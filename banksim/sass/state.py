@@ -45,7 +45,9 @@ OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, MISALIGNED, NO_BUFFER, BAD_TARGET = 
 WARP_DEADLOCK, BLOCK_DEADLOCK, LIMIT, INTERRUPTED, OUT_OF_CONSTANT, TOO_MANY_TARGETS, TRAP = range(7, 14)
 
 
-def layout(*fields: tuple[str, str] | tuple[str, str, int] | tuple[str, str, tuple[int, ...]], size: int = 0) -> np.dtype:
+def layout(
+    *fields: tuple[str, str] | tuple[str, str, int] | tuple[str, str, tuple[int, ...]], size: int = 0
+) -> np.dtype:
     """A dtype whose fields lie on multiples of their item size (vectors of 32 on 64), padded to 64 bytes."""
     names, formats, offsets, at = [], [], [], 0
     for name, kind, *shape in fields:
@@ -143,7 +145,10 @@ CONTEXT = layout(
     ("error", "u8"),
     ("threads", "i8"),  # of a block
     ("live", "i8"),  # threads of the block that have not left
-    ("resumed", "i8"),  # groups that were given the warp: a pass over the block in which none was is a deadlock
+    (
+        "resumed",
+        "i8",
+    ),  # groups that were given the warp: a pass over the block in which none was is a deadlock
     ("blocks_done", "i8"),
     ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
     ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block

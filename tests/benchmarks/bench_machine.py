@@ -86,7 +86,9 @@ def show(name: str, value: str) -> None:
     print(f"{name:<58}{value:>20}")
 
 
-def rate(name: str, kernel: Any, grid: Any, block: Any, args: Sequence[Any], repeats: int = 3, engine: str = "llvm") -> None:
+def rate(
+    name: str, kernel: Any, grid: Any, block: Any, args: Sequence[Any], repeats: int = 3, engine: str = "llvm"
+) -> None:
     seconds, run = best(repeats, lambda: banksim.run(kernel, grid, block, args, engine=engine))
     show(f"{name} [{engine}]", f"{run.thread_instructions / seconds / 1e9:.3f} G/s, {seconds:.3f} s")
 

@@ -22,7 +22,6 @@ from banksim.sass.program import Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
 
 
-
 @cache
 def engine_version() -> str:
     """A digest of the sources that translate: another version of banksim translates anew."""
@@ -139,7 +138,11 @@ def add_block_loop(module: ir.Module) -> None:
     b.store(b.add(b.load(block), INT[64](1)), block)
     e.increase(e.field(context, CONTEXT, "blocks_done"), INT[64](1))
     b.branch(next_block)
-    for where, code in ((stuck, state.BLOCK_DEADLOCK), (out_of_time, state.LIMIT), (stopped, state.INTERRUPTED)):
+    for where, code in (
+        (stuck, state.BLOCK_DEADLOCK),
+        (out_of_time, state.LIMIT),
+        (stopped, state.INTERRUPTED),
+    ):
         b.position_at_end(where)
         e.set(pointer("error"), ERROR, "code", INT[32](code))
         b.ret(INT[32](state.FAULT + code))

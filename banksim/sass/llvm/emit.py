@@ -19,7 +19,8 @@ declare void @llvm.masked.store.v32{t}.p0(<32 x {t}>, ptr, i32, <32 x i1>)
 define <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{
   %z = sext <32 x i32> %o to <32 x i64>
   %p = getelementptr i8, ptr %b, <32 x i64> %z
-  %r = call <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(<32 x ptr> %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
+  %r = call <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(
+    <32 x ptr> %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
   ret <32 x {t}> %r
 }}
 define void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
@@ -74,7 +75,9 @@ class Emitter:
         assert fields is not None
         return self.at(record, offset(kind, name) + index * fields[name][0].base.itemsize)
 
-    def get(self, record: ir.Value, kind: np.dtype, name: str, index: int = 0, as_type: ir.Type | None = None) -> ir.Value:
+    def get(
+        self, record: ir.Value, kind: np.dtype, name: str, index: int = 0, as_type: ir.Type | None = None
+    ) -> ir.Value:
         fields = kind.fields
         assert fields is not None
         whole = as_type or INT[8 * fields[name][0].base.itemsize]
@@ -84,7 +87,9 @@ class Emitter:
         self.store(value, self.field(record, kind, name, index))
 
     def load(self, where: ir.Value, kind: ir.Type) -> ir.Value:
-        return self.b.load(where, typ=kind, align=64) if isinstance(kind, ir.VectorType) else self.b.load(where, typ=kind)
+        return (
+            self.b.load(where, typ=kind, align=64) if isinstance(kind, ir.VectorType) else self.b.load(where, typ=kind)
+        )
 
     def store(self, value: ir.Value, where: ir.Value) -> None:
         if isinstance(value.type, ir.VectorType):
@@ -144,5 +149,3 @@ class Emitter:
         build(*function.args)
         self.function, self.b = outer
         return function
-
-

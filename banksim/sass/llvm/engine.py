@@ -11,7 +11,8 @@ import llvmlite.ir as ir
 from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine
 from banksim.sass.llvm.emit import Emitter
-from banksim.sass.llvm.memory import RESULT, ROW, SHUFFLE, Memory
+from banksim.sass.llvm.memory import Memory
+from banksim.sass.llvm.scratch import RESULT, ROW, SHUFFLE
 from banksim.sass.llvm.values import (
     INT,
     LANES,
@@ -38,7 +39,13 @@ LANE_TABLES = {
 }
 FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
 Register = tuple[str, int]
-_INTRINSICS = {"sqrt": "llvm.sqrt", "exp2": "llvm.exp2", "log2": "llvm.log2", "sin": "llvm.sin", "cos": "llvm.cos"}
+_INTRINSICS = {
+    "sqrt": "llvm.sqrt",
+    "exp2": "llvm.exp2",
+    "log2": "llvm.log2",
+    "sin": "llvm.sin",
+    "cos": "llvm.cos",
+}
 _ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc"}
 
 
@@ -316,7 +323,14 @@ class LLVMEngine(Engine):
             return
         function = self.memory.load(space, width, signed)
         memo = self.site(i)
-        arguments = [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address, space), self.executing()]
+        arguments = [
+            self.context,
+            self.warp,
+            memo,
+            INT[32](i.pc),
+            self.spread_address(address, space),
+            self.executing(),
+        ]
         result = self.e.b.call(function, arguments)
         if width <= 4:
             self.write(to, self.new("u", 32, LANES, result))
@@ -333,12 +347,26 @@ class LLVMEngine(Engine):
         values = [self.raw(source, word).spread().ir for word in range(max(width // 4, 1))]
         function = self.memory.store(space, width)
         memo = self.site(i)
-        arguments = [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address, space), self.executing()]
+        arguments = [
+            self.context,
+            self.warp,
+            memo,
+            INT[32](i.pc),
+            self.spread_address(address, space),
+            self.executing(),
+        ]
         self.e.b.call(function, [*arguments, *values])
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
         function = self.memory.constant(bank, width, signed)
-        arguments = [self.context, self.warp, ir.Constant(POINTER, None), INT[32](self.pc), address.spread().ir, self.executing()]
+        arguments = [
+            self.context,
+            self.warp,
+            ir.Constant(POINTER, None),
+            INT[32](self.pc),
+            address.spread().ir,
+            self.executing(),
+        ]
         return self.new("u", 32, LANES, self.e.b.call(function, arguments))
 
     pc = 0
@@ -359,7 +387,14 @@ class LLVMEngine(Engine):
         if kind not in ("u32", "s32", "u64", "s64", "f32", "f64"):
             raise UnsupportedError(f"an atomic on {kind}")
         memo = self.site(i)
-        arguments = [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address, space), self.executing()]
+        arguments = [
+            self.context,
+            self.warp,
+            memo,
+            INT[32](i.pc),
+            self.spread_address(address, space),
+            self.executing(),
+        ]
         callee = self.memory.atomic(space, kind, function)
         self.e.b.call(callee, [*arguments, *(v.spread().ir for v in values)])
         if not wanted:
@@ -370,4 +405,3 @@ class LLVMEngine(Engine):
             self.write64(to, v)
         else:
             self.write_results(to, 1)
-

@@ -82,14 +82,17 @@ def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int]) -> se
 
 
 def live_out(
-    blocks: Mapping[int, Block], uses: Mapping[int, set[tuple[str, int]]], defines: Mapping[int, set[tuple[str, int]]]
+    blocks: Mapping[int, Block],
+    uses: Mapping[int, set[tuple[str, int]]],
+    defines: Mapping[int, set[tuple[str, int]]],
 ) -> dict[int, set[tuple[str, int]]]:
     """For each block the registers that some later block may read before it writes them."""
     live_in = {start: set(uses[start]) for start in blocks}
+    backward = sorted(blocks, reverse=True)
     changed = True
     while changed:
         changed = False
-        for start in reversed(blocks):
+        for start in backward:
             after: set[tuple[str, int]] = set().union(*(live_in[s] for s in blocks[start].successors))
             new = after - defines[start] - live_in[start]
             if new:

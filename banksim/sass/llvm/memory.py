@@ -15,15 +15,13 @@ from dataclasses import dataclass
 import llvmlite.ir as ir
 
 from banksim.sass import state
+from banksim.sass.llvm.atomics import lane_by_lane
 from banksim.sass.llvm.emit import Emitter
-from banksim.sass.llvm.values import FLOAT, INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
+from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW
+from banksim.sass.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.sass.state import CONTEXT, ERROR, MEMO, WARP
 
-ROW = 4 * LANES
-RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE = 0, 4 * ROW, 5 * ROW, 7 * ROW, 9 * ROW
-SCRATCH_BYTES = 16 * ROW
-"""A worker's scratch memory: what wide loads and atomics return, what is handed to run-time functions."""
 FAULT_OF = {"shared": state.OUT_OF_SHARED, "global": state.OUT_OF_GLOBAL, "local": state.OUT_OF_LOCAL}
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
@@ -98,7 +96,7 @@ class Memory:
             if space == "global":
                 self.one_buffer(a, lambda: self.atomic("generic", kind, function), values, VOID)
             base, offsets, _ = self.place(a, space, bits // 8, VOID, atomic=True)
-            self.lane_by_lane(a, base, offsets, values, kind, bits, function, space)
+            lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space)
 
         count = 2 if function == "cas" else 1
         name = f"atomic_{space}_{kind}_{function}"
@@ -118,7 +116,9 @@ class Memory:
             base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
             e.b.ret(self.extended(e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
 
-        return self.e.outline(f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS, INT[32]], build)
+        return self.e.outline(
+            f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS, INT[32]], build
+        )
 
     # ---- parts of a function
     def leave(self, result: ir.Type) -> None:
@@ -140,7 +140,9 @@ class Memory:
             wide = a.address if a.address.type == LONGS else e.b.zext(a.address, LONGS)
             e.b.store(wide, e.field(error, ERROR, "address"), align=8)
 
-    def one_buffer(self, a: Access, generic: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type) -> None:
+    def one_buffer(
+        self, a: Access, generic: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
+    ) -> None:
         """Addresses that differ in their upper words go window by window."""
         e = self.e
         upper = e.b.trunc(e.b.lshr(a.address, vector([32] * LANES, 64)), WORDS)
@@ -201,7 +203,9 @@ class Memory:
         b.position_at_end(end)
         b.ret(merged) if has_result else b.ret_void()
 
-    def place(self, a: Access, space: str, width: int, result: ir.Type, atomic: bool) -> tuple[ir.Value, ir.Value, ir.Value]:
+    def place(
+        self, a: Access, space: str, width: int, result: ir.Type, atomic: bool
+    ) -> tuple[ir.Value, ir.Value, ir.Value]:
         """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about."""
         e = self.e
         b = e.b
@@ -255,9 +259,7 @@ class Memory:
         relative = b.sub(offsets, splat(b, first))
         period = b.trunc(e.get(a.context, CONTEXT, "period"), INT[32])
         phase = b.and_(first, b.sub(period, INT[32](1)))
-        same = e.everywhere(
-            b.icmp_unsigned("==", relative, e.get(a.memo, MEMO, "relative", as_type=WORDS)), others
-        )
+        same = e.everywhere(b.icmp_unsigned("==", relative, e.get(a.memo, MEMO, "relative", as_type=WORDS)), others)
         same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "mask"), a.mask))
         same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "phase"), phase))
         with b.if_then(b.not_(same), likely=False):
@@ -283,7 +285,14 @@ class Memory:
         return b.add(b.add(whole, byte), vector([4 * lane for lane in range(LANES)]))
 
     def move_in(
-        self, a: Access, base: ir.Value, offsets: ir.Value, first: ir.Value, width: int, signed: bool, contiguous: bool
+        self,
+        a: Access,
+        base: ir.Value,
+        offsets: ir.Value,
+        first: ir.Value,
+        width: int,
+        signed: bool,
+        contiguous: bool,
     ) -> None:
         """Read and return."""
         e = self.e
@@ -316,7 +325,9 @@ class Memory:
             block = b.load(e.at(base, b.zext(start, INT[64])), typ=ir.VectorType(INT[32], words * LANES), align=4)
             for word in range(words):
                 order = vector([lane * words + word for lane in range(LANES)])
-                self.put_result(a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.Undefined), order), whole=True)
+                self.put_result(
+                    a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.Undefined), order), whole=True
+                )
             b.ret_void()
         self.few_addresses(a, base, offsets, words)
 
@@ -399,66 +410,3 @@ class Memory:
             else:
                 e.scatter(base, self.interleaved(offsets, word), lanes, v)
         b.ret_void()
-
-    # ---- atomics
-    def lane_by_lane(
-        self, a: Access, base: ir.Value, offsets: ir.Value, values: tuple[ir.Value, ...], kind: str, bits: int, function: str, space: str
-    ) -> None:
-        e = self.e
-        b = e.b
-        scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
-        e.store(offsets, e.at(scratch, ADDRESSES))
-        for place, v in zip((VALUES, COMPARE), values, strict=False):
-            e.store(v, e.at(scratch, place))
-        start = b.block
-        loop, end = b.append_basic_block("lane"), b.append_basic_block("end")
-        b.branch(loop)
-        b.position_at_end(loop)
-        left = b.phi(INT[32])
-        left.add_incoming(a.mask, start)
-        lane = b.zext(e.first_lane(left), INT[64])
-        where = e.at(base, b.zext(b.load(e.at(e.at(scratch, ADDRESSES), lane, INT[32]), typ=INT[32]), INT[64]))
-        taken = [
-            b.load(e.at(e.at(scratch, place), lane, INT[bits]), typ=INT[bits])
-            for place, _ in zip((VALUES, COMPARE), values, strict=False)
-        ]
-        old = self.exchange(where, taken, kind, bits, function, space)
-        b.store(old, e.at(e.at(scratch, RESULT), lane, INT[bits]))
-        rest = b.and_(left, b.sub(left, INT[32](1)))
-        left.add_incoming(rest, b.block)
-        b.cbranch(e.empty(rest), end, loop)
-        b.position_at_end(end)
-        b.ret_void()
-
-    def exchange(
-        self, where: ir.Value, taken: list[ir.Value], kind: str, bits: int, function: str, space: str
-    ) -> ir.Value:
-        """One lane's read-modify-write → the old value's bits. Blocks run on several workers: global memory needs
-        real atomics, while a block's shared memory belongs to one worker."""
-        b = self.e.b
-        if function == "cas":
-            if space == "shared":
-                old = b.load(where, typ=INT[bits])
-                b.store(b.select(b.icmp_unsigned("==", old, taken[0]), taken[1], old), where)
-                return old
-            return b.extract_value(b.cmpxchg(where, taken[0], taken[1], "monotonic", "monotonic"), 0)
-        name = atomic_name(kind, function)
-        v = b.bitcast(taken[0], FLOAT[bits]) if kind[0] == "f" else taken[0]
-        if space == "shared" and name in ("add", "and", "or", "xor", "xchg", "fadd"):
-            old = b.load(where, typ=v.type)
-            plain = {"add": b.add, "fadd": b.fadd, "and": b.and_, "or": b.or_, "xor": b.xor, "xchg": lambda _, n: n}
-            b.store(plain[name](old, v), where)
-        else:
-            old = b.atomic_rmw(name, where, v, "monotonic")
-        return b.bitcast(old, INT[bits])
-
-
-def atomic_name(kind: str, function: str) -> str:
-    """LLVM's name of an atomic operation."""
-    if function in ("min", "max"):
-        return {"u": "u", "s": "", "f": "f"}[kind[0]] + function
-    if kind[0] == "f" and function == "add":
-        return "fadd"
-    return {"add": "add", "and": "and", "or": "or", "xor": "xor", "exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}[function]
-
-

@@ -115,7 +115,7 @@ def run(launch: Launch, max_instructions: int | None = None) -> Outcome:
 
     Raises `UnsupportedError` before anything runs, `Fault` where a GPU would stop or never end.
     """
-    from banksim.sass.llvm.translate import check
+    from banksim.sass.check import check
 
     check(launch.kernel)
     outcome = Outcome(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
