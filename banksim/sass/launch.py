@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import InputError
-from banksim.sass.program import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, Kernel
+from banksim.sass.program import HEAP, Kernel
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
@@ -22,9 +22,7 @@ CONSTANT_BANK = 1 << 16
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
 STACK_POINTER = {"sm_90": 0x28}
-LOCAL_BASE = {"sm_90": 0x20}
-PARAMETER_WINDOW = {"sm_90": 0xD0}
-"""Where constant bank 0 holds the first stack pointer, the generic address of local memory, that of parameters."""
+"""Where constant bank 0 holds the first stack pointer."""
 
 
 @dataclass
@@ -115,8 +113,6 @@ def prepare(
         local = max(local, DEFAULT_STACK)
     bank0[:24].view(np.uint32)[:] = (*whole_block, *whole_grid)
     bank0[STACK_POINTER[kernel.arch] :][:4].view(np.uint32)[:] = local
-    bank0[LOCAL_BASE[kernel.arch] :][:8].view(np.uint64)[:] = LOCAL_WINDOW
-    bank0[PARAMETER_WINDOW[kernel.arch] :][:8].view(np.uint64)[:] = CONSTANT_WINDOW
     for parameter, content in zip(kernel.parameters, parameters, strict=True):
         if len(content) != parameter.size:
             size = f"parameter {parameter.ordinal} has {parameter.size} bytes"

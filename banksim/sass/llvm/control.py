@@ -168,7 +168,8 @@ class ControlFlow:
         to = target(i)
         if to is None:
             register = next(o for o in i.operands if o.kind in ("R", "UR"))
-            self.to_addresses(self.x.raw(register), i, next_pc)
+            distance = next((o.number for o in i.operands if o.kind == "imm"), 0)
+            self.to_addresses(self.x.raw(register) + distance, i, next_pc)
         elif self.x.guard is None:
             self.go(to, i.pc)
         else:
