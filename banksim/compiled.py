@@ -269,7 +269,7 @@ def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, part: Any,
 
 @njit(cache=True, forceinline=True)
 def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
-    """`judge` of pointers, with both ends of the degree: (low, high, ideal, degree low, degree high)."""
+    """`judge_both` of pointers."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
     rules = carray(rule, RULE_WORDS, np.int64)
     record = HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
@@ -325,12 +325,17 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
 
 
 @njit(cache=True)
+def judge_both(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+    """`judge` with both ends of the degree: (low, high, ideal, degree low, degree high)."""
+    return judge_at(pointer(address.ctypes.data), mask, op, width, pointer(rule.ctypes.data))
+
+
+@njit(cache=True)
 def judge(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """(low, high, ideal, degree) of one request; low is −1 where the count is unknown.
 
     `address` is uint32[32], contiguous, and holds multiples of `width`; `mask` has a bit for each lane, `op`
     is an index into `banksim.trace.OPS`, `width` in bytes, `rule` what `rule_words` returns.
     """
-    where, rules = pointer(address.ctypes.data), pointer(rule.ctypes.data)
-    low, high, ideal, _, degree = judge_at(where, mask, op, width, rules)
+    low, high, ideal, _, degree = judge_both(address, mask, op, width, rule)
     return low, high, ideal, degree
