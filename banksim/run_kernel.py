@@ -18,6 +18,7 @@ from banksim.errors import InputError
 from banksim.sass import state
 from banksim.sass.launch import Launch, prepare
 from banksim.sass.program import BYTES, Instruction, Kernel
+from banksim.trace import Trace
 
 if TYPE_CHECKING:
     from banksim.compilers.numba import Compiled
@@ -76,13 +77,15 @@ def run(
     workers: int | None = None,
     max_instructions: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    trace: Callable[[Trace], None] | None = None,
 ) -> Run:
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
     `kernel` is a Numba CUDA function or dispatcher, or what `banksim.load(file)[name]` gives. `args` are NumPy
     arrays, which the kernel changes in place, and scalars. `arch` names the bank rules to judge by; the code is
     compiled for the first that can be compiled for, else for sm_90. `dynamic_shared` is in bytes. With several
-    workers (threads of the host), atomics of different blocks on global memory happen in no fixed order.
+    workers (threads of the host), atomics of different blocks on global memory happen in no fixed order. `trace` is
+    called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order.
 
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
@@ -95,9 +98,9 @@ def run(
     compiled_kernel, parameters, buffers = resolve(kernel, args, machine)
     launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
     if engine == "llvm":
-        return run_llvm(launch, rules, workers, max_instructions, progress)
+        return run_llvm(launch, rules, workers, max_instructions, progress, trace)
     if engine == "numpy":
-        return run_numpy(launch, rules, max_instructions)
+        return run_numpy(launch, rules, max_instructions, trace)
     raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
 
 
@@ -137,13 +140,16 @@ def run_llvm(
     workers: int | None,
     max_instructions: int | None,
     progress: Callable[[int, int], None] | None,
+    trace: Callable[[Trace], None] | None,
 ) -> Run:
     from banksim.sass.execute import execute
     from banksim.sass.faults import fault
     from banksim.sass.llvm.codegen import compile_kernel
 
-    compiled = compile_kernel(launch.kernel)
-    counts = execute(launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress)
+    compiled = compile_kernel(launch.kernel, trace is not None)
+    counts = execute(
+        launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress, trace=trace
+    )
     if counts.stop is not None and counts.stop.code != state.INTERRUPTED:
         raise fault(launch, counts.stop)
     return Run(
@@ -160,7 +166,9 @@ def run_llvm(
     )
 
 
-def run_numpy(launch: Launch, rules: tuple[Architecture, ...], max_instructions: int | None) -> Run:
+def run_numpy(
+    launch: Launch, rules: tuple[Architecture, ...], max_instructions: int | None, sink: Callable[[Trace], None] | None
+) -> Run:
     """The same on the reference machine, whose requests are judged afterwards, as a trace."""
     from banksim.replay import replay
     from banksim.sass import reference
@@ -168,6 +176,8 @@ def run_numpy(launch: Launch, rules: tuple[Architecture, ...], max_instructions:
     began = time.perf_counter()
     outcome = reference.run(launch, max_instructions)
     trace = outcome.trace()
+    if sink is not None:
+        sink(trace)
     code = launch.kernel.instructions
     return Run(
         kernel=launch.kernel,

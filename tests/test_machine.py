@@ -255,3 +255,33 @@ def test_too_much_shared_memory():
 def test_arrays_that_cannot_be_passed():
     with pytest.raises(InputError, match="not contiguous"):
         run(beyond, 1, 32, np.zeros((64, 64))[::2, ::2])
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_a_trace_holds_every_request(engine):
+    """Judged afterwards, the requests that were written down cost what the machine counted."""
+    a, out = kernels.random("f4", 64, 64), np.zeros((64, 64), "f4")
+    chunks = []
+    got = run(kernels.transpose, (2, 2), (32, 32), out, a, trace=chunks.append, engine=engine)
+    counted = {(s.line, s.op): (s.requests, s.transactions, s.ideal, s.degree) for s in got.conflicts.sites}
+    assert {(c.sites, len(c)) for c in chunks} == {(chunks[0].sites, 256)}
+    judged = banksim.replay(chunks[0], "sm_90").sites
+    assert {(s.line, s.op): (s.requests, s.transactions, s.ideal, s.degree) for s in judged} == counted
+
+
+def test_long_traces_come_in_chunks():
+    a = kernels.random("u1", 1 << 22).astype("i4")
+    out = np.zeros(256, "i4")
+    chunks = []
+    got = run(kernels.histogram, 64, 256, out, a, trace=chunks.append, workers=1)
+    assert len(chunks) > 1
+    assert sum(map(len, chunks)) == got.conflicts.requests
+    assert sum(banksim.replay(c, "sm_90").transactions for c in chunks) == got.conflicts.transactions
+
+
+def test_an_error_of_the_traces_receiver_reaches_the_caller():
+    def refuse(trace):
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        run(kernels.reduction, 4, 256, np.zeros(4, "f4"), kernels.random("f4", 1024), trace=refuse)

@@ -17,6 +17,7 @@ from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
 from banksim.sass.llvm.scratch import SCRATCH_BYTES
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
+from banksim.sass.tracing import Collector, Sink
 from banksim.trace import OP_CODES
 
 SMALL = 1 << 15
@@ -142,8 +143,10 @@ def execute(
     workers: int | None = None,
     max_instructions: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    trace: Sink | None = None,
 ) -> Counts:
-    """Run every block of a launch. `progress(blocks done, thread instructions)` is called about ten times a second.
+    """Run every block of a launch. `progress(blocks done, thread instructions)` is called about ten times a second;
+    `trace` gets every request, in chunks, in no fixed order of blocks.
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
@@ -157,20 +160,22 @@ def execute(
     budget = max_instructions if max_instructions is not None else 2**62
     team = [Worker(launch, compiled, rules, period, budget // workers, stop_word) for _ in range(workers)]
     stops: list[Stop] = []
+    lock = threading.Lock()
+    collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
     chunk = max(1, launch.blocks // (16 * workers))
     starts = iter(range(0, launch.blocks, chunk))
-    lock = threading.Lock()
+    queue = threading.Lock()
 
     def work(worker: Worker) -> None:
         while not stop_word[0]:
-            with lock:
+            with queue:
                 first = next(starts, None)
             if first is None:
                 return
             code = worker.run(compiled, first, min(first + chunk, launch.blocks))
             if code:
                 stop_word[0] = 1
-                with lock:
+                with queue:
                     stops.append(worker.stopped(code - state.FAULT))
                 return
 
@@ -188,6 +193,8 @@ def execute(
     real = [s for s in stops if s.code != state.INTERRUPTED] or stops
     for worker in team:
         settle(worker)
+    for collector in collectors:
+        collector.close()
     return Counts(
         counters=np.sum([w.counters for w in team], axis=0),
         tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),

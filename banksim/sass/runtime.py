@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
+from numba import carray, cfunc, from_dtype, njit, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -30,7 +30,13 @@ from banksim.sass.state import (
     YIELDED,
 )
 
-_WARP, _MEMO, _TALLY, _CONTEXT = state.WARP, state.MEMO, state.TALLY, state.CONTEXT
+_TALLY = state.TALLY
+# The layouts are part of the functions' types, and with these of the key under which numba caches their code.
+_pointer_to: Any = types.CPointer
+WARP = _pointer_to(from_dtype(state.WARP))
+MEMO = _pointer_to(from_dtype(state.MEMO))
+CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
+MEMOS = state.MEMO
 POINTER = types.voidptr
 
 
@@ -45,6 +51,19 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 
 
 pointer: Any = _pointer  # numba supplies the first argument
+
+
+@intrinsic
+def _as_pointer(typing_context: Any, address: Any) -> Any:
+    """A pointer to anything as one to bytes."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], cgutils.voidptr_t)
+
+    return POINTER(address), generate
+
+
+as_pointer: Any = _as_pointer
 
 
 @njit(cache=True)
@@ -111,14 +130,14 @@ def join(w: Any) -> None:
         g += 1
 
 
-@cfunc(types.int32(POINTER, POINTER), cache=True)
+@cfunc(types.int32(CONTEXT, WARP), cache=True)
 def schedule(context: Any, warp: Any) -> Any:
     """Choose the group that runs next: RUN (`active` and `pc` are set), BLOCKED or DONE.
 
     The ready group with the lowest pc goes first; groups that have used up their turn go last.
     """
-    w = carray(warp, 1, _WARP)[0]
-    c = carray(context, 1, _CONTEXT)[0]
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
     if not w.live:
         return DONE
     if w.groups > 1:
@@ -146,10 +165,10 @@ def schedule(context: Any, warp: Any) -> Any:
     return RUN
 
 
-@cfunc(types.void(POINTER, types.uint32, POINTER, types.int32), cache=True)
+@cfunc(types.void(WARP, types.uint32, POINTER, types.int32), cache=True)
 def scatter(warp: Any, mask: Any, targets: Any, wait: Any) -> None:
     """Part the threads of `mask` by their targets (a word a lane): an indirect branch or return."""
-    w = carray(warp, 1, _WARP)[0]
+    w = carray(warp, 1)[0]
     pc = carray(targets, 32, np.uint32)
     while mask:
         first = lowest(mask)
@@ -186,14 +205,14 @@ def let_waiting_go(w: Any) -> None:
             w.convergence[b, lane] &= ~gone
 
 
-@cfunc(types.void(POINTER, POINTER, types.uint32, types.uint32), cache=True)
+@cfunc(types.void(CONTEXT, WARP, types.uint32, types.uint32), cache=True)
 def give_up_turn(context: Any, warp: Any, mask: Any, pc: Any) -> None:
     """A group has run long enough. If its registers are what they were when it last gave up its turn here, it spins:
     it waits for something that only others can do."""
-    w = carray(warp, 1, _WARP)[0]
-    c = carray(context, 1, _CONTEXT)[0]
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
     rows = (c.warp_size - REGISTERS) // 128
-    registers = carray(warp, REGISTERS // 4 + 32 * rows, np.uint32)[REGISTERS // 4 :]
+    registers = carray(as_pointer(warp), REGISTERS // 4 + 32 * rows, np.uint32)[REGISTERS // 4 :]
     found = fingerprint(registers, rows, mask)
     if w.spin_pc == pc and w.spin_mask == mask and w.spin_state == found:
         let_waiting_go(w)
@@ -201,10 +220,10 @@ def give_up_turn(context: Any, warp: Any, mask: Any, pc: Any) -> None:
     put_aside(w, mask, pc, YIELDED, 0)
 
 
-@cfunc(types.void(POINTER, types.uint32, types.uint32), cache=True)
+@cfunc(types.void(WARP, types.uint32, types.uint32), cache=True)
 def sync_by_mask(warp: Any, mask: Any, pc: Any) -> None:
     """WARPSYNC whose threads name different masks: those with one mask wait for each other only."""
-    w = carray(warp, 1, _WARP)[0]
+    w = carray(warp, 1)[0]
     while mask:
         first = lowest(mask)
         same = np.uint32(0)
@@ -232,26 +251,13 @@ def complete(c: Any, b: Any) -> None:
     c.phase[b] += 1
 
 
-@cfunc(
-    types.void(
-        POINTER,
-        POINTER,
-        types.uint32,
-        types.uint32,
-        types.uint32,
-        types.uint32,
-        types.uint32,
-        types.uint32,
-        types.int32,
-    ),
-    cache=True,
-)
+@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 6, types.int32), cache=True)
 def arrive(
     context: Any, warp: Any, mask: Any, votes: Any, number: Any, expected: Any, how: Any, pc: Any, waits: Any
 ) -> None:
     """Threads come to barrier `number`; those that wait are put aside, the last to come ends the phase."""
-    w = carray(warp, 1, _WARP)[0]
-    c = carray(context, 1, _CONTEXT)[0]
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
     b = np.int64(number) & (BLOCK_BARRIERS - 1)
     put_aside(w, mask, pc, AT_BARRIER + b if waits else READY, c.phase[b])
     c.arrived[b] += popcount(mask)
@@ -263,11 +269,11 @@ def arrive(
         complete(c, b)
 
 
-@cfunc(types.void(POINTER, POINTER, types.uint32), cache=True)
+@cfunc(types.void(CONTEXT, WARP, types.uint32), cache=True)
 def leave(context: Any, warp: Any, mask: Any) -> None:
     """Threads exit: a barrier that waited for them only is complete."""
-    w = carray(warp, 1, _WARP)[0]
-    c = carray(context, 1, _CONTEXT)[0]
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
     w.live &= ~mask
     c.live -= popcount(mask)
     for b in range(BLOCK_BARRIERS):
@@ -291,12 +297,12 @@ def credit(memo: Any, tallies: Any, architectures: Any) -> None:
     memo.hits = 0
 
 
-@cfunc(types.void(POINTER, POINTER, POINTER, types.uint32, POINTER), cache=True)
+@cfunc(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER), cache=True)
 def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> None:
     """A site meets a pattern other than its last: settle that one, ask every bank rule about this one."""
-    c = carray(context, 1, _CONTEXT)[0]
-    w = carray(warp, 1, _WARP)[0]
-    m = carray(memo, 1, _MEMO)[0]
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    m = carray(memo, 1)[0]
     count: Any = np.int64(c.architectures)
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
     rules = carray(pointer(c.rules), (count, RULE_WORDS), np.int64)
@@ -318,11 +324,11 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
                 t.worst_address[lane] = address[lane]
 
 
-@cfunc(types.void(POINTER), cache=True)
+@cfunc(types.void(CONTEXT), cache=True)
 def settle(context: Any) -> None:
     """At the end of a launch: credit what every site met last."""
-    c = carray(context, 1, _CONTEXT)[0]
-    memos = carray(pointer(c.memos), c.memo_count, _MEMO)
+    c = carray(context, 1)[0]
+    memos = carray(pointer(c.memos), c.memo_count, MEMOS)
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
     for s in range(c.memo_count):
         credit(memos[s], tallies, np.int64(c.architectures))

@@ -115,6 +115,18 @@ TALLY = layout(
     ("worst_address", "u4", LANES),
 )
 
+REQUEST = layout(
+    # one request of a trace
+    ("site", "i4"),
+    ("block", "i4"),
+    ("warp", "i4"),
+    ("epoch", "i4"),
+    ("mask", "u4"),
+    ("address", "u4", LANES),
+)
+TRACE_ROWS = 1 << 16
+"""Requests that a worker collects before it hands them on."""
+
 CONTEXT = layout(
     # one worker's view of a launch; pointers as integers
     ("constants", "u8", 8),
@@ -150,6 +162,8 @@ CONTEXT = layout(
         "i8",
     ),  # groups that were given the warp: a pass over the block in which none was is a deadlock
     ("blocks_done", "i8"),
+    ("trace", "u8"),  # TRACE_ROWS requests
+    ("traced", "i8"),  # how many of them are filled
     ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
     ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
     ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended

@@ -152,11 +152,13 @@ def add_block_loop(module: ir.Module) -> None:
 def prepare_llvm() -> str:
     """Set LLVM up once, tell it where the run-time functions are. → what distinguishes this computer."""
     from banksim.sass.runtime import SYMBOLS
+    from banksim.sass.tracing import hand_on
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name, address in SYMBOLS.items():
         llvm.add_symbol(name, address)
+    llvm.add_symbol("hand_on", ctypes.cast(hand_on, ctypes.c_void_p).value)
     return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
 
 
@@ -172,9 +174,9 @@ def target_machine() -> Any:
     )
 
 
-def build(kernel: Kernel) -> tuple[bytes, bytes]:
+def build(kernel: Kernel, traced: bool = False) -> tuple[bytes, bytes]:
     """(object code, JSON of what its counters mean)."""
-    out = translate(kernel)
+    out = translate(kernel, traced)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
@@ -189,13 +191,14 @@ def build(kernel: Kernel) -> tuple[bytes, bytes]:
 
 
 @lru_cache(maxsize=256)
-def compile_kernel(kernel: Kernel) -> Compiled:
-    """The kernel as machine code, from the user's cache if it was compiled before."""
+def compile_kernel(kernel: Kernel, traced: bool = False) -> Compiled:
+    """The kernel as machine code that judges requests (and, if `traced`, writes them down): from the user's cache if
+    it was compiled before."""
     computer = prepare_llvm()
-    key = banksim.cache.key("object", engine_version(), computer, kernel.name, kernel.cubin)
+    key = banksim.cache.key("object", engine_version(), computer, str(traced), kernel.name, kernel.cubin)
     stored = banksim.cache.get(key)
     if stored is None:
-        code, meaning = build(kernel)
+        code, meaning = build(kernel, traced)
         banksim.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")

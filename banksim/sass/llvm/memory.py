@@ -20,7 +20,7 @@ from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW
 from banksim.sass.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW
-from banksim.sass.state import CONTEXT, ERROR, MEMO, WARP
+from banksim.sass.state import CONTEXT, ERROR, MEMO, REQUEST, TRACE_ROWS, WARP
 
 FAULT_OF = {"shared": state.OUT_OF_SHARED, "global": state.OUT_OF_GLOBAL, "local": state.OUT_OF_LOCAL}
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
@@ -41,8 +41,9 @@ class Access:
 class Memory:
     """Builds the functions, each when it is first needed."""
 
-    def __init__(self, emit: Emitter) -> None:
+    def __init__(self, emit: Emitter, traced: bool) -> None:
         self.e = emit
+        self.traced = traced
 
     # ---- the functions that the engine calls
     def load(self, space: str, width: int, signed: bool) -> ir.Function:
@@ -270,6 +271,25 @@ class Memory:
             e.set(a.memo, MEMO, "phase", phase)
             e.set(a.memo, MEMO, "relative", relative)
         e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
+        if self.traced:
+            self.write_down(a, offsets)
+
+    def write_down(self, a: Access, offsets: ir.Value) -> None:
+        """Add the request to the trace, which is handed on when it is full."""
+        e = self.e
+        b = e.b
+        count = e.get(a.context, CONTEXT, "traced")
+        row = e.at(e.get(a.context, CONTEXT, "trace", as_type=POINTER), b.mul(count, INT[64](REQUEST.itemsize)))
+        e.set(row, REQUEST, "site", b.trunc(e.get(a.memo, MEMO, "site"), INT[32]))
+        e.set(row, REQUEST, "block", b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
+        e.set(row, REQUEST, "warp", e.get(a.warp, WARP, "index"))
+        e.set(row, REQUEST, "epoch", e.get(a.context, CONTEXT, "phase"))
+        e.set(row, REQUEST, "mask", a.mask)
+        e.set(row, REQUEST, "address", offsets)
+        more = b.add(count, INT[64](1))
+        e.set(a.context, CONTEXT, "traced", more)
+        with b.if_then(b.icmp_signed("==", more, INT[64](TRACE_ROWS)), likely=False):
+            e.call("hand_on", VOID, a.context)
 
     def extended(self, v: ir.Value, signed: bool) -> ir.Value:
         if v.type == WORDS:

@@ -51,11 +51,11 @@ class Body(NamedTuple):
 class Translator(ControlFlow):
     """Builds the function of one kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, traced: bool) -> None:
         self.kernel = kernel
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, Memory(self.e))
+        self.x = LLVMEngine(self.e, Memory(self.e, traced))
         self.out = Translation(self.module)
         self.blocks = basic_blocks(kernel)
 
@@ -209,10 +209,13 @@ class Translator(ControlFlow):
             self.handlers()[last.name](last, block.end)
 
 
-def translate(kernel: Kernel) -> Translation:
-    """The kernel as an LLVM module. Raises `UnsupportedError` naming the instruction that is not known."""
+def translate(kernel: Kernel, traced: bool = False) -> Translation:
+    """The kernel as an LLVM module; if `traced`, one that writes every request down.
+
+    Raises `UnsupportedError` naming the instruction that is not known.
+    """
     check(kernel)
-    translator = Translator(kernel)
+    translator = Translator(kernel, traced)
     out = translator.translate()
     out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
     return out
