@@ -1,0 +1,76 @@
+"""Operations on odd operands come out of both engines as an H200 computed them, bit for bit."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.sass.cubin import decode
+from banksim.sass.program import Kernel
+
+HERE = Path(__file__).parent
+DATA = HERE / "data" / "hardware"
+LAST_BITS, LOGARITHM = 4096, 2.0**-21
+"""By how many units in the last place results that read MUFU's tables may be off, after what follows the table; and
+by how much a logarithm."""
+
+
+def recorded() -> ModuleType:
+    """tests/hardware/operations.py"""
+    spec = importlib.util.spec_from_file_location("hardware_operations", HERE / "hardware" / "operations.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+OPERATIONS = recorded()
+GROUPS = OPERATIONS.groups()
+
+
+@cache
+def kernels() -> dict[str, Kernel]:
+    return decode((DATA / "operations.cubin").read_bytes())
+
+
+@cache
+def results() -> dict[str, Any]:
+    with np.load(DATA / "operations.npz") as stored:
+        return dict(stored)
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+@pytest.mark.parametrize("group", GROUPS)
+def test_operations_equal_the_h200(group: str, engine: str) -> None:
+    expressions, expected = GROUPS[group], results()[group]
+    operands = OPERATIONS.operands(expressions[0].kind)
+    out = np.zeros_like(expected)
+    grid = OPERATIONS.COUNT // OPERATIONS.BLOCK
+    banksim.run(kernels()[group], grid, OPERATIONS.BLOCK, [operands, out], engine=engine)
+    wrong = []
+    for expression, got, want in zip(expressions, out, expected, strict=True):
+        bad = far(got, want, "lg2" in expression.text or "log" in expression.text) if expression.table else got != want
+        if bad.any():
+            n = int(np.argmax(bad))
+            values = ", ".join(f"{name} = {v:#x}" for name, v in zip("abc", operands[:, n], strict=True))
+            wrong.append(f"{expression.text}: {got[n]:#x}, not {want[n]:#x}, of {values} ({bad.sum()} of {len(bad)})")
+    assert not wrong, "\n".join(wrong)
+
+
+def far(got: Any, want: Any, logarithm: bool) -> Any:
+    """Where two float32 (in the lower halves of 64-bit slots) differ by more than their last bits."""
+    a, b = (v.astype(np.uint32).view(np.float32) for v in (got, want))
+    near = np.abs(got.astype(np.int64) - want.astype(np.int64)) <= LAST_BITS
+    with np.errstate(invalid="ignore"):
+        near |= logarithm & (np.abs(a - b) <= LOGARITHM)
+    return ~(near | (np.isnan(a) & np.isnan(b)))
