@@ -16,9 +16,7 @@ LANES = range(32)
 ALL = 0xFFFFFFFF
 
 
-def explain(
-    address: list[int], op: str = "ld", width: int = 4, mask: int = ALL, arch: str = "sm_90"
-) -> Explanation:
+def explain(address: list[int], op: str = "ld", width: int = 4, mask: int = ALL, arch: str = "sm_90") -> Explanation:
     return banks.explain(address, op, width, mask, architecture(arch))
 
 
@@ -70,9 +68,7 @@ def test_the_address_goes_before_the_picture_does() -> None:
 
 requests = st.tuples(
     st.sampled_from([*presets()]),
-    st.sampled_from(
-        ["ld", "st", "atom", "exch", "cas", "popc_inc", "ldmatrix_x1", "stmatrix_x4", "cp_async"]
-    ),
+    st.sampled_from(["ld", "st", "atom", "exch", "cas", "popc_inc", "ldmatrix_x1", "stmatrix_x4", "cp_async"]),
     st.sampled_from([1, 2, 4, 8, 16]),
     st.integers(0, ALL),
     st.one_of(*(st.lists(st.integers(0, most), min_size=32, max_size=32) for most in (3, 63, 1023))),

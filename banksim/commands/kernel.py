@@ -17,6 +17,7 @@ from banksim.commands import INTERRUPTED, judging
 from banksim.commands.launch_arguments import FILLS, parse
 from banksim.commands.sizes import sizes, whole
 from banksim.errors import InputError
+from banksim.report.kernel import is_partial
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
@@ -83,7 +84,7 @@ def run(options: Namespace) -> int:
     if options.save_args:
         save(arguments, Path(options.save_args))
     status = report(done, options)
-    return INTERRUPTED if done.partial else status
+    return INTERRUPTED if is_partial(done) else status
 
 
 def find(options: Namespace) -> Any:
@@ -154,7 +155,7 @@ def described(done: Run) -> dict[str, Any]:
         "grid": done.launch.grid,
         "block": done.launch.block,
         "blocks": done.blocks,
-        "partial": done.partial,
+        "partial": is_partial(done),
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,
         "profile": [

@@ -48,9 +48,14 @@ def extent(run: Run, width: int) -> Iterator[Text]:
     grid, block = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
     launch = f"grid {grid}, block {block}: {plural(run.instructions, 'warp instruction')}"
     yield from fold(Text(launch, QUIET), width)
-    if run.partial:
+    if is_partial(run):
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)
+
+
+def is_partial(run: Run) -> bool:
+    """Whether the run was interrupted before all blocks were done."""
+    return run.partial or run.blocks < run.launch.blocks
 
 
 def flat(size: tuple[int, int, int]) -> tuple[int, ...]:
