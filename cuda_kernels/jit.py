@@ -1,0 +1,29 @@
+"""What the kernels need of numba-cuda, and what to say where it is missing.
+
+`jit` makes the one dispatcher that both a GPU and banksim take. Without numba-cuda the kernels can still be listed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from banksim.errors import InputError
+
+INSTALLED = importlib.util.find_spec("numba_cuda") is not None
+cuda: Any = None
+if INSTALLED:
+    from numba import cuda as cuda
+
+
+def require() -> None:
+    """InputError when numba-cuda is missing."""
+    if not INSTALLED:
+        raise InputError("the kernels are written in Numba CUDA, which is missing: pip install 'banksim[cuda]'")
+
+
+def jit(function: Callable[..., None]) -> Any:
+    """The function as a CUDA kernel, with line information."""
+    require()
+    return cuda.jit(lineinfo=True)(function)
