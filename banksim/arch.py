@@ -71,8 +71,8 @@ class Architecture:
         for figure in (self.banks, self.bank_width, self.pass_width):
             if figure < 1 or figure & (figure - 1):
                 raise InputError(f"{self.name}: {figure} is no power of two; banks and widths must be")
-        if not 16 <= self.banks * self.bank_width <= 256 or self.banks > 32:
-            raise InputError(f"{self.name}: give at most 32 banks, and 16 to 256 bytes in a row of them")
+        if self.banks > 32 or self.bank_width not in (4, 8) or self.banks * self.bank_width < 16:
+            raise InputError(f"{self.name}: give at most 32 banks of 4 or 8 bytes, at least 16 bytes in all")
         if self.pass_width not in (self.bank_width, 2 * self.bank_width):
             raise InputError(f"{self.name}: a pass delivers one or two words of a bank")
         for (op, width), access in self.accesses.items():
@@ -160,9 +160,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
 
 def _plain(lanes: dict[int, int], rules: dict[int, tuple[Status, str]]) -> dict[tuple[str, int], Access]:
     """Loads and stores alike: `lanes` judged together by width, status and source by width."""
-    return {
-        (op, width): Access(lanes[width], *rules[width]) for op in ("ld", "st") for width in (1, 2, 4, 8, 16)
-    }
+    return {(op, width): Access(lanes[width], *rules[width]) for op in ("ld", "st") for width in (1, 2, 4, 8, 16)}
 
 
 def _tesla() -> dict[tuple[str, int], Access]:
