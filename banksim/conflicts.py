@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+from banksim.errors import InputError
 
 if TYPE_CHECKING:
     from banksim.arch import Architecture
@@ -58,7 +61,10 @@ def per_request(count: Count, requests: int) -> float | Range[float]:
 
 @dataclass(frozen=True)
 class Request:
-    """One warp-level access: byte `address` of each of 32 lanes, of which `mask` says the active ones."""
+    """One warp-level access: byte `address` of each of 32 lanes, of which `mask` says the active ones.
+
+    `order` is its place in the trace that it comes from, which is no part of what it is.
+    """
 
     op: str
     width: int
@@ -66,6 +72,7 @@ class Request:
     address: tuple[int, ...]
     block: int = 0
     warp: int = 0
+    order: int = field(default=0, compare=False)
 
 
 class Tally(NamedTuple):
@@ -218,6 +225,60 @@ class Conflicts:
             "excess": _plain(self.excess),
             "sites": [site.to_json() for site in self.sites],
         }
+
+
+def merge(a: Conflicts, b: Conflicts) -> Conflicts:
+    """The conflicts of the requests of both, judged by one architecture; in whatever order parts are merged.
+
+    Sites that are alike in site, op and width become one; of several such in one analysis the first goes with
+    the first. `warps` is None where both have a site, for nobody knows which warps came to it in both.
+    Raises `InputError` for two architectures.
+    """
+    if a.arch != b.arch:
+        raise InputError(f"{a.arch.name} and {b.arch.name}: only conflicts by the same architecture can be added")
+    found: dict[tuple[Site, str, int, int], SiteConflicts] = {}
+    for conflicts in (a, b):
+        seen: dict[tuple[Site, str, int], int] = {}
+        for one in conflicts.sites:
+            kind = (one.site, one.op, one.width)
+            seen[kind] = seen.get(kind, 0) + 1
+            key = (*kind, seen[kind])
+            found[key] = merge_sites(found[key], one, a.arch) if key in found else one
+    return Conflicts(a.arch, tuple(found.values()))
+
+
+def merge_sites(a: SiteConflicts, b: SiteConflicts, arch: Architecture) -> SiteConflicts:
+    """The requests of both, of one site, op and width."""
+    merged = replace(a, requests=a.requests + b.requests, warps=None, worst=worse(a.worst, b.worst, arch))
+    if a.transactions is None or b.transactions is None:
+        return replace(merged, transactions=None, ideal=None, degree=None, status="unknown")
+    return replace(
+        merged,
+        transactions=total([a.transactions, b.transactions]),
+        ideal=(a.ideal or 0) + (b.ideal or 0),
+        degree=largest([degree for degree in (a.degree, b.degree) if degree is not None]),
+    )
+
+
+def worse(a: Request | None, b: Request | None, arch: Architecture) -> Request | None:
+    """The request of larger excess, of equal ones the first by block, warp and order."""
+    if a is None or b is None:
+        return a or b
+
+    def rank(one: Request) -> tuple[object, ...]:
+        excess = most_excess(one.op, one.width, one.mask, one.address, arch)
+        return -excess, one.block, one.warp, one.order, one.mask, one.address
+
+    return min(a, b, key=rank)
+
+
+@lru_cache(maxsize=4096)
+def most_excess(op: str, width: int, mask: int, address: tuple[int, ...], arch: Architecture) -> int:
+    """Transactions of a request beyond its ideal, at most; 0 where they are unknown."""
+    from banksim.banks import judge
+
+    found = judge(address, op, width, mask, arch)
+    return ends(found[0]).high - found[1] if found else 0
 
 
 @dataclass(frozen=True)

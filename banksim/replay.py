@@ -92,7 +92,7 @@ def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
         from banksim.sweep import tally
 
         found = tally(trace, rule)
-    return Conflicts(rule, tuple(_site(trace, rule, *key, figures) for key, figures in found.items()))
+    return Conflicts(rule, tuple(site_conflicts(trace, rule, *key, figures) for key, figures in found.items()))
 
 
 def _is_small(requests: int) -> bool:
@@ -190,7 +190,10 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
     )
 
 
-def _site(trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally) -> SiteConflicts:
+def site_conflicts(
+    trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally
+) -> SiteConflicts:
+    """A tally of the requests of one site, op and width as a user reads it."""
     op = OPS[code]
     status = arch.status(op, width)
     if status == "unknown":
@@ -205,6 +208,7 @@ def _site(trace: Trace, arch: Architecture, site: int, code: int, width: int, fo
         tuple(trace.address[row].tolist()),
         int(trace.block[row]),
         int(trace.warp[row]),
+        row,
     )
     return SiteConflicts(
         trace.sites[site],
