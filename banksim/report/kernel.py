@@ -80,7 +80,7 @@ def listing(run: Run, width: int) -> list[Text]:
             seen.append(line)
         labels.append(Text(f"  {executed.instruction.pc:#06x} {executed.instruction.text}"))
         rows.append(executed)
-    columns = [*executions(rows)]
+    columns = [*executions(rows), requests(run.judged[0], rows)]
     for conflicts in run.judged:
         columns += judgements(conflicts, rows, conflicts.arch.name if len(run.judged) > 1 else "")
     lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
@@ -95,15 +95,24 @@ def executions(rows: Sequence[Executed | None]) -> Iterator[Column]:
     yield Column(("predi-", "cated on"), [Text(number(row.predicated_on) if row else "") for row in rows])
 
 
+def requests(conflicts: Conflicts, rows: Sequence[Executed | None]) -> Column:
+    """How often an instruction accessed shared memory, which no architecture changes."""
+    return Column(("", "requests"), [Text(number(site.requests) if site else "") for site in sites_of(conflicts, rows)])
+
+
 def judgements(conflicts: Conflicts, rows: Sequence[Executed | None], group: str) -> Iterator[Column]:
-    """Requests, transactions and excess of the instructions that access shared memory."""
-    judged = {id(site.site): site for site in conflicts.sites}
-    sites = [judged.get(id(row.instruction.site)) if row else None for row in rows]
+    """Transactions and excess of the instructions that accessed shared memory."""
     figures: dict[tuple[str, str], Callable[[SiteConflicts], Count | None]] = {
-        ("", "requests"): lambda site: site.requests,
         ("trans-", "actions"): lambda site: site.transactions,
         ("", "excess"): lambda site: site.excess,
     }
+    sites = sites_of(conflicts, rows)
     for head, figure in figures.items():
         cells = [Text(number(figure(site)), HOT if site.excess else "") if site else Text() for site in sites]
         yield Column(head, cells, group)
+
+
+def sites_of(conflicts: Conflicts, rows: Sequence[Executed | None]) -> list[SiteConflicts | None]:
+    """What was found at the instruction of each row."""
+    judged = {id(site.site): site for site in conflicts.sites}
+    return [judged.get(id(row.instruction.site)) if row else None for row in rows]

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from banksim.banks import explain, judge
-from banksim.conflicts import Conflicts, SiteConflicts, ends
+from banksim.banks import explain
+from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.figures import access, figures
+from banksim.report.lines import cost
 from banksim.report.picture import diagnosis, picture
 from banksim.report.style import CALM, STRONG
 from banksim.report.table import fold
@@ -49,24 +50,13 @@ def drawn(judged: Sequence[Conflicts], labels: Sequence[str], width: int, pictur
 def worst(judged: Sequence[Conflicts], labels: Sequence[str], width: int) -> Iterator[Text]:
     """The request of largest excess by the first architecture by which any has a conflict."""
     for conflicts in judged:
-        candidates = [
-            (site, label)
-            for site, label in zip(conflicts.sites, labels, strict=True)
-            if site.worst and cost(conflicts, site)
-        ]
-        if candidates:
-            yield request(conflicts, *max(candidates, key=lambda pair: cost(conflicts, pair[0])), width)
+        costs = [cost(conflicts.arch, site) for site in conflicts.sites]
+        if any(costs):
+            site, label, _ = max(zip(conflicts.sites, labels, costs, strict=True), key=lambda found: found[2])
+            yield request(conflicts, site, label, width)
             return
-    if all(conflicts.excess == 0 or conflicts.excess == (0, 0) for conflicts in judged):
+    if all(conflicts.excess in (0, (0, 0)) for conflicts in judged):
         yield Text("No conflicts: no request takes more transactions than its width asks for.", CALM)
-
-
-def cost(conflicts: Conflicts, site: SiteConflicts) -> int:
-    """Transactions that the worst request of a site takes beyond its ideal, at most."""
-    if site.worst is None:
-        return 0
-    found = judge(site.worst.address, site.op, site.width, site.worst.mask, conflicts.arch)
-    return ends(found[0]).high - found[1] if found else 0
 
 
 def request(conflicts: Conflicts, site: SiteConflicts, label: str, width: int) -> Text:
