@@ -88,9 +88,7 @@ def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     return passes
 
 
-def cut(
-    address: Sequence[int], width: int, mask: int, access: Access
-) -> list[tuple[int, list[int], int, list[int]]]:
+def cut(address: Sequence[int], width: int, mask: int, access: Access) -> list[tuple[int, list[int], int, list[int]]]:
     """What is judged by itself: (part, addresses, bytes, lanes). An access wider than `access.request_bytes`
     is sent as several requests, each with its parts."""
     size = min(width, access.request_bytes)
@@ -112,15 +110,26 @@ def judge(
     access = arch.access(op, width)
     if access is None:
         return None
+    ranged = access.serves == "broadcast"
     counts: list[Count] = []
     for _, moved, size, lanes in cut(address, width, mask, access):
         want = wanted(moved, size, lanes, arch)
         most = max(map(len, queues(want, access)))
-        if access.serves == "broadcast":
-            counts.append(Range(max(map(len, queues(want, access, lucky=True))), most))
-        else:
-            counts.append(most)
-    return total(counts * access.passes), len(counts) * access.passes, largest(counts)
+        counts.append(Range(max(map(len, queues(want, access, lucky=True))), most) if ranged else most)
+    none: Count = Range(0, 0) if ranged else 0
+    return total([none, *counts * access.passes]), len(counts) * access.passes, largest([none, *counts])
+
+
+def transactions(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> Count | None:
+    """Passes that the request takes; arguments, errors and None as for `judge`."""
+    known = judge(address, op, width, mask, arch)
+    return known and known[0]
+
+
+def ideal(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> int | None:
+    """Passes that it would take without a conflict; arguments, errors and None as for `judge`."""
+    known = judge(address, op, width, mask, arch)
+    return known and known[1]
 
 
 def explain(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> Explanation:

@@ -16,7 +16,7 @@ from banksim import banks
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts, Count, Explanation, Range, Request, SiteConflicts, Tally, ends
 from banksim.errors import InputError, UnknownCountError
-from banksim.trace import FULL_MASK, OPS, SMALL, Trace, check_alignment, misaligned, request_columns
+from banksim.trace import FULL_MASK, OPS, SMALL, Trace, as_array, check_alignment, misaligned, request_columns
 
 Counts = npt.NDArray[np.int64]
 
@@ -70,13 +70,12 @@ def explain(
 
     Arguments and errors as for `transactions`; but where nobody knows the count, there are just no passes.
     """
-    if np.ndim(address) != 1:
-        raise InputError(f"address has shape {np.shape(address)}: explain takes one request, (32,)")
+    address = as_array(address, "address")
+    if address.ndim != 1:
+        raise InputError(f"address has shape {address.shape}: explain takes one request; give (32,)")
     codes, widths, masks, addresses = request_columns(op, width, mask, address)
     check_alignment(codes, widths, masks, addresses)
-    return banks.explain(
-        addresses[0].tolist(), OPS[codes[0]], int(widths[0]), int(masks[0]), architecture(arch)
-    )
+    return banks.explain(addresses[0].tolist(), OPS[codes[0]], int(widths[0]), int(masks[0]), architecture(arch))
 
 
 def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
@@ -104,12 +103,11 @@ def _counts(
     address: npt.ArrayLike, op: object, width: object, mask: object, arch: Architecture, *, ideals: bool
 ) -> list[Counts]:
     """[ideals], [transactions], or [low, high], each (n,)."""
-    shape = np.shape(address)
-    if len(shape) == 2 and not _is_small(n := shape[0]):
+    addresses = as_array(address, "address")
+    if addresses.ndim == 2 and not _is_small(n := len(addresses)):
         from banksim.sweep import counts
 
-        addresses = np.asarray(address)
-        columns = np.asarray(op), np.asarray(width), np.asarray(mask)
+        columns = as_array(op, "op"), as_array(width, "width"), as_array(mask, "mask")
         found, trouble = counts(addresses, *columns, arch=arch, ideals=ideals)
         if trouble < 0:
             return found
@@ -117,7 +115,7 @@ def _counts(
         codes, widths, masks, addresses = request_columns(op, width, mask, addresses[trouble])
         _known(arch, OPS[codes[0]], int(widths[0]))
         raise misaligned(trouble, addresses[0], int(codes[0]), int(widths[0]), int(masks[0]))
-    codes, widths, masks, addresses = request_columns(op, width, mask, address)
+    codes, widths, masks, addresses = request_columns(op, width, mask, addresses)
     check_alignment(codes, widths, masks, addresses)
     for code, size in {*zip(codes.tolist(), widths.tolist(), strict=True)}:
         _known(arch, OPS[code], size)
@@ -161,9 +159,7 @@ def _tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally
     active = np.flatnonzero(trace.mask)
     rows: dict[tuple[int, int, int], list[int]] = {}
     columns = (trace.site, trace.op, trace.width)
-    for row, key in zip(
-        active.tolist(), zip(*(c[active].tolist() for c in columns), strict=True), strict=True
-    ):
+    for row, key in zip(active.tolist(), zip(*(c[active].tolist() for c in columns), strict=True), strict=True):
         rows.setdefault(key, []).append(row)
     return {key: _tally_rows(trace, np.array(rows[key]), arch) for key in sorted(rows)}
 
@@ -190,16 +186,12 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
     )
 
 
-def site_conflicts(
-    trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally
-) -> SiteConflicts:
+def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally) -> SiteConflicts:
     """A tally of the requests of one site, op and width as a user reads it."""
     op = OPS[code]
     status = arch.status(op, width)
     if status == "unknown":
-        return SiteConflicts(
-            trace.sites[site], op, width, found.requests, None, None, None, found.warps, None, status
-        )
+        return SiteConflicts(trace.sites[site], op, width, found.requests, None, None, None, found.warps, None, status)
     row = found.worst
     worst = Request(
         op,

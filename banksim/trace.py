@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -144,10 +144,7 @@ def column(value: object, name: str, n: int, high: int, dtype: type[Number]) -> 
 
 def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.integer]:
     """`value` as an integer array with every element in [low, high], or an `InputError` that names it."""
-    try:
-        array: npt.NDArray[np.integer] = np.asarray(value)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"{name}: {error}") from None
+    array: npt.NDArray[np.integer] = as_array(value, name)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all() or (array != np.floor(array)).any():
             raise InputError(f"{name} must be whole numbers, and {array.dtype} values here are not")
@@ -161,9 +158,17 @@ def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.in
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 
 
+def as_array(value: object, name: str) -> npt.NDArray[Any]:
+    """`value` as an array, or an `InputError` that names it."""
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
 def op_codes(op: object) -> npt.NDArray[np.integer]:
     """Codes for one op name, an array of names, or codes themselves."""
-    names = np.asarray(op)
+    names = as_array(op, "op")
     if names.dtype.kind not in "US":
         return integers(op, "op", 0, len(OPS) - 1)
     if names.dtype.kind == "S":
