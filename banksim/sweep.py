@@ -25,6 +25,7 @@ from banksim.vectors import having, pointer
 
 Result = TypeVar("Result")
 Column = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
 CHUNK = 1 << 15
 """Requests that a thread takes at a time: 4 MiB of addresses."""
 ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP = range(7)
@@ -33,7 +34,7 @@ READ = np.array(ADDRESSED, np.uint32)
 """The lanes whose addresses an op reads."""
 
 
-def table(columns: Iterable[Column]) -> tuple[npt.NDArray[np.int64], list[Column]]:
+def table(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
     """(address, stride) of each column, in the order of `TYPES`, and the arrays that they point into."""
     held = [np.asarray(column, dtype) for column, dtype in zip(columns, TYPES, strict=False)]
     if held[ADDRESS].strides[1] != 4:
@@ -118,7 +119,7 @@ def first_misaligned(address: Column, op: Column, width: Column, mask: Column) -
 
 def counts(
     address: Column, op: Column, width: Column, mask: Column, *, arch: Architecture, ideals: bool
-) -> tuple[list[npt.NDArray[np.int64]], int]:
+) -> tuple[list[Ints], int]:
     """Counts of n requests, address (n, 32) of any integer type: [ideals], [counts], or [low, high] where the
     count is a range; and the first request that has none because it is misaligned or unknown, or −1."""
     n, rule = len(address), rule_words(arch)
@@ -129,9 +130,7 @@ def counts(
         def chunk(column: Column) -> Column:
             return column[first:last] if column.shape == (n,) else column
 
-        codes, widths, masks, addresses = request_columns(
-            chunk(op), chunk(width), chunk(mask), address[first:last]
-        )
+        codes, widths, masks, addresses = request_columns(chunk(op), chunk(width), chunk(mask), address[first:last])
         columns, _held = table((addresses, masks, codes, widths))
         row = _count(columns, last - first, READ, rule, ideals, *(column[first:last] for column in out))
         return first + int(row) if row >= 0 else -1
@@ -234,6 +233,40 @@ def _enter(columns: Any, first: Any, rows: Any, used: Any, heads: Any, entries: 
     return rows, used, ordered
 
 
+@njit(cache=True)
+def _count_warps(columns: Any, rows: Any, heads: Any, entries: Any, seen: Any) -> Any:
+    """Count the warps of each entry, in any order of rows. `seen`, (slots, 2) of zeros, is a hash table of what
+    was counted: entry + 1, and block and warp; False if it fills up."""
+    masks, ops, widths = unpacked(columns, MASK), unpacked(columns, OP), unpacked(columns, WIDTH)
+    sites, blocks, warps = unpacked(columns, SITE), unpacked(columns, BLOCK), unpacked(columns, WARP)
+    last, room = np.uint64(len(seen) - 1), len(seen) // 2
+    for row in range(rows):
+        if not word_at(masks, row):
+            continue
+        entry = entry_of(word_at(sites, row), byte_at(ops, row), byte_at(widths, row), heads, entries)
+        warp = np.int64(word_at(blocks, row)) << np.int64(32) | np.int64(word_at(warps, row))
+        mixed = np.uint64(warp + entry * 0x5851F42D4C957F2D) * np.uint64(0x9E3779B97F4A7C15)
+        slot = (mixed >> np.uint64(32)) & last
+        while seen[slot, 0] and (seen[slot, 0] != entry + 1 or seen[slot, 1] != warp):
+            slot = (slot + np.uint64(1)) & last
+        if not seen[slot, 0]:
+            if not room:
+                return False
+            room -= 1
+            seen[slot, 0], seen[slot, 1] = entry + 1, warp
+            entries[entry, WARPS] += 1
+    return True
+
+
+def recount_warps(columns: Ints, rows: int, heads: Ints, entries: Ints) -> None:
+    """Count the warps of each entry where blocks come in no order, or have many warps."""
+    slots = 1 << 16
+    entries[:, WARPS] = 0
+    while not _count_warps(columns, rows, heads, entries, np.zeros((slots, 2), np.int64)):
+        slots *= 4
+        entries[:, WARPS] = 0
+
+
 @njit(cache=True, nogil=True)
 def _tally(columns: Any, first: Any, last: Any, rule: Any, heads: Any, entries: Any, figures: Any) -> None:
     """Add the rows to the figures of their entries."""
@@ -265,9 +298,7 @@ def _tally(columns: Any, first: Any, last: Any, rule: Any, heads: Any, entries: 
 def tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally]:
     """By (site, op, width), in this order, what the requests of a trace cost."""
     rule, n = rule_words(arch), len(trace)
-    columns, _held = table(
-        (trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp)
-    )
+    columns, _held = table((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
     heads = np.full(len(trace.sites), -1, np.int64)
     entries = np.empty((max(64, len(heads)), ENTRY), np.int64)
     row, used, ordered = _enter(columns, 0, n, 0, heads, entries)
@@ -277,7 +308,7 @@ def tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally]
         ordered = ordered and in_order
     empty = np.zeros((used, FIGURES), np.int64)
     empty[:, EXCESS] = -2  # below that of an unknown count, which is −1
-    parts: dict[int, npt.NDArray[np.int64]] = {}
+    parts: dict[int, Ints] = {}
 
     def work(first: int, last: int) -> None:
         mine = parts.setdefault(get_ident(), empty.copy())
@@ -285,7 +316,9 @@ def tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally]
 
     spread(work, n)
     keys = [(int(site), int(op), int(width)) for site, op, width in entries[:used, : WIDTH_OF + 1]]
-    warps = entries[:used, WARPS].tolist() if ordered else [warps_of(trace, *key) for key in keys]
+    if not ordered:
+        recount_warps(columns, n, heads, entries)
+    warps = entries[:used, WARPS].tolist()
     found = {}
     for entry in sorted(range(used), key=lambda entry: keys[entry]):
         each = [part[entry].tolist() for part in parts.values() if part[entry, REQUESTS]]
@@ -305,11 +338,3 @@ def tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally]
             worst=worst[-1],
         )
     return found
-
-
-def warps_of(trace: Trace, site: int, op: int, width: int) -> int:
-    """How many different (block, warp) made requests of a site, op and width; for traces in any order."""
-    rows = np.flatnonzero(
-        (trace.site == site) & (trace.op == op) & (trace.width == width) & (trace.mask != 0)
-    )
-    return len(np.unique(trace.block[rows].astype(np.int64) << 32 | trace.warp[rows]))

@@ -329,6 +329,16 @@ def test_a_site_of_several_widths_is_several_sites() -> None:
     assert found.transactions_per_request == 9
 
 
+def test_warps_are_counted_in_any_order_of_blocks() -> None:
+    n, rng = 70_000, np.random.default_rng(7)
+    block, warp, site = rng.integers(0, 20_000, n), rng.integers(0, 100, n), rng.integers(0, 3, n)
+    address = np.zeros((n, 32), np.uint32)
+    found = banksim.replay(Trace.from_arrays("ld", 4, 1, address, block=block, warp=warp, site=site))
+    places = {*zip(site.tolist(), block.tolist(), warp.tolist(), strict=True)}
+    assert len(places) > 2**15
+    assert [s.warps for s in found.sites] == [sum(1 for place in places if place[0] == k) for k in range(3)]
+
+
 def test_the_worst_request_is_the_first_of_the_largest_excess(way: str) -> None:
     address = np.array([4 * LANE, 256 * LANE, 128 * LANE, 384 * LANE, 128 * LANE])
     trace = Trace.from_arrays("ld", 4, FULL_MASK, address, block=[0, 3, 2, 2, 2], warp=[0, 0, 5, 4, 4])
