@@ -114,6 +114,13 @@ def test_all_requests_are_drawn_if_asked_for() -> None:
     assert "1 transaction, no conflict." in text
 
 
+def test_a_request_of_unknown_cost_is_not_drawn() -> None:
+    unknown = Conflicts(TESLA.arch, (replace(TESLA.sites[2], worst=replace(COLUMN, op="atom")),))
+    text = report([unknown], [LONG], 80, "all").plain
+    assert "Nobody knows how many transactions this takes." in text
+    assert "lane │" not in text
+
+
 def test_no_conflict_is_one_calm_line() -> None:
     free = Conflicts(HOPPER.arch, HOPPER.sites[:1])
     text = report([free], ["tile[y][x]"], 80).plain
