@@ -1,0 +1,232 @@
+"""Requests that are alike by meaning: judged once, counted as often as they come. Needs numba.
+
+Two requests are alike if site, op, width and mask are the same, and the addresses of the active lanes differ
+by one distance that is a multiple of the architecture's period, which no count depends on. Requests of blocks
+that do the same are alike, so such blocks are judged once too. Hashes only say where to look: what is taken
+to be alike was compared lane by lane.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from banksim.arch import Architecture
+from banksim.compiled import judge_both, rule_words
+from banksim.conflicts import Tally
+from banksim.trace import ADDRESSED, FULL_MASK, LANES, Trace
+from banksim.warps import BEYOND, WARPS, Warps
+
+Key = tuple[int, int, int]
+Rows = npt.NDArray[np.int64]
+READ = np.array(ADDRESSED, np.uint32)
+FACTORS = np.random.default_rng(1).integers(1 << 31, 1 << 32, LANES, np.uint32) | np.uint32(1)
+"""Of the hash: an odd number for each lane."""
+TRIAL = 4096
+"""Requests after which it is given up if few of them are alike."""
+
+word = np.uint32
+
+
+class Kinds(NamedTuple):
+    """The (site, op, width) of a trace, and for each request which of them it is (−1: no lane is active)."""
+
+    keys: list[Key]
+    of: npt.NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, out: Any) -> Any:
+    keys = np.empty((64, 3), np.int64)
+    following = np.empty(64, np.int64)
+    used = 0
+    for row in range(len(sites)):
+        if not masks[row]:
+            out[row] = -1
+            continue
+        kind = heads[sites[row]]
+        while kind >= 0 and (keys[kind, 1] != ops[row] or keys[kind, 2] != widths[row]):
+            kind = following[kind]
+        if kind < 0:
+            if used == len(keys):
+                keys = np.concatenate((keys, np.empty_like(keys)))
+                following = np.concatenate((following, np.empty_like(following)))
+            kind, used = used, used + 1
+            keys[kind, 0], keys[kind, 1], keys[kind, 2] = sites[row], ops[row], widths[row]
+            following[kind], heads[sites[row]] = heads[sites[row]], kind
+        out[row] = kind
+    return keys[:used]
+
+
+@njit(cache=True, nogil=True)
+def _warps(kinds: Any, blocks: Any, warps: Any, count: Any) -> Any:
+    """(kind, block, mask of warps) of every stretch of requests of a kind from one block."""
+    last, seen = np.full(count, -1, np.int64), np.zeros(count, np.uint64)
+    kind_out = np.empty(len(kinds) + count, np.int32)
+    block_out = np.empty(len(kinds) + count, np.int64)
+    mask_out = np.empty(len(kinds) + count, np.uint64)
+    used = 0
+    for row in range(len(kinds)):
+        kind = kinds[row]
+        if kind < 0:
+            continue
+        block = np.int64(blocks[row]) | np.int64(warps[row]) // WARPS << BEYOND
+        if block != last[kind]:
+            if last[kind] >= 0:
+                kind_out[used], block_out[used], mask_out[used] = kind, last[kind], seen[kind]
+                used += 1
+            last[kind], seen[kind] = block, 0
+        seen[kind] |= np.uint64(1) << np.uint64(warps[row] % WARPS)
+    for kind in range(count):
+        kind_out[used], block_out[used], mask_out[used] = kind, last[kind], seen[kind]
+        used += 1
+    return kind_out[:used], block_out[:used], mask_out[:used]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _base(addresses: Any, row: Any, active: Any, keep: Any) -> Any:
+    """The place that the addresses of a request are counted from: the period that its first lane is in."""
+    for lane in range(LANES):
+        if active >> word(lane) & word(1):
+            return word(addresses[row, lane] & keep)
+    return word(0)
+
+
+@njit(cache=True, nogil=True)
+def _alike(
+    addresses: Any, masks: Any, ops: Any, kinds: Any, blocks: Any, warps: Any, read: Any, factors: Any, keep: Any
+) -> Any:
+    """The first request by (block, warp, order) of all that are alike, and how many they are.
+
+    Empty where few requests are alike, so that there is nothing to gain.
+    """
+    rows = len(masks)
+    size = 1
+    while size < 2 * rows:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    firsts, times, hashes = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint32)
+    bases = np.empty(rows, np.uint32)
+    used = tried = 0
+    for row in range(rows):
+        if kinds[row] < 0:
+            continue
+        tried += 1
+        if tried == TRIAL and used > TRIAL // 2:
+            return firsts[:0], times[:0]
+        active = word(masks[row] & read[ops[row]])
+        base = _base(addresses, row, active, keep)
+        total = word(0)
+        if active == word(FULL_MASK):
+            for lane in range(LANES):
+                total = word(total + word(word(addresses[row, lane] - base) * factors[lane]))
+        else:
+            for lane in range(LANES):
+                if active >> word(lane) & word(1):
+                    total = word(total + word(word(addresses[row, lane] - base) * factors[lane]))
+        total = word(total + word(masks[row] * word(0x9E3779B1)) + word(word(kinds[row]) * word(0x85EBCA77)))
+        total = word(word(total ^ (total >> word(15))) * word(0x2C1B3C6D))
+        slot = np.int64(total ^ (total >> word(13))) & (size - 1)
+        while True:
+            entry = slots[slot]
+            if entry < 0:
+                slots[slot] = used
+                firsts[used], times[used], hashes[used], bases[used] = row, 1, total, base
+                used += 1
+                break
+            other = firsts[entry]
+            if hashes[entry] == total and masks[other] == masks[row] and kinds[other] == kinds[row]:
+                differs, shift = word(0), word(base - bases[entry])
+                if active == word(FULL_MASK):
+                    for lane in range(LANES):
+                        differs |= word(word(addresses[row, lane] - addresses[other, lane]) ^ shift)
+                else:
+                    for lane in range(LANES):
+                        if active >> word(lane) & word(1):
+                            differs |= word(word(addresses[row, lane] - addresses[other, lane]) ^ shift)
+                if not differs:
+                    times[entry] += 1
+                    if blocks[row] < blocks[other] or (blocks[row] == blocks[other] and warps[row] < warps[other]):
+                        firsts[entry], bases[entry] = row, base
+                    break
+            slot = (slot + 1) & (size - 1)
+    return firsts[:used], times[:used]
+
+
+REQUESTS, LOW, HIGH, IDEAL, DEGREE_LOW, DEGREE_HIGH, EXCESS, WORST, FIGURES = range(9)
+
+
+@njit(cache=True, nogil=True)
+def _tally(
+    addresses: Any, masks: Any, ops: Any, widths: Any, kinds: Any, blocks: Any, warps: Any,
+    rows: Any, times: Any, rule: Any, figures: Any,
+) -> None:  # fmt: skip
+    for n in range(len(rows)):
+        row, count = rows[n], times[n]
+        low, high, ideal, degree_low, degree_high = judge_both(addresses[row], masks[row], ops[row], widths[row], rule)
+        e = kinds[row]
+        figures[e, REQUESTS] += count
+        figures[e, LOW] += low * count
+        figures[e, HIGH] += high * count
+        figures[e, IDEAL] += ideal * count
+        figures[e, DEGREE_LOW] = max(figures[e, DEGREE_LOW], degree_low)
+        figures[e, DEGREE_HIGH] = max(figures[e, DEGREE_HIGH], degree_high)
+        excess, most, worst = high - ideal, figures[e, EXCESS], figures[e, WORST]
+        if excess == most:
+            earlier = blocks[row] < blocks[worst]
+            if blocks[row] == blocks[worst]:
+                earlier = warps[row] < warps[worst] or (warps[row] == warps[worst] and row < worst)
+            if earlier:
+                figures[e, WORST] = row
+        elif excess > most:
+            figures[e, EXCESS], figures[e, WORST] = excess, row
+
+
+def kinds_of(trace: Trace) -> Kinds:
+    out = np.empty(len(trace), np.int32)
+    heads = np.full(len(trace.sites), -1, np.int64)
+    columns = map(np.ascontiguousarray, (trace.site, trace.op, trace.width, trace.mask))
+    keys = _kinds(*columns, heads, out)
+    return Kinds([(int(site), int(op), int(width)) for site, op, width in keys], out)
+
+
+def warps_of(trace: Trace, kinds: Kinds) -> list[Warps]:
+    """For each kind the warps that made its requests."""
+    columns = map(np.ascontiguousarray, (trace.block, trace.warp))
+    kind, block, mask = _warps(kinds.of, *columns, len(kinds.keys))
+    order = np.argsort(kind, kind="stable")
+    ends = np.searchsorted(kind[order], np.arange(len(kinds.keys) + 1))
+    parts = [order[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [Warps.of_masks(block[part], mask[part]) for part in parts]
+
+
+def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
+    """Of requests that are alike the first by (block, warp, order), and how many they are.
+
+    None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
+    """
+    columns = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op, kinds.of, trace.block, trace.warp))
+    keep = np.uint32(FULL_MASK & -period)
+    rows, times = _alike(*columns, READ, FACTORS, keep)
+    return (rows, times) if len(rows) or not (kinds.of >= 0).any() else None
+
+
+def tally_alike(
+    trace: Trace, kinds: Kinds, rows: Rows, times: Rows, arch: Architecture
+) -> dict[Key, Tally]:
+    """What the requests of `rows` cost if each comes `times` times; as `banksim.sweep.tally`, but with no warps."""
+    figures = np.zeros((len(kinds.keys), FIGURES), np.int64)
+    figures[:, EXCESS] = -2  # below that of an unknown count, which is −1
+    columns = map(
+        np.ascontiguousarray,
+        (trace.address, trace.mask, trace.op, trace.width, kinds.of, trace.block, trace.warp),
+    )
+    _tally(*columns, rows, times, rule_words(arch), figures)
+    found = {}
+    for key, row in zip(kinds.keys, figures.tolist(), strict=True):
+        requests, low, high, ideal, degree_low, degree_high, _, worst = row
+        found[key] = Tally(requests, low, high, ideal, degree_low, degree_high, 0, worst)
+    return found

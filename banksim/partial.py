@@ -1,0 +1,159 @@
+"""Judging a trace piece by piece: what each costs, and a sum of that in whatever order they come."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from banksim.arch import Architecture
+from banksim.conflicts import Conflicts, SiteConflicts, merge_sites
+from banksim.replay import replay, site_conflicts
+from banksim.trace import SMALL, Trace
+from banksim.warps import Warps
+
+Key = tuple[int, int, int]
+"""Number of the site, code of the op, width."""
+Piece = Callable[[], Iterable[tuple[int, Trace]]]
+"""Reads some chunks of a trace, each with the number of its first request."""
+Progress = Callable[[int], None]
+"""Is told how many more requests have been judged."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What some of a trace's requests cost by each of several architectures, and which warps made them."""
+
+    sites: dict[Key, tuple[SiteConflicts, ...]] = field(default_factory=dict)
+    warps: dict[Key, Warps] = field(default_factory=dict)
+
+    def conflicts(self, rules: Sequence[Architecture]) -> tuple[Conflicts, ...]:
+        """The same as `replay` of all these requests gives."""
+        found = [
+            [replace(one, warps=len(self.warps[key])) for one in self.sites[key]] for key in sorted(self.sites)
+        ]
+        return tuple(Conflicts(rule, tuple(same[n] for same in found)) for n, rule in enumerate(rules))
+
+
+def merge(a: Partial, b: Partial, rules: Sequence[Architecture]) -> Partial:
+    """What the requests of both cost: associative, and the same in either order."""
+    sites, warps = dict(a.sites), dict(a.warps)
+    for key, others in b.sites.items():
+        if key in sites:
+            sites[key] = tuple(map(merge_sites, sites[key], others, rules))
+            warps[key] = warps[key] | b.warps[key]
+        else:
+            sites[key], warps[key] = others, b.warps[key]
+    return Partial(sites, warps)
+
+
+def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool = True) -> Partial:
+    """What the requests of one chunk cost; `first` is the number of its first one in the whole trace.
+
+    `dedup`: judge requests that are alike by meaning once; the result is the same.
+    """
+    from banksim import alike
+
+    kinds = alike.kinds_of(trace)
+    distinct = alike.alike(trace, kinds, max(rule.period for rule in rules)) if dedup else None
+    sites: dict[Key, tuple[SiteConflicts, ...]] = {key: () for key in kinds.keys}
+    for rule in rules:
+        if distinct is None:
+            from banksim.sweep import tally
+
+            found = tally(trace, rule)
+        else:
+            found = alike.tally_alike(trace, kinds, *distinct, rule)
+        for key, figures in found.items():
+            one = site_conflicts(trace, rule, *key, figures)
+            if one.worst is not None:
+                one = replace(one, worst=replace(one.worst, order=first + one.worst.order))
+            sites[key] += (one,)
+    return Partial(sites, dict(zip(kinds.keys, alike.warps_of(trace, kinds), strict=True)))
+
+
+def judge_piece(
+    piece: Piece, rules: Sequence[Architecture], dedup: bool = True, progress: Progress | None = None
+) -> Partial:
+    """What the requests of one piece cost."""
+    found = Partial()
+    for first, trace in piece():
+        found = merge(found, judge(trace, first, rules, dedup), rules)
+        if progress:
+            progress(len(trace))
+    return found
+
+
+def judge_pieces(
+    pieces: Iterable[Piece],
+    rules: Sequence[Architecture],
+    dedup: bool = True,
+    progress: Progress | None = None,
+    workers: int | None = None,
+) -> tuple[Conflicts, ...]:
+    """What the requests of all pieces cost by each architecture: the same as `replay` of all of them at once.
+
+    Pieces are read and judged on all cores, and only as many of them are in memory. Short traces are judged
+    in plain Python, with no numba to load.
+    """
+    rest = iter(pieces)
+    short = _short(rest)
+    if short.complete and "banksim.sweep" not in sys.modules:
+        whole = concatenated([trace for _, trace in short.chunks])
+        return tuple(replay(whole, rule) for rule in rules)
+    from banksim.sweep import cores
+
+    found = Partial()
+    waiting: deque[Future[Partial]] = deque()
+    workers = workers or cores()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for piece in _chain(short.chunks, rest):
+                waiting.append(pool.submit(judge_piece, piece, rules, dedup, progress))
+                if len(waiting) > workers:
+                    found = merge(found, waiting.popleft().result(), rules)
+            for future in waiting:
+                found = merge(found, future.result(), rules)
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+    return found.conflicts(rules)
+
+
+@dataclass
+class _Short:
+    chunks: list[tuple[int, Trace]]
+    complete: bool
+
+
+def _short(pieces: Iterator[Piece]) -> _Short:
+    """The chunks of the first pieces, as long as they are few requests, and whether that is all."""
+    chunks: list[tuple[int, Trace]] = []
+    for piece in pieces:
+        chunks += piece()
+        if sum(len(trace) for _, trace in chunks) > SMALL:
+            return _Short(chunks, False)
+    return _Short(chunks, True)
+
+
+def _chain(chunks: list[tuple[int, Trace]], rest: Iterator[Piece]) -> Iterator[Piece]:
+    while chunks:
+        chunk = chunks.pop(0)
+        yield lambda chunk=chunk: [chunk]  # type: ignore[misc]
+    yield from rest
+
+
+def concatenated(traces: Sequence[Trace]) -> Trace:
+    """Chunks of one trace as one; the last one has all the sites."""
+    if len(traces) == 1:
+        return traces[0]
+    names = ("site", "block", "warp", "op", "width", "mask", "address", "epoch")
+    if not traces:
+        return Trace.from_arrays("ld", 4, 0, np.zeros((0, 32), np.uint32), sites=())
+    columns = {name: np.concatenate([getattr(trace, name) for trace in traces]) for name in names}
+    return Trace(**columns, sites=traces[-1].sites)

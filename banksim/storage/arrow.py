@@ -1,0 +1,84 @@
+"""Traces as a stream of Arrow record batches, which goes through pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from banksim.errors import InputError
+from banksim.storage.files import opened
+from banksim.storage.parquet import FAILURES, first_line
+from banksim.storage.schema import SCHEMA, SITES_KEY, batch_of, check, sites_of, sites_to_json, trace_of
+from banksim.storage.source import Source, stream
+from banksim.trace import Site, Trace
+
+
+class Writer:
+    """Writes traces to an open stream."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.writer = pa.ipc.new_stream(file, SCHEMA)
+        self.sites: tuple[Site, ...] | None = None
+
+    def write(self, trace: Trace) -> None:
+        """Add the requests of a trace, whose sites begin with those of the traces before it."""
+        more = None
+        if self.sites is None or len(trace.sites) > len(self.sites):
+            self.sites = trace.sites
+            more = {SITES_KEY: sites_to_json(trace.sites)}
+        self.writer.write_batch(batch_of(trace), custom_metadata=more)
+
+    def close(self) -> None:
+        """Mark the end, without which a reader knows that something is missing."""
+        self.writer.close()
+
+
+def source(path: str) -> Source:
+    """The trace in a stream (`-`: standard input)."""
+    return Source(path, stream(chunks(path)))
+
+
+def chunks(path: str) -> Iterator[Trace]:
+    number = 0
+    try:
+        with opened(path) as file:
+            watched = Watched(file)
+            reader = pa.ipc.open_stream(watched)
+            metadata = reader.schema.metadata or {}
+            check(reader.schema, metadata)
+            sites = sites_of(metadata) or (Site(),)
+            while True:
+                try:
+                    batch, more = reader.read_next_batch_with_custom_metadata()
+                except StopIteration:
+                    break
+                sites = sites_of(more) or sites
+                yield trace_of(batch, sites)
+                number += 1
+            if not watched.marked:
+                raise InputError("the end is missing: the stream is cut off")
+    except FAILURES as error:
+        raise InputError(f"{path}: batch {number}: {first_line(error)}") from None
+
+
+class Watched:
+    """A stream that remembers whether its end was marked: four bytes of ones and a length of 0."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.last = file, b""
+
+    def read(self, size: int = -1) -> bytes:
+        found = self.file.read(size)
+        self.last = (self.last + found)[-8:]
+        return found
+
+    def readable(self) -> bool:
+        return True
+
+    @property
+    def marked(self) -> bool:
+        return self.last == b"\xff\xff\xff\xff\0\0\0\0"

@@ -1,0 +1,114 @@
+"""Traces in Parquet: written in row groups as requests come, read row group by row group on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from banksim.errors import InputError
+from banksim.partial import Piece
+from banksim.storage.files import is_remote, opened
+from banksim.storage.schema import SCHEMA, SITES_KEY, batch_of, check, sites_of, sites_to_json, trace_of
+from banksim.storage.source import Source
+from banksim.trace import Site, Trace
+
+GROUP = 1 << 17
+"""Requests of a row group that is written, and of a chunk that is read."""
+LARGEST_GROUP = 1 << 31
+"""Bytes that a row group may claim to have uncompressed."""
+FAILURES = (pa.ArrowException, OSError, ValueError, MemoryError, KeyError, IndexError, OverflowError)
+
+
+class Writer:
+    """Writes traces to an open file; what is left in memory is less than a row group."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.writer = pq.ParquetWriter(file, SCHEMA, compression="zstd", use_dictionary=["op", "site"])
+        self.waiting: list[pa.RecordBatch] = []
+        self.rows = 0
+        self.sites: tuple[Site, ...] = ()
+
+    def write(self, trace: Trace) -> None:
+        """Add the requests of a trace, whose sites begin with those of the traces before it."""
+        if len(trace.sites) > len(self.sites):
+            self.sites = trace.sites
+        self.waiting.append(batch_of(trace))
+        self.rows += len(trace)
+        while self.rows >= GROUP:
+            table = pa.Table.from_batches(self.waiting, SCHEMA)
+            self.writer.write_table(table[:GROUP], GROUP)
+            self.waiting = table[GROUP:].to_batches()
+            self.rows -= GROUP
+
+    def close(self) -> None:
+        """Write what is left, and the sites."""
+        if self.rows:
+            self.writer.write_table(pa.Table.from_batches(self.waiting, SCHEMA), GROUP)
+        self.writer.add_key_value_metadata({SITES_KEY: sites_to_json(self.sites)})
+        self.writer.close()
+
+
+@contextmanager
+def reader(path: str, metadata: Any = None) -> Iterator[Any]:
+    """An open Parquet file, local or on any file system that fsspec knows; `metadata`: its footer, if known."""
+    with opened(path) as file, pq.ParquetFile(file if is_remote(path) else path, metadata=metadata) as found:
+        yield found
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def source(path: str) -> Source:
+    """The trace in a Parquet file, each row group a piece. Raises `InputError` for a file that is none."""
+    footer, sites = described(path)
+    rows = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+    firsts = [0, *accumulate(rows)]
+    pieces = [piece(path, group, first, sites, footer) for group, first in enumerate(firsts[:-1])]
+    return Source(path, pieces, firsts[-1])
+
+
+def described(path: str) -> tuple[Any, tuple[Site, ...]]:
+    """The footer of a Parquet file and the sites in it, checked."""
+    try:
+        with reader(path) as file:
+            footer = file.metadata
+            check(file.schema_arrow, footer.metadata or {})
+            return footer, sites_of(footer.metadata) or (Site(),)
+    except FAILURES as error:
+        if str(error).startswith(path):
+            raise
+        what = "" if isinstance(error, InputError) else "no whole Parquet file: "
+        raise InputError(f"{path}: {what}{first_line(error)}") from None
+
+
+def piece(path: str, group: int, first: int, sites: tuple[Site, ...], footer: Any = None) -> Piece:
+    """A row group, read when it is called; `first` is the number of its first request."""
+    return lambda: row_group(path, group, first, sites, footer)
+
+
+def row_group(
+    path: str, group: int, first: int, sites: tuple[Site, ...], footer: Any = None
+) -> Iterator[tuple[int, Trace]]:
+    """The requests of one row group in chunks. `InputError` with its number and place if it is damaged."""
+    at = first
+    try:
+        with reader(path, footer) as file:
+            claimed = file.metadata.row_group(group)
+            if claimed.total_byte_size > LARGEST_GROUP:
+                raise InputError(
+                    f"it claims {claimed.total_byte_size:,} bytes: write row groups of at most {LARGEST_GROUP:,}"
+                )
+            columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
+            for batch in file.iter_batches(GROUP, [group], columns, use_threads=False):
+                yield at, trace_of(batch, sites)
+                at += batch.num_rows
+            if at - first != claimed.num_rows:
+                raise InputError(f"it claims {claimed.num_rows:,} requests and has {at - first:,}")
+    except FAILURES as error:
+        raise InputError(f"{path}: row group {group}, from request {at:,} on: {first_line(error)}") from None

@@ -1,0 +1,168 @@
+"""What a trace file of banksim holds, version 1: one row a request, in Parquet and as an Arrow stream.
+
+| column  | type                            | meaning                                                          |
+|---------|---------------------------------|------------------------------------------------------------------|
+| site    | int32                           | number of the site in the file's metadata                        |
+| block   | int32                           | number of the block in the grid, x fastest                       |
+| warp    | int32                           | number of the warp in the block                                  |
+| epoch   | int32                           | barriers that the block has passed                               |
+| op      | dictionary of strings           | ld, st, atom, …: `banksim.trace.OPS`                             |
+| width   | uint8                           | bytes that a lane accesses                                       |
+| mask    | uint32                          | bit i: lane i is active                                          |
+| address | list of 32 uint32 (fixed size)  | byte offset of each lane in the block's shared memory; 0 where inactive and none is known |
+
+Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version, and
+`banksim.sites`, a JSON list with an object for each site: the fields of `banksim.trace.Site`. An Arrow stream, whose
+head is written before its sites are known, repeats `banksim.sites` with each batch that has more of them.
+Of files that others write only op, width, mask and address are needed; the other columns default to 0, and integers
+may be of any size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from banksim.errors import InputError
+from banksim.trace import LANES, OP_CODES, OPS, Site, Trace
+
+VERSION = 1
+VERSION_KEY, SITES_KEY = b"banksim.schema", b"banksim.sites"
+ADDRESS = pa.list_(pa.field("element", pa.uint32(), nullable=False), LANES)
+SCHEMA = pa.schema(
+    [
+        pa.field(name, type, nullable=False)
+        for name, type in (
+            ("site", pa.int32()),
+            ("block", pa.int32()),
+            ("warp", pa.int32()),
+            ("epoch", pa.int32()),
+            ("op", pa.dictionary(pa.int8(), pa.string())),
+            ("width", pa.uint8()),
+            ("mask", pa.uint32()),
+            ("address", ADDRESS),
+        )
+    ],
+    metadata={VERSION_KEY: str(VERSION).encode()},
+)
+NEEDED = ("op", "width", "mask", "address")
+
+
+def batch_of(trace: Trace) -> pa.RecordBatch:
+    """The requests of a trace as a batch of `SCHEMA`."""
+    columns: list[pa.Array] = []
+    for column in SCHEMA:
+        values = np.ascontiguousarray(getattr(trace, column.name))
+        if column.name == "op":
+            columns.append(pa.DictionaryArray.from_arrays(pa.array(values.view(np.int8)), pa.array(OPS)))
+        elif column.name == "address":
+            columns.append(pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=ADDRESS))
+        else:
+            columns.append(pa.array(values))
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def trace_of(batch: pa.RecordBatch, sites: Sequence[Site]) -> Trace:
+    """The trace that a batch holds, checked. `InputError` for wrong types or values."""
+    columns: dict[str, Any] = {}
+    for name in SCHEMA.names:
+        if name not in batch.schema.names:
+            columns[name] = 0
+            continue
+        column = batch.column(name)
+        if column.null_count:
+            raise InputError(f"column {name} has nulls")
+        columns[name] = READERS.get(name, integers_of)(name, column)
+    return Trace.from_arrays(**columns, sites=sites)
+
+
+def integers_of(name: str, column: pa.Array) -> npt.NDArray[np.integer]:
+    if not pa.types.is_integer(column.type):
+        raise InputError(f"column {name} is {column.type}: it must hold integers")
+    values: npt.NDArray[np.integer] = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def ops_of(name: str, column: pa.Array) -> npt.NDArray[np.uint8]:
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode() if is_text(column.type) else column
+    if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
+        raise InputError(f"column {name} is {column.type}: it must hold strings such as ld, st, atom")
+    names = column.dictionary.to_pylist()
+    codes = np.array([OP_CODES.get(name, len(OPS)) for name in names], np.uint8)
+    found = codes[column.indices.to_numpy(zero_copy_only=False)] if len(names) else np.zeros(0, np.uint8)
+    if found.size and found.max() == len(OPS):
+        unknown = next(name for name in names if name not in OP_CODES)
+        raise InputError(f"unknown op {str(unknown)[:40]!r}: give one of {', '.join(OPS)}")
+    return found
+
+
+def is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+
+
+def addresses_of(name: str, column: pa.Array) -> npt.NDArray[np.integer]:
+    type = column.type
+    lists = pa.types.is_list(type) or pa.types.is_large_list(type)
+    if not (lists or pa.types.is_fixed_size_list(type)):
+        raise InputError(f"column {name} is {type}: it must hold lists of {LANES} integers")
+    lengths = np.diff(column.offsets.to_numpy()) if lists else np.array([type.list_size])
+    if (lengths != LANES).any():
+        raise InputError(f"column {name} has a list of {lengths[lengths != LANES][0]} addresses: give {LANES}")
+    values = column.flatten()
+    if values.null_count:
+        raise InputError(f"column {name} has nulls")
+    return integers_of(name, values).reshape(-1, LANES)
+
+
+READERS = {"op": ops_of, "address": addresses_of}
+
+
+def check(schema: pa.Schema, metadata: Mapping[bytes, bytes]) -> None:
+    """Raise `InputError` for a schema that is not of this version or lacks a column."""
+    version = metadata.get(VERSION_KEY)
+    if version is not None and version != str(VERSION).encode():
+        written = version.decode("ascii", "backslashreplace")[:20]
+        raise InputError(f"trace schema version {written}, but this banksim reads version {VERSION}")
+    for name in NEEDED:
+        if name not in schema.names:
+            raise InputError(f"no column {name}: a trace has {', '.join(NEEDED)} (and site, block, warp, epoch)")
+    for name in SCHEMA.names:
+        if schema.names.count(name) > 1:
+            raise InputError(f"{schema.names.count(name)} columns {name}: give one")
+
+
+def sites_to_json(sites: Sequence[Site]) -> bytes:
+    return json.dumps([asdict(site) for site in sites], separators=(",", ":")).encode()
+
+
+def sites_of(metadata: Mapping[bytes, bytes] | None) -> tuple[Site, ...] | None:
+    """The sites in the metadata of a file or a batch, None if there are none. `InputError` for nonsense."""
+    if not metadata or SITES_KEY not in metadata:
+        return None
+    try:
+        found = json.loads(metadata[SITES_KEY])
+        return tuple(site_of(one) for one in found)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InputError(f"the metadata {SITES_KEY.decode()} is no list of sites") from None
+
+
+def site_of(found: dict[str, Any]) -> Site:
+    """A site from plain data; other errors than of banksim where it is none."""
+    calls = tuple((str(name), str(file), int(line)) for name, file, line in found.get("inlined", ()))
+    offset, line, file = found.get("offset"), found.get("line"), found.get("file")
+    return Site(
+        opcode=str(found.get("opcode", "")),
+        offset=None if offset is None else int(offset),
+        file=None if file is None else str(file),
+        line=None if line is None else int(line),
+        text=str(found.get("text", "")),
+        function=str(found.get("function", "")),
+        inlined=calls,
+    )
