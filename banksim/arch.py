@@ -255,7 +255,7 @@ def architecture(name: str | Architecture) -> Architecture:
     """The preset of this name, or `name` itself if it is an architecture. `InputError` lists near names."""
     if isinstance(name, Architecture):
         return name
-    if name not in presets():
+    if not isinstance(name, str) or name not in presets():
         near = difflib.get_close_matches(str(name), presets(), n=6, cutoff=0.5)
         families = [family.name for family, _ in _PRESETS]
         raise InputError(f"unknown architecture {name!r}: give {', '.join(near or [*families, 'sm_90'])}")

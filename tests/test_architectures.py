@@ -76,6 +76,12 @@ def test_an_unknown_name_lists_the_near_ones(name: str, near: str) -> None:
         architecture(name)
 
 
+@pytest.mark.parametrize("name", [90, None, ["sm_90"]])
+def test_what_is_no_name_is_refused(name: object) -> None:
+    with pytest.raises(InputError, match="unknown architecture"):
+        architecture(name)  # type: ignore[arg-type]
+
+
 # Instructions
 
 
