@@ -55,11 +55,17 @@ def test_operations_equal_the_h200(group: str, engine: str) -> None:
     expressions, expected = GROUPS[group], results()[group]
     operands = OPERATIONS.operands(expressions[0].kind)
     out = np.zeros_like(expected)
-    grid = OPERATIONS.COUNT // OPERATIONS.BLOCK
+    grid = OPERATIONS.COUNT // OPERATIONS.BLOCK if engine == "llvm" else 1
     banksim.run(kernels()[group], grid, OPERATIONS.BLOCK, [operands, out], engine=engine)
+    some = slice(grid * OPERATIONS.BLOCK)
     wrong = []
-    for expression, got, want in zip(expressions, out, expected, strict=True):
-        bad = far(got, want, "lg2" in expression.text or "log" in expression.text) if expression.table else got != want
+    for expression, got, want in zip(expressions, out[:, some], expected[:, some], strict=True):
+        if not expression.table:
+            bad = got != want
+        elif expression.kind.endswith("x2"):
+            bad = far_halves(got, want)
+        else:
+            bad = far(got, want, "lg2" in expression.text or "log" in expression.text)
         if bad.any():
             n = int(np.argmax(bad))
             values = ", ".join(f"{name} = {v:#x}" for name, v in zip("abc", operands[:, n], strict=True))
@@ -74,3 +80,9 @@ def far(got: Any, want: Any, logarithm: bool) -> Any:
     with np.errstate(invalid="ignore"):
         near |= logarithm & (np.abs(a - b) <= LOGARITHM)
     return ~(near | (np.isnan(a) & np.isnan(b)))
+
+
+def far_halves(got: Any, want: Any) -> Any:
+    """Where pairs of halves differ by more than one unit in the last place."""
+    halves = (v.astype(np.uint32)[:, None].view(np.uint16).astype(np.int64) for v in (got, want))
+    return (np.abs(np.subtract(*halves)) > 1).any(axis=1)

@@ -21,13 +21,16 @@ DATA = HERE.parent / "data" / "hardware"
 COUNT, BLOCK, IN_ONE_KERNEL = 512, 128, 24
 KINDS = {
     "int": (np.uint32, "r"), "unsigned": (np.uint32, "r"), "float": (np.uint32, "f"),
+    "f16x2": (np.uint32, "r"), "bf16x2": (np.uint32, "r"),
     "s64": (np.uint64, "l"), "u64": (np.uint64, "l"), "double": (np.uint64, "d"),
 }  # fmt: skip
+"""What an expression's operands are: of which bits, and under which letter of inline PTX."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """Of operands a, b, c of C type `kind`; with `result`, a PTX instruction of {d}, {a}, {b}, {c}.
+    """Of operands a, b, c of C type `kind` (or pairs of halves in an unsigned); with `result`, a PTX instruction of
+    {d}, {a}, {b}, {c}.
 
     `table`: it reads the tables of MUFU, so that its last bits may differ from exact arithmetic; for logarithms
     near 1 these are the last bits of 1 (PTX ISA, lg2.approx).
@@ -225,9 +228,46 @@ def warp_instructions() -> Iterator[Expression]:
                             "add.u32 {d}, {d}, l;}", "int")  # fmt: skip
 
 
+def half_instructions() -> Iterator[Expression]:
+    def of(kind: str, text: str, table: bool = False) -> Expression:
+        return Expression(kind, text, "unsigned", table)
+
+    for kind, r in (("f16x2", ""), ("bf16x2", ".rn")):
+        for marks in ("", ".sat", ".ftz", ".ftz.sat") if kind == "f16x2" else ("",):
+            for name in ("add", "sub", "mul"):
+                yield of(kind, f"{name}{r}{marks}.{kind} {{d}}, {{a}}, {{b}};")
+            yield of(kind, f"fma.rn{marks}.{kind} {{d}}, {{a}}, {{b}}, {{c}};")
+        yield of(kind, f"fma.rn.relu.{kind} {{d}}, {{a}}, {{b}}, {{c}};")
+        yield of(kind, f"neg.{kind} {{d}}, {{a}};")
+        yield of(kind, f"abs.{kind} {{d}}, {{a}};")
+        for marks in ("", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"):
+            yield of(kind, f"min{marks}.{kind} {{d}}, {{a}}, {{b}};")
+            yield of(kind, f"max{marks}.{kind} {{d}}, {{a}}, {{b}};")
+        for test in (*COMPARISONS, "equ", "neu", "ltu", "num", "nan"):
+            yield of(kind, f"{{.reg .pred p, q; setp.{test}.{kind} p|q, {{a}}, {{b}}; "
+                           "selp.u32 {d}, 1, 0, p; @q or.b32 {d}, {d}, 2;}")  # fmt: skip
+            yield of(kind, f"set.{test}.{kind}.{kind} {{d}}, {{a}}, {{b}};")
+        yield of(kind, f"ex2.approx{'.ftz' if kind == 'bf16x2' else ''}.{kind} {{d}}, {{a}};", True)
+        yield of(kind, f"tanh.approx.{kind} {{d}}, {{a}};", True)
+        one = kind.removesuffix("x2")
+        take = "{.reg .b16 x, y, z; cvt.u16.u32 x, {a}; cvt.u16.u32 y, {b}; "
+        for name in ("add", "mul"):
+            yield of(kind, f"{take}{name}{r}.{one} z, x, y; cvt.u32.u16 {{d}}, z;}}")
+        yield of(kind, f"{take}fma.rn.{one} z, x, y, x; cvt.u32.u16 {{d}}, z;}}")
+        for name in ("s32", "u32"):
+            yield of(kind, f"{{.reg .b16 y; cvt.rn.{one}.{name} y, {{a}}; cvt.u32.u16 {{d}}, y;}}")
+        for name in ("s64", "u64"):
+            yield of(kind, "{.reg .b64 w; .reg .b16 y; cvt.u64.u32 w, {a}; shl.b64 w, w, 13; "
+                           f"cvt.rn.{one}.{name} y, w; cvt.u32.u16 {{d}}, y;}}")  # fmt: skip
+    for mode in ("rni", "rzi", "rmi", "rpi"):
+        yield of("f16x2", f"{{.reg .b16 x; cvt.u16.u32 x, {{a}}; cvt.{mode}.s32.f16 {{d}}, x;}}")
+        yield of("f16x2", f"{{.reg .b16 x, y; cvt.u16.u32 x, {{a}}; cvt.{mode}.f16.f16 y, x; "
+                          "cvt.u32.u16 {d}, y;}")  # fmt: skip
+
+
 def groups() -> dict[str, list[Expression]]:
     """Expressions by the kernel that computes them: of one kind, not too many, tables apart."""
-    every = [*c_expressions(), *float_instructions(), *integer_instructions(), *warp_instructions()]
+    every = [*c_expressions(), *float_instructions(), *integer_instructions(), *warp_instructions(), *half_instructions()]
     out: dict[str, list[Expression]] = {}
     for kind in KINDS:
         for table in (False, True):
@@ -243,6 +283,7 @@ def source() -> str:
              "typedef unsigned long long u64;"]  # fmt: skip
     for name, expressions in groups().items():
         kind = expressions[0].kind
+        c = "unsigned" if kind.endswith("x2") else kind
         body = []
         for n, e in enumerate(expressions):
             if e.result:
@@ -253,14 +294,16 @@ def source() -> str:
             else:
                 value = f"({kind})({e.text})"
             body.append(f"  *({e.result or kind} *)(out + {n * COUNT} + t) = {value};")
-        head = f'extern "C" __global__ void {name}(const {kind} *in, u64 *out) {{'
+        head = f'extern "C" __global__ void {name}(const {c} *in, u64 *out) {{'
         lines += [head, f"  int t = blockIdx.x * {BLOCK} + threadIdx.x;"]
-        lines += [f"  {kind} a = in[t], b = in[t + {COUNT}], c = in[t + {2 * COUNT}];", *body, "}"]
+        lines += [f"  {c} a = in[t], b = in[t + {COUNT}], c = in[t + {2 * COUNT}];", *body, "}"]
     return "\n".join([*lines, ""])
 
 
 def operands(kind: str) -> Any:
     """Bits of a, b and c, of shape (3, COUNT): half of them odd values, the rest of every magnitude."""
+    if kind in ("f16x2", "bf16x2"):
+        return pairs(kind)
     dtype = KINDS[kind][0]
     bits = 8 * np.dtype(dtype).itemsize
     rng = np.random.default_rng(bits + (kind in ("float", "double")))
@@ -291,6 +334,25 @@ def operands(kind: str) -> Any:
     cancels = rng.random(COUNT) < 0.15
     values[2] = np.where(cancels, (-product).view(dtype), values[2])
     return values
+
+
+def pairs(kind: str) -> Any:
+    """Operands of two halves each: powers of two and their neighbours, whole numbers, infinities, NaNs, anything."""
+    rng = np.random.default_rng(16 + (kind == "f16x2"))
+    digits = 10 if kind == "f16x2" else 7
+    powers = np.arange(0, 0x8000, 1 << digits, dtype=np.uint16)
+    odd = np.concatenate([powers, powers + 1, powers[1:] - 1, [1, 3, 0x7FFF, 0x7E01]]).astype(np.uint16)
+    whole = np.arange(-40, 41)
+    if kind == "f16x2":
+        usual = (whole / 4).astype(np.float16).view(np.uint16)
+    else:
+        usual = ((whole / 4).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    shape = 3, 2 * COUNT
+    choice = rng.random(shape)
+    values = np.where(choice < 0.5, rng.choice(odd, shape), rng.integers(0, 0xFFFF, shape, np.uint16, endpoint=True))
+    values = np.where(choice > 0.7, rng.choice(usual, shape), values)
+    values ^= (rng.integers(0, 2, shape) << 15).astype(np.uint16)
+    return values.view(np.uint32)
 
 
 def launch(folder: Path) -> None:

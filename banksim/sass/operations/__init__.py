@@ -12,6 +12,7 @@ from banksim.sass.operations import (  # noqa: F401  (importing a room registers
     logic,
     memory,
     moves,
+    special,
     warp,
 )
 from banksim.sass.operations.memory import request

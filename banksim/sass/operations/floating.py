@@ -18,6 +18,7 @@ from banksim.sass.operations.table import (
     COMBINATIONS,
     COMPARISONS,
     NAN32,
+    combined,
     float_bits,
     operation,
     select,
@@ -60,13 +61,18 @@ def fadd(x: Engine, i: Instruction) -> None:
     return x.write(i.operands[0], finish(x, i, bits))
 
 
-@operation("FMUL", FLOAT_MODIFIERS)
+SCALES = {"D2": 0.5, "D4": 0.25, "D8": 0.125, "M2": 2.0, "M4": 4.0, "M8": 8.0}
+
+
+@operation("FMUL", f"{FLOAT_MODIFIERS} {' '.join(SCALES)}")
 def fmul(x: Engine, i: Instruction) -> None:
+    """a · b; D2 … M8: times a power of two before it is rounded."""
     a, b = (operand(x, i, o) for o in i.operands[1:3])
-    if plain(i):
+    scale = which(i, SCALES)
+    if plain(i) and not scale:
         return write_float(x, i.operands[0], a * b)
-    if directed(i):
-        p = x.to_f64(a) * x.to_f64(b)
+    if directed(i) or scale:
+        p = x.to_f64(a) * x.to_f64(b) * SCALES.get(scale, 1.0)
         bits = finish(x, i, narrow(x, i, p), lambda: narrow(x, i, p * LIFT**2))
     else:
         bits = finish(x, i, float_bits(x, a * b), lambda: x.bits((a * LIFT) * (b * LIFT)))
@@ -148,8 +154,7 @@ def fsetp(x: Engine, i: Instruction) -> None:
 def fset(x: Engine, i: Instruction) -> None:
     """All bits set, or 1.0 with BF, where the comparison holds."""
     to, a, b, p = i.operands
-    v, q = holds(i, operand(x, i, a), operand(x, i, b)), x.predicate(p)
-    v = v & q if "AND" in i.modifiers else v | q if "OR" in i.modifiers else v ^ q
+    v = combined(x, i, holds(i, operand(x, i, a), operand(x, i, b)), p)
     x.write(to, x.where(v, x.const(0x3F800000 if "BF" in i.modifiers else 0xFFFFFFFF), x.const(0)))
 
 
@@ -159,50 +164,3 @@ def fchk(x: Engine, i: Instruction) -> None:
     to, a, b = i.operands
     u, v = (x.signed(x.bits(x.float32(o)) >> 23 & 0xFF) for o in (a, b))
     x.write_predicate(to, (v < 2) | (v > 251) | (u == 255) | (u < 25) | (u - v > 126) | (u - v < -124))
-
-
-
-def turned(x: Engine, v: Value) -> Value:
-    """Radians of an angle in turns."""
-    return (v - x.round(v, "nearest")) * 6.283185307179586
-
-
-@operation("MUFU", "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H FTZ")
-def mufu(x: Engine, i: Instruction) -> None:
-    """Approximations; here the nearest float32, from which the GPU's tables differ by a few of the last bits.
-
-    SIN and COS take turns, not radians. RCP64H and RSQ64H: from upper word to upper word of doubles.
-    """
-    to, source = i.operands
-    if i.modifiers & {"RCP64H", "RSQ64H"}:
-        return _upper_word(x, i)
-    if "TANH" in i.modifiers:
-        return write_float(x, to, x.to_f32(x.math("tanh", x.to_f64(x.float32(source)))))
-    v = x.to_f64(flushed(x, x.float32(source)))
-    if "RCP" in i.modifiers:
-        v = x.divide(x.const(1.0, 64), v)
-    elif "RSQ" in i.modifiers:
-        v = x.divide(x.const(1.0, 64), x.math("sqrt", v))
-    elif "SQRT" in i.modifiers:
-        v = x.math("sqrt", v)
-    elif "SIN" in i.modifiers:
-        v = x.math("sin", turned(x, v))
-    elif "COS" in i.modifiers:
-        v = x.math("cos", turned(x, v))
-    else:
-        v = x.math("exp2" if "EX2" in i.modifiers else "log2", v)
-    return x.write(to, float_bits(x, flushed(x, x.to_f32(v))))
-
-
-def _upper_word(x: Engine, i: Instruction) -> None:
-    """RCP64H, RSQ64H: a double's upper word to that of its reciprocal (root), denormals taken for zeros."""
-    to, source = i.operands
-    word = x.value(source)
-    d = x.as_float(x.zext(x.where((word & 0x7FF00000) == 0, word & 0x80000000, word)) << 32)
-    negative_zero = x.bits(d) == 1 << 63
-    root = d if "RCP64H" in i.modifiers else x.math("sqrt", d)
-    result = x.divide(x.const(1.0, 64), root)
-    word = x.high(x.bits(result))
-    word = x.where((word & 0x7FF00000) == 0, word & 0x80000000, word)
-    word = x.where(negative_zero, x.const(0xFFF00000), word)
-    x.write(to, x.where(result == result, word, x.const(NAN32)))

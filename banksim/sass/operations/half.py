@@ -1,80 +1,228 @@
-"""Half precision: its formats, its use to load constants, its conversion to float32."""
+"""Half precision, two numbers a register: float16, and bfloat16 under the mark BF16_V2.
+
+Halves are computed as doubles. A sum of products of halves is not always exact in 53 bits, so it is rounded to odd
+first, and then once to half precision.
+"""
 
 from __future__ import annotations
 
-from banksim.errors import UnsupportedError
+import struct
+from dataclasses import dataclass, replace
+
 from banksim.sass.engine import Engine, Value
-from banksim.sass.operations.moves import half_bits
-from banksim.sass.operations.table import operation, write_float
+from banksim.sass.operations.floating import FLOAT_COMPARISONS, float_extremum, holds
+from banksim.sass.operations.rounding import round_to_odd, two_sum
+from banksim.sass.operations.table import COMBINATIONS, combined, operation, select, write_float
 from banksim.sass.program import Instruction, Operand
 
-
-def to_float16(x: Engine, v: Value, truncate: bool) -> Value:
-    """A double as the 16 bits of a float16, to nearest even or cut; a NaN is 0x7fff."""
-    return _narrow(x, v, truncate, digits=11, bias=15)
-
-
-def to_bfloat16(x: Engine, v: Value, truncate: bool) -> Value:
-    """A double as the 16 bits of a bfloat16, to nearest even or cut; a NaN is 0x7fff."""
-    return _narrow(x, v, truncate, digits=8, bias=127)
+HALVES = "H0_H0 H1_H1"
+NAN16 = 0x7FFF
+SIGN16 = 0x8000
 
 
-def _narrow(x: Engine, v: Value, truncate: bool, digits: int, bias: int) -> Value:
-    """Cut the double's digits (fewer where the result is denormal), then round by what was cut."""
-    bits = x.bits(v)
-    sign = x.low(bits >> 48) & 0x8000
-    exponent = x.signed(x.low(bits >> 52) & 0x7FF) - (1023 - bias)
-    normal = exponent >= 1
-    digits_kept = (bits & ((1 << 52) - 1)) | (1 << 52)
-    drop = x.where(normal, x.const(53 - digits), x.const(54 - digits) - x.unsigned(exponent))
-    drop = x.zext(x.where(drop < 63, drop, x.const(63)))
-    kept = digits_kept >> drop
-    base = x.where(normal, x.unsigned(exponent - 1) << (digits - 1), x.const(0))
-    result = x.low(kept) + base
-    if not truncate:
-        half = x.const(1, 64) << (drop - 1)
-        rest = digits_kept & ((half << 1) - 1)
-        up = (rest > half) | ((rest == half) & ((kept & 1) != 0))
-        result = result + x.number(up)
-    infinity = (2 * bias + 1) << (digits - 1)
-    largest = x.const(infinity - 1 if truncate else infinity)
-    result = x.where((exponent > 2 * bias) | (result > infinity), largest, result)
-    result = x.where(x.absolute(v) == float("inf"), x.const(infinity), result)
-    return x.where(v == v, result | sign, x.const(0x7FFF))
+@dataclass(frozen=True)
+class Format:
+    """A format of 16 bits: significant binary digits (the hidden one counted) and bias of the exponent."""
+
+    digits: int
+    bias: int
+
+    @property
+    def infinity(self) -> int:
+        return (2 * self.bias + 1) << (self.digits - 1)
+
+    @property
+    def one(self) -> int:
+        return self.bias << (self.digits - 1)
 
 
-def from_float16(x: Engine, v: Value) -> Value:
-    """The lower 16 bits as a float16 → f32."""
-    sign, exponent, digits = (v & 0x8000) << 16, v >> 10 & 31, v & 0x3FF
+FLOAT16, BFLOAT16 = Format(11, 15), Format(8, 127)
+
+
+def format_of(i: Instruction) -> Format:
+    return BFLOAT16 if i.modifiers & {"BF16_V2", "BF16"} else FLOAT16
+
+
+def from_half(x: Engine, v: Value, form: Format) -> Value:
+    """The lower 16 bits of u32 as f32."""
+    if form is BFLOAT16:
+        return x.as_float(v << 16)
+    sign, exponent, digits = (v & SIGN16) << 16, v >> 10 & 31, v & 0x3FF
     small = x.bits(x.to_f32(digits) * 2.0**-24)
     large = (exponent << 23) + (112 << 23) | digits << 13
     special = digits << 13 | 0x7F800000
     return x.as_float(x.where(exponent == 0, small, x.where(exponent == 31, special, large)) | sign)
 
 
-@operation("HADD2", "F32", marks="H0_H0 H1_H1")
-def hadd2(x: Engine, i: Instruction) -> None:
-    """Only as the compiler's conversion to float32: d = −0 + half of b."""
-    to, a, b = i.operands
-    if "F32" not in i.modifiers or not (a.is_zero and a.negative):
-        raise UnsupportedError(f"{i.text or i.opcode}: arithmetic on halves is not known")
-    write_float(x, to, chosen_half(x, b))
+def to_half(x: Engine, v: Value, form: Format, truncate: bool = False) -> Value:
+    """A double as 16 bits, to nearest even or cut; a NaN is 0x7fff."""
+    bits = x.bits(v)
+    sign = x.low(bits >> 48) & SIGN16
+    exponent = x.signed(x.low(bits >> 52) & 0x7FF) - (1023 - form.bias)
+    normal = exponent >= 1
+    digits = (bits & ((1 << 52) - 1)) | (1 << 52)
+    drop = x.where(normal, x.const(53 - form.digits), x.const(54 - form.digits) - x.unsigned(exponent))
+    drop = x.zext(x.where(drop < 63, drop, x.const(63)))
+    kept = digits >> drop
+    result = x.low(kept) + x.where(normal, x.unsigned(exponent - 1) << (form.digits - 1), x.const(0))
+    if not truncate:
+        middle = x.const(1, 64) << (drop - 1)
+        rest = digits & ((middle << 1) - 1)
+        result = result + x.number((rest > middle) | ((rest == middle) & ((kept & 1) != 0)))
+    largest = x.const(form.infinity - truncate)
+    result = x.where((exponent > 2 * form.bias) | (result > form.infinity), largest, result)
+    result = x.where(x.absolute(v) == float("inf"), x.const(form.infinity), result)
+    return x.where(v == v, result | sign, x.const(NAN16))
 
 
-def chosen_half(x: Engine, o: Operand) -> Value:
-    """H0_H0 or H1_H1 of a register, as f32 with its sign marks applied."""
+# ---- operands: pairs (lower, upper) of halves
+
+
+def sources(i: Instruction, first: int) -> list[tuple[Operand, ...]]:
+    """Operands from the first source on; two immediates in a row, upper and lower, are one operand."""
+    out: list[tuple[Operand, ...]] = []
+    for o in i.operands[first:]:
+        if o.kind == "float" and out and len(out[-1]) == 1 and out[-1][0].kind == "float":
+            out[-1] = (*out[-1], o)
+        else:
+            out.append((o,))
+    return out
+
+
+def half_bits(o: Operand, form: Format) -> int:
+    """The 16 bits of an immediate."""
+    if form is BFLOAT16:
+        return int.from_bytes(struct.pack("<f", float(o.text)), "little") >> 16
+    return int.from_bytes(struct.pack("<e", float(o.text)), "little")
+
+
+def pair(x: Engine, i: Instruction, source: tuple[Operand, ...]) -> tuple[Value, Value]:
+    """The lower and upper half of an operand as f32, marks of sign applied, .FTZ heeded."""
+    form = format_of(i)
+    if len(source) == 2:
+        upper, lower = (x.const(half_bits(o, form)) for o in source)
+        return from_half(x, lower, form), from_half(x, upper, form)
+    (o,) = source
     v = x.raw(o)
-    f = from_float16(x, v >> 16 if "H1_H1" in o.modifiers else v)
+    words = (v >> 16 if "H1_H1" in o.modifiers else v, v if "H0_H0" in o.modifiers else v >> 16)
+    lower, upper = (half(x, i, o, w & 0xFFFF) for w in words)
+    return lower, upper
+
+
+def half(x: Engine, i: Instruction, o: Operand, word: Value) -> Value:
+    if "FTZ" in i.modifiers:
+        word = x.where((word & format_of(i).infinity) == 0, word & SIGN16, word)
+    f = from_half(x, word, format_of(i))
     if o.absolute:
         f = x.absolute(f)
     return -f if o.negative else f
 
 
-@operation("HFMA2", "MMA")
+def finish(x: Engine, i: Instruction, v: Value) -> Value:
+    """A double as the 16 bits of a result: .FTZ, .SAT (0 to 1, a NaN is 0), .RELU (not below 0).
+
+    A result counts as denormal if it was one before it was rounded to a denormal's precision: it is looked at
+    2¹⁰ times larger.
+    """
+    form = format_of(i)
+    word = to_half(x, v, form)
+    if "FTZ" in i.modifiers:
+        tiny = (to_half(x, v * 2.0**10, form) & 0x7FFF) < (11 << (form.digits - 1))
+        word = x.where(tiny, word & SIGN16, word)
+    if "SAT" in i.modifiers:
+        word = x.where(v > 0.0, x.where(v < 1.0, word, x.const(form.one)), x.const(0))
+    if "RELU" in i.modifiers:
+        word = x.where((word & SIGN16) != 0, x.const(0), word)
+    return word
+
+
+def write_halves(x: Engine, to: Operand, lower: Value, upper: Value) -> None:
+    x.write(to, upper << 16 | lower)
+
+
+# ---- arithmetic
+
+ARITHMETIC = "MMA F32 BF16_V2 FTZ SAT RELU"
+
+
+@operation("HADD2", ARITHMETIC, marks=HALVES)
+def hadd2(x: Engine, i: Instruction) -> None:
+    """a + b; F32: of the lower halves, as float32."""
+    a, b = (pair(x, i, source) for source in sources(i, 1))
+    if "F32" in i.modifiers:
+        return write_float(x, i.operands[0], a[0] + b[0])
+    results = (finish(x, i, x.to_f64(p) + x.to_f64(q)) for p, q in zip(a, b, strict=True))
+    return write_halves(x, i.operands[0], *results)
+
+
+@operation("HMUL2", "BF16_V2 FTZ SAT RELU", marks=HALVES)
+def hmul2(x: Engine, i: Instruction) -> None:
+    a, b = (pair(x, i, source) for source in sources(i, 1))
+    results = (finish(x, i, x.to_f64(p) * x.to_f64(q)) for p, q in zip(a, b, strict=True))
+    write_halves(x, i.operands[0], *results)
+
+
+@operation("HFMA2", "MMA BF16_V2 FTZ SAT RELU", marks=HALVES)
 def hfma2(x: Engine, i: Instruction) -> None:
-    """Only as the compiler's way to load a constant: d = −0 · 0 + {upper, lower}."""
-    to, a, b, *halves = i.operands
-    if not (a.is_zero and b.is_zero and len(halves) == 2):
-        raise UnsupportedError(f"{i.text or i.opcode}: arithmetic on halves is not known")
-    upper, lower = (half_bits(o) for o in halves)
-    x.write(to, x.const(upper << 16 | lower))
+    """a · b + c; with a = −0 and b = 0 the compiler's way to load a constant."""
+    a, b, c = sources(i, 1)
+    form = format_of(i)
+    if a[0].is_zero and b[0].is_zero and len(c) == 2 and not i.modifiers & {"SAT", "RELU", "FTZ"}:
+        return x.write(i.operands[0], x.const(half_bits(c[0], form) << 16 | half_bits(c[1], form)))
+    halves = zip(*(pair(x, i, source) for source in (a, b, c)), strict=True)
+    results = []
+    for p, q, r in halves:
+        s, error = two_sum(x.to_f64(p) * x.to_f64(q), x.to_f64(r))
+        results.append(finish(x, i, round_to_odd(x, s, error)))
+    return write_halves(x, i.operands[0], *results)
+
+
+@operation("HMNMX2", "BF16_V2 FTZ NAN XORSIGN", marks=HALVES)
+def hmnmx2(x: Engine, i: Instruction) -> None:
+    """As FMNMX, half by half."""
+    to, a, b, p = i.operands
+    signs = [pair(x, i, (replace(o, negative=False, absolute=False),)) for o in (a, b)]
+    results = []
+    for u, v, *raw in zip(pair(x, i, (a,)), pair(x, i, (b,)), *signs, strict=True):
+        f = select(x, p, float_extremum(x, u, v, True), float_extremum(x, u, v, False))
+        if "NAN" not in i.modifiers:
+            f = x.where(u == u, x.where(v == v, f, x.bits(u)), x.bits(v))
+            number = (u == u) | (v == v)
+        else:
+            number = (u == u) & (v == v)
+        if "XORSIGN" in i.modifiers:
+            f = (f & 0x7FFFFFFF) | ((x.bits(raw[0]) ^ x.bits(raw[1])) & 0x80000000)
+        word = to_half(x, x.to_f64(x.as_float(f)), format_of(i))
+        results.append(x.where(number, word, x.const(NAN16)))
+    write_halves(x, to, *results)
+
+
+@operation("HSETP2", f"BF16_V2 FTZ {FLOAT_COMPARISONS} {COMBINATIONS}", marks=HALVES)
+def hsetp2(x: Engine, i: Instruction) -> None:
+    """P: of the lower halves; Q: of the upper ones."""
+    for to, v in zip(i.operands, comparisons(x, i, i.operands[2:]), strict=False):
+        if not to.is_zero:
+            x.write_predicate(to, v)
+
+
+@operation("HSET2", f"BF16_V2 BF FTZ {FLOAT_COMPARISONS} {COMBINATIONS}", marks=HALVES)
+def hset2(x: Engine, i: Instruction) -> None:
+    """1.0 with BF, else all bits set, in each half where the comparison holds."""
+    true = x.const(format_of(i).one if "BF" in i.modifiers else 0xFFFF)
+    lower, upper = (x.where(v, true, x.const(0)) for v in comparisons(x, i, i.operands[1:]))
+    write_halves(x, i.operands[0], lower, upper)
+
+
+def comparisons(x: Engine, i: Instruction, operands: tuple[Operand, ...]) -> list[Value]:
+    """a, b, P: the comparison of the lower and of the upper halves, combined with P."""
+    *compared, p = sources(replace(i, operands=operands), 0)
+    halves = zip(*(pair(x, i, o) for o in compared), strict=True)
+    return [combined(x, i, holds(i, u, v), p[0]) for u, v in halves]
+
+
+def lower_half(x: Engine, i: Instruction, o: Operand) -> Value:
+    """A register's lower half, or with H1 its upper one, as f32; marks of sign applied."""
+    v = x.raw(o)
+    return half(x, i, o, v >> 16 if "H1" in o.modifiers else v & 0xFFFF)
+
+

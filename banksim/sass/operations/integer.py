@@ -87,9 +87,12 @@ def iadd3(x: Engine, i: Instruction) -> None:
 def viadd(x: Engine, i: Instruction) -> None:
     to, a, b = i.operands
     u, v = x.value(a), x.value(b)
-    if "16x2" in i.modifiers:
-        return x.write(to, ((u + v) & 0xFFFF) | ((u & 0xFFFF0000) + (v & 0xFFFF0000)))
-    return x.write(to, u + v)
+    x.write(to, sum16(u, v) if "16x2" in i.modifiers else u + v)
+
+
+def sum16(u: Value, v: Value) -> Value:
+    """The sums of the lower and of the upper halves."""
+    return ((u + v) & 0xFFFF) | ((u & 0xFFFF0000) + (v & 0xFFFF0000))
 
 
 @operation("IABS")
@@ -127,7 +130,7 @@ def imad(x: Engine, i: Instruction) -> None:
     if i.modifiers & {"WIDE", "HI"}:
         return _imad_wide(x, i)
     if not all(p.is_zero for p in carries_out):
-        raise UnsupportedError(f"{i.text or i.opcode}: the carry of a 32-bit IMAD is not known")
+        raise UnsupportedError("the carry of a 32-bit IMAD")
     if a.is_zero or b.is_zero:
         v = x.value(c)
     elif c.is_zero and not c.inverted:
@@ -269,29 +272,39 @@ def extremum(x: Engine, i: Instruction, a: Value, b: Value, p: Operand) -> Value
     return x.where(x.signed(v) < 0, x.const(0), v) if "RELU" in i.modifiers else v
 
 
-@operation("VIMNMX IMNMX UIMNMX", "U32 RELU S16x2 U16x2")
-def vimnmx(x: Engine, i: Instruction) -> None:
-    to, a, b, p = i.operands
-    u, v = x.value(a), x.value(b)
+EXTREMUM = "U32 RELU S16x2 U16x2"
+
+
+def extended(x: Engine, i: Instruction, values: list[Value]) -> list[list[Value]]:
+    """The operands as they are; of S16x2 and U16x2 the lower halves of all, then the upper ones, extended."""
     if not i.modifiers & {"S16x2", "U16x2"}:
-        return x.write(to, extremum(x, i, u, v, p))
-    signed = "S16x2" in i.modifiers
-    result = x.const(0)
-    for at in (0, 16):
-        s, t = field(x, u, at, 16, signed), field(x, v, at, 16, signed)
-        result = result | (extremum(x, i, s, t, p) & 0xFFFF) << at
-    return x.write(to, result)
+        return [values]
+    return [[field(x, v, at, 16, "S16x2" in i.modifiers) for v in values] for at in (0, 16)]
 
 
-@operation("VIMNMX3", "U32 RELU")
+def write_parts(x: Engine, to: Operand, results: list[Value]) -> None:
+    """One word, or two halves."""
+    x.write(to, results[0] if len(results) == 1 else results[1] << 16 | results[0] & 0xFFFF)
+
+
+@operation("VIMNMX IMNMX UIMNMX", EXTREMUM)
+def vimnmx(x: Engine, i: Instruction) -> None:
+    to, *sources, p = i.operands
+    parts_ = extended(x, i, [x.value(o) for o in sources])
+    write_parts(x, to, [extremum(x, i, a, b, p) for a, b in parts_])
+
+
+@operation("VIMNMX3", EXTREMUM)
 def vimnmx3(x: Engine, i: Instruction) -> None:
-    to, a, b, c, p = i.operands
-    x.write(to, extremum(x, i, extremum(x, i, x.value(a), x.value(b), p), x.value(c), p))
+    to, *sources, p = i.operands
+    parts_ = extended(x, i, [x.value(o) for o in sources])
+    write_parts(x, to, [extremum(x, i, extremum(x, i, a, b, p), c, p) for a, b, c in parts_])
 
 
-@operation("VIADDMNMX", "U32 RELU")
+@operation("VIADDMNMX", EXTREMUM)
 def viaddmnmx(x: Engine, i: Instruction) -> None:
     to, a, b, c, p = i.operands
-    x.write(to, extremum(x, i, x.value(a) + x.value(b), x.value(c), p))
+    s = sum16(x.value(a), x.value(b)) if i.modifiers & {"S16x2", "U16x2"} else x.value(a) + x.value(b)
+    write_parts(x, to, [extremum(x, i, u, v, p) for u, v in extended(x, i, [s, x.value(c)])])
 
 

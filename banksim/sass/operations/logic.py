@@ -140,7 +140,7 @@ def flo(x: Engine, i: Instruction) -> None:
     """The highest bit that is set (signed: that differs from the sign), −1 for none; SH: from above."""
     *to, source = i.operands
     if any(not o.is_zero for o in to[1:]):
-        raise UnsupportedError(f"{i.text or i.opcode}: a predicate result of FLO is not known")
+        raise UnsupportedError("a predicate result of FLO")
     v = x.value(source)
     if "U32" not in i.modifiers:
         v = v ^ x.unsigned(x.signed(v) >> 31)

@@ -76,7 +76,7 @@ def location(x: Engine, i: Instruction) -> tuple[str, Value]:
 def load(x: Engine, i: Instruction) -> None:
     to = i.operands[0]
     if to.kind != "R":
-        raise UnsupportedError(f"{i.text or i.opcode}: a load with a predicate result is not known")
+        raise UnsupportedError("a load with a predicate result")
     space, address = location(x, i)
     x.load(i, space, address, width(i), to, is_signed(i))
 
@@ -114,12 +114,26 @@ def query_space(x: Engine, i: Instruction) -> None:
 
 
 ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 U32 S32 S64 U64 F32 F64 FTZ RN {CACHE}"
+VECTORS = {"F32x2": 2, "F32x4": 4}
 
 
-@operation("ATOMG ATOM REDG RED", ATOMIC + " F16x2")
+@operation("REDG RED", f"{ATOMIC} F16x2 {' '.join(VECTORS)}")
+def reduction(x: Engine, i: Instruction) -> None:
+    """An atomic with no result; of a vector, one after the other."""
+    words = next((n for name, n in VECTORS.items() if name in i.modifiers), 0)
+    if not words:
+        return perform(x, i, function(i).lower(), None)
+    space, address = location(x, i)
+    for word in range(words):
+        value = x.raw(i.operands[-1], word)
+        x.atomic(i, space, address + 4 * word, "f32", function(i).lower(), (value,), None)
+    return None
+
+
+@operation("ATOMG ATOM", f"{ATOMIC} F16x2")
 def atomic(x: Engine, i: Instruction) -> None:
     if any(o.kind in ("P", "UP") and not o.is_zero for o in i.operands) and "F16x2" not in i.modifiers:
-        raise UnsupportedError(f"{i.text or i.opcode}: an atomic with a predicate result is not known")
+        raise UnsupportedError("an atomic with a predicate result")
     perform(x, i, function(i).lower(), result(i))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine
 from banksim.sass.operations.table import operation, select
@@ -30,7 +28,7 @@ CLOCKS = ("SR_CLOCK", "SR_GLOBALTIMER")
 def read_special(x: Engine, i: Instruction) -> None:
     to, name = i.operands[0], i.operands[1].text
     if name.startswith(CLOCKS):
-        raise UnsupportedError(f"{i.text or i.opcode}: clocks need the simulation of time")
+        raise UnsupportedError(f"the clock {name}")
     v = x.const(0) if name == "SRZ" else x.special(name, to.kind == "UR")
     x.write(to, v)
     if i.name == "CS2R" and "32" not in i.modifiers:
@@ -39,10 +37,17 @@ def read_special(x: Engine, i: Instruction) -> None:
 
 @operation("R2UR")
 def to_uniform(x: Engine, i: Instruction) -> None:
+    """The value of the lowest executing lane; a predicate result: whether a lane's own value is another."""
     *to, source = i.operands
-    if any(o.kind in ("P", "UP") and not o.is_zero for o in to):
-        raise UnsupportedError(f"{i.text or i.opcode}: a predicate result of R2UR is not known")
-    x.write(next(o for o in to if o.kind == "UR"), x.first(x.value(source)))
+    v = x.value(source)
+    first = x.first(v)
+    for o in to:
+        if o.is_zero:
+            continue
+        if o.kind == "UR":
+            x.write(o, first)
+        else:
+            x.write_predicate(o, v != first)
 
 
 @operation("SEL USEL")
@@ -79,8 +84,3 @@ def register_to_predicates(x: Engine, i: Instruction) -> None:
     for n in range(PREDICATES):
         if mask.number >> n & 1:
             x.write_predicate(Operand(kind, n), (v & (1 << n)) != 0)
-
-
-def half_bits(o: Operand) -> int:
-    """The 16 bits of an immediate that is printed as a float16."""
-    return int.from_bytes(struct.pack("<e", float(o.text)), "little")

@@ -96,16 +96,28 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 COMBINATIONS = "AND OR XOR"
 
 
+COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "AND": operator.and_, "OR": operator.or_, "XOR": operator.xor,
+}  # fmt: skip
+
+
+def neutral(i: Instruction, p: Operand) -> bool:
+    """Whether combining with p changes nothing: PT of AND, !PT of OR and XOR."""
+    return p.is_zero and p.inverted == ("AND" not in i.modifiers)
+
+
+def combined(x: Engine, i: Instruction, holds: Value, p: Operand) -> Value:
+    """holds ∘ p, ∘ being the instruction's AND, OR or XOR."""
+    return holds if neutral(i, p) else COMBINE[which(i, COMBINE)](holds, x.predicate(p))
+
+
 def write_comparison(x: Engine, i: Instruction, holds: Value, other: Value | None = None) -> None:
-    """`P, Q, …, R`: P = holds ∘ R and Q = ¬holds ∘ R (or other ∘ R), ∘ being AND, OR or XOR."""
-    combine = {"AND": operator.and_, "OR": operator.or_, "XOR": operator.xor}[which(i, ("AND", "OR", "XOR"))]
+    """`P, Q, …, R`: P = holds ∘ R and Q = ¬holds ∘ R (or other ∘ R)."""
     last = next(o for o in i.operands[4:] if o.kind in ("P", "UP"))
-    neutral = last.is_zero and last.inverted == ("AND" not in i.modifiers)  # PT of AND, !PT of OR and XOR
-    with_ = None if neutral else x.predicate(last)
-    results = (holds, ~holds if other is None else other)
+    results = [combined(x, i, v, last) for v in (holds, ~holds if other is None else other)]
     for o, v in zip(i.operands, results, strict=False):
         if not o.is_zero:
-            x.write_predicate(o, v if with_ is None else combine(v, with_))
+            x.write_predicate(o, v)
 
 
 def select(x: Engine, o: Operand, a: Value, b: Value) -> Value:

@@ -52,6 +52,8 @@ class Barrier:
     votes: int = 0
     reduction: str = ""
     phase: int = 0
+    result: int = 0
+    """Of the reduction of the phase that ended last."""
 
 
 class Block:
@@ -62,7 +64,6 @@ class Block:
         self.shared = np.zeros(launch.shared_bytes, np.uint8)
         self.local = np.zeros((LANES * launch.warps, launch.local_bytes), np.uint8)
         self.barriers = [Barrier() for _ in range(state.BLOCK_BARRIERS)]
-        self.result = 0
         self.warps = [Warp(self, n) for n in range(launch.warps)]
 
     @property
@@ -105,7 +106,7 @@ class Block:
             return
         votes = barrier.votes
         results = {"POPC": votes, "AND": int(votes == barrier.arrived), "OR": int(votes > 0)}
-        self.result = results.get(barrier.reduction, self.result)
+        barrier.result = results.get(barrier.reduction, barrier.result)
         barrier.arrived = barrier.votes = 0
         barrier.phase += 1
 

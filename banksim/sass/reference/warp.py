@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from banksim.errors import UnsupportedError
 from banksim.sass import state
+from banksim.sass.check import refused
 from banksim.sass.engine import Value
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.program import BYTES, Instruction
@@ -48,6 +50,11 @@ class Turn:
     """… or nothing, but others go first."""
 
 
+def lowest(mask: int) -> int:
+    """The lowest lane of a mask."""
+    return (mask & -mask).bit_length() - 1
+
+
 @dataclass(eq=False)
 class Group:
     """Threads that run together."""
@@ -65,6 +72,8 @@ class Warp(MemoryEngine):
         self.groups = [Group(self.live, 0)]
         self.gathered = np.zeros((state.CONVERGENCE, LANES), np.uint32)
         """For each convergence barrier and thread, which threads the barrier gathers."""
+        self.last_barrier = 0
+        self.last_turn: tuple[int, int, bytes] | None = None
 
     # ---- choosing what runs
     def run(self) -> bool:
@@ -78,9 +87,21 @@ class Warp(MemoryEngine):
                 steps += 1
                 goes_on = group in self.groups and group.waits is None and len(self.groups) <= groups
                 if steps > TURN and goes_on and group.pc <= before:
-                    group.waits = Turn()
+                    self.give_up_turn(group)
                     return True
         return progress
+
+    def give_up_turn(self, group: Group) -> None:
+        """A group has run long enough. If its registers are what they were when it last gave up its turn here, it
+        spins: then threads that wait for it to converge go on without it, as the hardware guarantees."""
+        group.waits = Turn()
+        turn = group.pc, group.mask, self.files["R"][:, lanes_of(group.mask)].tobytes()
+        if turn == self.last_turn:
+            for g in self.groups:
+                if isinstance(g.waits, Convergence):
+                    g.waits = None
+                    self.gathered &= np.uint32(FULL_MASK & ~g.mask)
+        self.last_turn = turn
 
     def next(self) -> Group | None:
         self.join()
@@ -97,8 +118,10 @@ class Warp(MemoryEngine):
         for group in list(self.groups):
             if group not in self.groups or not isinstance(group.waits, Convergence):
                 continue
+            gathered = self.gathered_by(group, group.waits)
             waiting = [g for g in self.groups if g.waits == group.waits]
-            wanted = self.wanted(group, group.waits)
+            waiting = [g for g in waiting if self.gathered_by(g, group.waits) == gathered]
+            wanted = gathered & self.live
             if wanted & ~sum(g.mask for g in waiting):
                 continue
             group.waits = None
@@ -111,10 +134,9 @@ class Warp(MemoryEngine):
                 else:
                     g.waits = None
 
-    def wanted(self, group: Group, barrier: Convergence) -> int:
-        """The live threads that a convergence barrier gathers for this group."""
-        lane = (group.mask & -group.mask).bit_length() - 1
-        return int(self.gathered[barrier.number, lane]) & self.live
+    def gathered_by(self, group: Group, barrier: Convergence) -> int:
+        """The threads that a convergence barrier gathers for this group."""
+        return int(self.gathered[barrier.number, lowest(group.mask)])
 
     def step(self, group: Group) -> None:
         """Execute one instruction for a group."""
@@ -131,7 +153,10 @@ class Warp(MemoryEngine):
         if i.name in CONTROL:
             CONTROL[i.name](self, i, group, executing)
         else:
-            OPERATIONS[i.name].function(self, i)
+            try:
+                OPERATIONS[i.name].function(self, i)
+            except UnsupportedError as error:
+                raise refused(self.launch.kernel, i, str(error)) from None
             group.pc += BYTES
 
     # ---- control flow: each moves the group on by its pc, parts it, or makes it wait
@@ -163,12 +188,14 @@ class Warp(MemoryEngine):
         self.scatter(group, executing, self.raw(register) + ((distance + i.pc + BYTES) & FULL_MASK))
 
     def call(self, i: Instruction, group: Group, executing: int) -> None:
+        """CALL to a place, or to what a register holds plus a distance."""
         target = next((o.number for o in i.operands if o.kind == "code"), None)
         if target is not None:
             self.part(group, executing, target)
         else:
             register = next(o for o in i.operands if o.kind in ("R", "UR"))
-            self.scatter(group, executing, self.raw(register))
+            distance = next((o.number for o in i.operands if o.kind == "imm"), 0)
+            self.scatter(group, executing, self.raw(register) + distance)
 
     def give_back(self, i: Instruction, group: Group, executing: int) -> None:
         """RET.REL: the register counts from the start of the function."""
@@ -207,7 +234,10 @@ class Warp(MemoryEngine):
         """BREAK: its threads (where the operand says so) no longer count at the barrier."""
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
-        self.gathered[next(o.number for o in i.operands if o.kind == "B")] &= np.uint32(FULL_MASK & ~leaving)
+        if leaving:
+            row = self.gathered[next(o.number for o in i.operands if o.kind == "B")]
+            together = int(row[lowest(leaving)])
+            row[lanes_of(together)] = together & ~leaving
         group.pc += BYTES
 
     def move_convergence(self, i: Instruction, group: Group, executing: int) -> None:
@@ -221,10 +251,23 @@ class Warp(MemoryEngine):
         group.pc += BYTES
 
     def warpsync(self, i: Instruction, group: Group, executing: int) -> None:
+        """Each thread waits for those of its mask. Threads that are all here already go on as they are, unless an
+        EXCLUSIVE one has to part threads of different masks."""
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
-        mask = np.uint32(FULL_MASK) if operand is None else self.value(operand)
-        self.gathered[state.WARPSYNC, self.executing] = np.broadcast_to(mask, LANES)[self.executing]
-        self.part(group, executing, group.pc + BYTES, Convergence(state.WARPSYNC))
+        masks = np.broadcast_to(np.uint32(FULL_MASK) if operand is None else self.value(operand), LANES)
+        row = self.gathered[state.WARPSYNC]
+        row[self.executing] = masks[self.executing]
+        behind = group.pc + BYTES
+        different = np.unique(masks[self.executing])
+        missing = any(int(m) & self.live & ~executing for m in different)
+        self.part(group, executing, behind, Convergence(state.WARPSYNC))
+        if len(different) > 1 and (missing or "EXCLUSIVE" in i.modifiers):
+            self.groups.remove(group)
+            for m in different:
+                mask = executing & mask_of(masks == m)
+                self.groups.append(Group(mask, behind, Convergence(state.WARPSYNC)))
+        elif executing and not missing:
+            group.waits = None
 
     def barrier(self, i: Instruction, group: Group, executing: int) -> None:
         """BAR.SYNC and .RED wait, .ARV only counts; operands: the barrier, how many threads."""
@@ -232,6 +275,7 @@ class Warp(MemoryEngine):
         number = numbers[0] % state.BLOCK_BARRIERS
         reduction = next((m for m in ("AND", "OR", "POPC") if m in i.modifiers), "")
         votes = next((int(self.ballot(self.predicate(o))) for o in i.operands if o.kind == "P"), 0)
+        self.last_barrier = number
         phase = Phase(number, self.block.barriers[number].phase)
         self.part(group, executing, group.pc + BYTES, None if "ARV" in i.modifiers else phase)
         if executing:
@@ -239,12 +283,13 @@ class Warp(MemoryEngine):
             self.block.arrive(number, executing.bit_count(), expected, reduction, votes.bit_count())
 
     def barrier_result(self, i: Instruction, group: Group, executing: int) -> None:
-        """B2R.RESULT: what the last reduction gave."""
+        """B2R.RESULT: what the reduction at the barrier passed last gave."""
+        result = self.block.barriers[self.last_barrier].result
         for o in i.operands:
             if o.kind == "P":
-                self.write_predicate(o, np.bool_(self.block.result != 0))
+                self.write_predicate(o, np.bool_(result != 0))
             else:
-                self.write(o, np.uint32(self.block.result))
+                self.write(o, np.uint32(result))
         group.pc += BYTES
 
     def sleep(self, i: Instruction, group: Group, executing: int) -> None:
@@ -255,7 +300,7 @@ class Warp(MemoryEngine):
 
     def trap(self, i: Instruction, group: Group, executing: int) -> None:
         if executing:
-            raise self.fault(state.TRAP, (executing & -executing).bit_length() - 1)
+            raise self.fault(state.TRAP, lowest(executing))
         group.pc += BYTES
 
 
@@ -273,6 +318,7 @@ CONTROL: dict[str, Callable[[Warp, Instruction, Group, int], None]] = {
     "WARPSYNC": Warp.warpsync,
     "BAR": Warp.barrier,
     "B2R": Warp.barrier_result,
+    "ENDCOLLECTIVE": Warp.go_on,
     "NANOSLEEP": Warp.sleep,
     "YIELD": Warp.go_on,
     "BPT": Warp.trap,
