@@ -130,9 +130,7 @@ def pairs_merge(address: Any, mask: Any) -> Any:
 def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
     """Whether no two of `lanes`, which are `count`, hold the same key."""
     held = carray(keys, 33, np.uint32)
-    if (
-        count <= 4
-    ):  # mostly; without a branch. Where there is no lane, `lowest` gives 32, and no key is held[32].
+    if count <= 4:  # Mostly so, hence without branches. For want of a lane, `lowest` is 32; no key is held[32].
         a = held[lowest(lanes)]
         lanes = word(lanes & word(lanes - word(1)))
         b = held[lowest(lanes)]
@@ -153,7 +151,7 @@ def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
 def monotonic(keys: Any) -> Any:
     """Whether keys only rise, or only fall, from lane to lane: then no two are equal."""
     neighbours = word(ALL >> word(1))
-    return word(_below_next(keys) | ~neighbours) == ALL or word(_above_next(keys) | ~neighbours) == ALL
+    return not neighbours & ~_below_next(keys) or not neighbours & ~_above_next(keys)
 
 
 @njit(cache=True)
@@ -291,11 +289,8 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     # From here on the types and the "& 31" let LLVM keep to 32 bits, which halves the vectors.
     log_part, log_unit, keep = word(part & 31), word(shift & 31), word(rules[KEEP])
     keys, bits = _room_for_keys(), _room_for_bits()
-    addresses, key, bit = (
-        carray(address, 32, np.uint32),
-        carray(keys, 33, np.uint32),
-        carray(bits, 32, np.uint32),
-    )
+    addresses = carray(address, 32, np.uint32)
+    key, bit = carray(keys, 33, np.uint32), carray(bits, 32, np.uint32)
     used = word(0)
     for lane in range(32):
         wants = word(word(addresses[lane] & keep) >> log_unit)
@@ -304,20 +299,16 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
         bit[lane] = word(word(word(mask >> word(lane)) & word(1)) << word(place & word(31)))
         used |= bit[lane]
     key[32] = ALL
-    alone = ones(used) == ones(mask)
-    if alone or (
-        serves == WORD and ones(used) <= parts and not word(mask & ~equal_to(keys, key[lowest(mask)]))
-    ):
+    free = ones(used) == ones(mask)  # each lane alone in its group
+    if not free and serves == WORD and ones(used) <= parts:
+        free = not mask & ~equal_to(keys, key[lowest(mask)])  # all in one word
+    if free:
         ideal = 0
         for p in range(parts):
             ideal += int(word(used & part_field(p, groups)) != 0)
         return ideal * passes, ideal * passes, ideal * passes, 1, 1
     sums = lanes_of_groups(bits)
-    if (
-        serves == WORD
-        and shared_words(keys, bits, sums, parts, groups)
-        and not (mask == ALL and monotonic(keys))
-    ):
+    if serves == WORD and shared_words(keys, bits, sums, parts, groups) and not (mask == ALL and monotonic(keys)):
         drop_repeats(keys, bits, mask, log_part, log_unit)
         sums = lanes_of_groups(bits)
     total, ideal, worst = most_of_parts(sums, parts, groups)
