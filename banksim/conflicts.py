@@ -99,7 +99,8 @@ class SiteConflicts:
     `degree` is the n of the worst n-way conflict: the most passes that one part of one request needs (for
     atomics the most lanes in one bank). `warps` counts the different (block, warp) that came here
     (None: not counted).
-    `worst` is the request of largest excess, the first of these by block, warp and order.
+    `worst` is a request of the largest excess: of a trace the first by block, warp and order, of a run one that the
+    machine met first (warps run in no fixed order).
     """
 
     site: Site

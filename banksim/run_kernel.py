@@ -162,7 +162,7 @@ def run_llvm(
         profile=profile(launch.kernel, compiled, counts.counters),
         blocks=counts.blocks,
         seconds=counts.seconds,
-        partial=counts.stop is not None,
+        partial=counts.blocks < launch.blocks,
     )
 
 

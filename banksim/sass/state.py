@@ -11,13 +11,13 @@ import numpy.typing as npt
 LANES = 32
 GROUPS = 40
 """Places for groups of one warp: 32 threads can part into 32, and a branch parks two at a time."""
-CONVERGENCE = 17
-"""Convergence barriers B0 to B15, and one more on which WARPSYNC waits."""
-WARPSYNC = 16
+CONVERGENCE = 18
+"""Convergence barriers B0 to B15, and two more on which WARPSYNC and WARPSYNC.COLLECTIVE wait."""
+WARPSYNC, COLLECTIVE = 16, 17
 BLOCK_BARRIERS = 16
 
 READY, YIELDED = -1, -2
-"""What a group waits for: nothing; nothing, but others go first; 0 to 16 a convergence barrier …"""
+"""What a group waits for: nothing; nothing, but others go first; 0 to 17 a convergence barrier …"""
 AT_BARRIER = 64
 """… AT_BARRIER + n the block's barrier n."""
 
@@ -68,9 +68,6 @@ WARP = layout(
     ("groups", "i4"),  # how many groups are parked
     ("index", "u4"),  # number of this warp in its block
     ("block", "u4", 3),  # blockIdx
-    ("spin_pc", "u4"),  # the group that gave up its turn last: where, who, with what in their registers
-    ("spin_mask", "u4"),
-    ("spin_state", "u8"),
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),
     ("group_wait", "i4", GROUPS),
@@ -79,6 +76,7 @@ WARP = layout(
     ("uniform_predicates", "u4", 8),
     ("uniform", "u4", 64),
     ("convergence", "u4", (CONVERGENCE, LANES)),  # for each thread, which threads its barrier gathers
+    ("resume", "u4", LANES),  # where each thread goes on behind a collective region
     ("thread", "u4", (3, LANES)),  # threadIdx
 )
 REGISTERS = WARP.itemsize

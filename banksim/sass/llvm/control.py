@@ -17,9 +17,9 @@ from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.engine import LLVMEngine
 from banksim.sass.llvm.flow import target
 from banksim.sass.llvm.scratch import TARGETS
-from banksim.sass.llvm.values import INT, POINTER, VOID, WORDS, Value
+from banksim.sass.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
 from banksim.sass.program import BYTES, Instruction, Kernel
-from banksim.sass.state import AT_BARRIER, CONTEXT, ERROR, READY, WARP, WARPSYNC, YIELDED
+from banksim.sass.state import AT_BARRIER, COLLECTIVE, CONTEXT, ERROR, READY, WARP, WARPSYNC
 
 Handler = Callable[[Instruction, int], None]
 
@@ -49,7 +49,9 @@ class ControlFlow:
             "EXIT": self.exit,
             "BSYNC": self.converge,
             "WARPSYNC": self.warpsync,
+            "ENDCOLLECTIVE": self.end_collective,
             "BAR": self.barrier,
+            "YIELD": self.give_way,
             "NANOSLEEP": self.sleep,
             "BPT": self.trap,
         }
@@ -65,7 +67,7 @@ class ControlFlow:
             left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1 + (source - pc) // BYTES))
             e.set(self.context, CONTEXT, "turn", left)
             with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
-                e.call("give_up_turn", VOID, self.context, self.warp, e.b.load(self.active), INT[32](pc))
+                self.put_aside(e.b.load(self.active), INT[32](pc), READY)
                 e.b.ret(INT[32](state.SWITCH))
         e.b.branch(self.code[pc])
 
@@ -95,8 +97,8 @@ class ControlFlow:
         e.b.position_at_end(none_go)
         self.go(next_pc, source)
         e.b.position_at_end(part)
-        self.put_aside(taken, pc, READY)
-        self.put_aside(e.b.and_(active, e.b.not_(taken)), INT[32](next_pc), READY)
+        rest = e.b.and_(active, e.b.not_(taken))
+        e.call("part", VOID, self.warp, taken, pc, rest, INT[32](next_pc))
         e.b.branch(self.scheduler)
 
     def only_guarded(self, i: Instruction, next_pc: int, act: Callable[[ir.Value], None]) -> None:
@@ -153,7 +155,7 @@ class ControlFlow:
         def act(mask: ir.Value) -> None:
             where = self.x.scratch(TARGETS)
             e.store(targets.spread().ir, where)
-            e.call("scatter", VOID, self.warp, mask, where, INT[32](READY))
+            e.call("scatter", VOID, self.warp, mask, where)
             e.b.branch(self.scheduler)
 
         self.only_guarded(i, next_pc, act)
@@ -176,8 +178,11 @@ class ControlFlow:
             self.split(self.x.executing(), lambda: self.go(to, i.pc), INT[32](to), next_pc, i.pc)
 
     def give_back(self, i: Instruction, next_pc: int) -> None:
+        self.go_apart(self.x.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0), i, next_pc)
+
+    def go_apart(self, targets: Value, i: Instruction, next_pc: int) -> None:
+        """Each thread goes to its own address; all together if it is the same."""
         e = self.e
-        targets = self.x.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0)
         lane = self.x.first(targets)
         same = e.everywhere((targets == lane).spread().ir, e.b.not_(self.x.active_mask))
         if i.predicate is None:
@@ -213,10 +218,14 @@ class ControlFlow:
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
         mask = self.x.const(0xFFFFFFFF) if operand is None else self.x.value(operand)
         executing = self.x.executing()
-        row = self.e.field(self.warp, WARP, "convergence", 32 * WARPSYNC)
+        number = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
+        row = self.e.field(self.warp, WARP, "convergence", 32 * number)
         self.e.masked_store(row, self.e.as_bools(executing), mask.spread().ir)
-        if mask.lanes == 1:
-            self.gather_at(WARPSYNC, i, next_pc)
+        if number == COLLECTIVE:
+            resume = splat(self.e.b, INT[32](target(i) or 0))
+            self.e.masked_store(self.e.field(self.warp, WARP, "resume"), self.e.as_bools(executing), resume)
+        if mask.lanes == 1 or number == COLLECTIVE:
+            self.gather_at(number, i, next_pc)
             return
         all_here, split = self.e.b.append_basic_block("all_here"), self.e.b.append_basic_block("split")
         self.e.b.cbranch(self.none_missing(mask, executing, "EXCLUSIVE" in i.modifiers), all_here, split)
@@ -229,6 +238,11 @@ class ControlFlow:
         self.only_guarded(i, next_pc, act)
         self.e.b.position_at_end(all_here)
         self.gather_at(WARPSYNC, i, next_pc)
+
+    def end_collective(self, i: Instruction, next_pc: int) -> None:
+        """Every thread goes to the place that its own WARPSYNC.COLLECTIVE named."""
+        resume = self.e.load(self.e.field(self.warp, WARP, "resume"), WORDS)
+        self.go_apart(self.x.new("u", 32, 32, resume), i, next_pc)
 
     def none_missing(self, mask: Value, executing: ir.Value, exclusive: bool) -> ir.Value:
         """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive one parts
@@ -310,12 +324,28 @@ class ControlFlow:
         self.put_aside(mask, INT[32](next_pc), AT_BARRIER + number, phase)
         e.b.branch(self.scheduler)
 
+    def give_way(self, i: Instruction, next_pc: int) -> None:
+        """YIELD: has no effect where the warp has no other group."""
+        e = self.e
+
+        def act(mask: ir.Value) -> None:
+            alone, others = e.b.append_basic_block("alone"), e.b.append_basic_block("others")
+            none = e.empty(e.get(self.warp, WARP, "groups"))
+            e.b.cbranch(none if i.predicate is None else INT[1](0), alone, others)
+            e.b.position_at_end(alone)
+            self.go(next_pc, i.pc)
+            e.b.position_at_end(others)
+            e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
+            e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+
     def sleep(self, i: Instruction, next_pc: int) -> None:
         """Whoever sleeps lets others run."""
         e = self.e
 
         def act(mask: ir.Value) -> None:
-            self.put_aside(mask, INT[32](next_pc), YIELDED)
+            e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
             left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1))
             e.set(self.context, CONTEXT, "turn", left)
             e.b.ret(INT[32](state.SWITCH))

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from banksim.errors import UnsupportedError
 from banksim.sass.program import BYTES, Instruction, Kernel
 
-ENDS = frozenset({"BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC", "WARPSYNC", "BAR", "NANOSLEEP", "BPT"})
+ENDS = frozenset(
+    {"BRA", "BRX", "JMP", "CALL", "RET", "EXIT"}
+    | {"BSYNC", "WARPSYNC", "ENDCOLLECTIVE", "YIELD", "NANOSLEEP", "BAR", "BPT"}
+)
 """Instructions behind which a warp may go elsewhere, wait, or let others run."""
 
 
@@ -32,6 +35,7 @@ def basic_blocks(kernel: Kernel) -> dict[int, Block]:
     size = BYTES * len(code)
     entries = {0}
     returns: set[int] = set()
+    resumed: set[int] = set()
     for i in code:
         if i.name in ENDS:
             entries.add(i.pc + BYTES)
@@ -42,7 +46,9 @@ def basic_blocks(kernel: Kernel) -> dict[int, Block]:
             entries |= set(kernel.targets.get(i.pc, ()))
         if i.name == "CALL":
             returns.add(i.pc + BYTES)
-    starts = sorted(e for e in entries if e < size)
+        if "COLLECTIVE" in i.modifiers:
+            resumed.add(target(i) or 0)
+    starts = sorted(e for e in entries | resumed if e < size)
     for start in starts:
         if start % BYTES or start < 0:
             raise UnsupportedError(f"{kernel.plain_name}: branch to {start:#x}, where no instruction begins")
@@ -54,7 +60,7 @@ def basic_blocks(kernel: Kernel) -> dict[int, Block]:
         if start in blocks:
             continue
         last = code[ends[start] // BYTES - 1]
-        after = _after(kernel, last, ends[start], returns)
+        after = _after(kernel, last, ends[start], returns, resumed)
         missing = [s for s in after if s not in ends and s < size]
         if missing:
             raise UnsupportedError(f"{kernel.plain_name}: branch to {missing[0]:#x}, outside the kernel")
@@ -63,7 +69,7 @@ def basic_blocks(kernel: Kernel) -> dict[int, Block]:
     return dict(sorted(blocks.items()))
 
 
-def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int]) -> set[int]:
+def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int], resumed: set[int]) -> set[int]:
     guarded = last.predicate is not None
     if last.name in ("BRA", "JMP", "CALL"):
         to = target(last)
@@ -76,6 +82,8 @@ def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int]) -> se
         return set(kernel.targets.get(last.pc, ())) | ({end} if guarded else set())
     if last.name == "RET":
         return returns | ({end} if guarded else set())
+    if last.name == "ENDCOLLECTIVE":
+        return resumed
     if last.name in ("EXIT", "BPT") and not guarded:
         return set()
     return {end}

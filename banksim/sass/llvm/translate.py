@@ -151,7 +151,7 @@ class Translator(ControlFlow):
             result = x.new("u", 32, 1, e.get(self.context, CONTEXT, "result", 0))
             for o in i.operands:
                 x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)
-        elif i.name not in ("YIELD", "ENDCOLLECTIVE"):
+        else:
             OPERATIONS[i.name].function(x, i)
 
     def prepare(self, i: Instruction) -> None:
