@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,13 @@ def require() -> None:
         raise InputError("the kernels are written in Numba CUDA, which is missing: pip install 'banksim[cuda]'")
 
 
-def jit(function: Callable[..., None]) -> Any:
+def module(name: str) -> Any:
+    """A module of numba-cuda; none of them has types that a checker could use."""
+    require()
+    return importlib.import_module(f"numba.cuda.{name}")
+
+
+def jit(function: Callable[..., None], lines: bool = True) -> Any:
     """The function as a CUDA kernel, with line information."""
     require()
-    return cuda.jit(lineinfo=True)(function)
+    return cuda.jit(lineinfo=lines)(function)

@@ -17,7 +17,7 @@ BLOCKS = 264
 
 def bitonic() -> Any:
     @jit
-    def bitonicSort(a: Any) -> None:
+    def bitonicSort(out: Any, a: Any) -> None:
         s = cuda.shared.array(ITEMS, int32)
         t, first = cuda.threadIdx.x, cuda.blockIdx.x * ITEMS
         s[t] = a[first + t]
@@ -34,8 +34,8 @@ def bitonic() -> Any:
                 step //= 2
             length *= 2
         cuda.syncthreads()
-        a[first + t] = s[t]
-        a[first + t + ITEMS // 2] = s[t + ITEMS // 2]
+        out[first + t] = s[t]
+        out[first + t + ITEMS // 2] = s[t + ITEMS // 2]
 
     return bitonicSort
 
@@ -43,7 +43,7 @@ def bitonic() -> Any:
 def sort() -> Launch:
     a = small_integers("int32", BLOCKS * ITEMS, low=-(10**6), high=10**6)
     expected = np.sort(a.reshape(BLOCKS, ITEMS), axis=1).ravel()
-    return Launch(bitonic(), (BLOCKS,), (ITEMS // 2,), (a,), {0: expected})
+    return Launch(bitonic(), (BLOCKS,), (ITEMS // 2,), (np.zeros_like(a), a), {0: expected})
 
 
 add("bitonicSort", "sorting", "1024 numbers a block", partial(sort))

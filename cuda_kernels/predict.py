@@ -1,0 +1,126 @@
+"""What banksim says of a kernel: the same function object that a GPU runs, or the machine code that one ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banksim.arch import Architecture, architecture
+from cuda_kernels.catalogue import Launch
+from cuda_kernels.records import Row
+
+if TYPE_CHECKING:
+    from banksim.run_kernel import Run
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What banksim counts for a launch. `code`: every opcode of the kernel, executed or not; `wide`: offsets of
+    loads of 8 and 16 bytes; `wrong` as in `Launch.wrong`; `loads`, `stores`, `atomics`: transactions of each."""
+
+    rows: tuple[Row, ...]
+    code: tuple[str, ...]
+    requests: int
+    transactions: int
+    ideal: int
+    instructions: int
+    wrong: str
+    wide: frozenset[int]
+    by_kind: dict[str, int]
+    requests_by_kind: dict[str, int]
+
+
+def own_copy(launch: Launch) -> list[Any]:
+    """The launch's arguments, arrays copied: a kernel changes them."""
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in launch.arguments]
+
+
+def predict(
+    launch: Launch, cubin: bytes = b"", arch: str | Architecture = "sm_90", progress: Progress | None = None
+) -> Prediction:
+    """Execute a launch: its function as it is compiled here, or a cubin that a GPU ran."""
+    arguments = own_copy(launch)
+    run = execute(launch, arguments, cubin, architecture(arch), progress)
+    return prediction(run, launch.wrong(arguments))
+
+
+def execute(
+    launch: Launch, arguments: list[Any], cubin: bytes, rule: Architecture, progress: Progress | None
+) -> Run:
+    from banksim.run_kernel import run
+    from banksim.sass.cubin import decode
+
+    kernel = next(iter(decode(cubin).values())) if cubin else launch.kernel
+    given = [part for a in arguments for part in parameters(a)] if cubin else arguments
+    return run(
+        kernel,
+        launch.grid,
+        launch.block,
+        given,
+        arch=rule,
+        dynamic_shared=launch.dynamic_shared,
+        progress=progress,
+    )
+
+
+def parameters(argument: Any) -> list[Any]:
+    """What Numba's launcher passes to the machine code for an argument: of an array seven numbers and more."""
+    if not isinstance(argument, np.ndarray):
+        return [argument]
+    return [0, 0, argument.size, argument.itemsize, argument, *argument.shape, *argument.strides]
+
+
+def prediction(run: Run, wrong: str) -> Prediction:
+    conflicts = run.conflicts
+    transactions: dict[int, int] = {}
+    ideal: dict[int, int] = {}
+    wide, by_kind, requests = set(), dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
+    for site in conflicts.sites:
+        offset = site.offset or 0
+        count = site.transactions
+        if not isinstance(count, int) or site.ideal is None:
+            raise ValueError(f"{run.kernel.plain_name}: nobody knows what {site.opcode} costs on {conflicts.arch.name}")
+        transactions[offset] = transactions.get(offset, 0) + count
+        ideal[offset] = ideal.get(offset, 0) + site.ideal
+        by_kind[kind(site.op)] += count
+        requests[kind(site.op)] += site.requests
+        if site.op == "ld" and site.width > 4:
+            wide.add(offset)
+    rows = [
+        Row(
+            e.instruction.pc,
+            e.instruction.opcode,
+            e.warps,
+            e.threads,
+            e.predicated_on,
+            transactions.get(e.instruction.pc),
+            ideal.get(e.instruction.pc),
+        )
+        for e in run.profile
+        if e.warps
+    ]
+    return Prediction(
+        rows=tuple(rows),
+        code=tuple(i.opcode for i in run.kernel.instructions),
+        requests=sum(requests.values()),
+        transactions=sum(transactions.values()),
+        ideal=sum(ideal.values()),
+        instructions=run.instructions,
+        wrong=wrong,
+        wide=frozenset(wide),
+        by_kind=by_kind,
+        requests_by_kind=requests,
+    )
+
+
+KINDS = ("ld", "st", "atom")
+"""The counters of the hardware tell loads, stores and atomics apart."""
+
+
+def kind(op: str) -> str:
+    return op if op in ("ld", "st") else "atom"
