@@ -27,6 +27,8 @@ FACTORS = np.random.default_rng(1).integers(1 << 31, 1 << 32, LANES, np.uint32) 
 """Of the hash: an odd number for each lane."""
 TRIAL = 4096
 """Requests after which it is given up if few of them are alike."""
+MOST = 1 << 15
+"""Different requests of a chunk beyond which it is given up: more do not fit the caches."""
 
 word = np.uint32
 
@@ -103,19 +105,16 @@ def _alike(
 
     Empty where few requests are alike, so that there is nothing to gain.
     """
-    rows = len(masks)
-    size = 1
-    while size < 2 * rows:
-        size *= 2
+    rows, size = len(masks), 2 * MOST
     slots = np.full(size, -1, np.int32)
-    firsts, times, hashes = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint32)
-    bases = np.empty(rows, np.uint32)
+    firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
+    hashes, bases = np.empty(MOST, np.uint32), np.empty(MOST, np.uint32)
     used = tried = 0
     for row in range(rows):
         if kinds[row] < 0:
             continue
         tried += 1
-        if tried == TRIAL and used > TRIAL // 2:
+        if used == MOST or (tried == TRIAL and used > TRIAL // 2):
             return firsts[:0], times[:0]
         active = word(masks[row] & read[ops[row]])
         base = _base(addresses, row, active, keep)

@@ -8,6 +8,8 @@ from __future__ import annotations
 COMMANDS = {
     "pattern": "count the conflicts of an index expression",
     "kernel": "execute a kernel and count its conflicts by source line",
+    "replay": "count the conflicts of a trace file",
+    "diff": "tell what got better or worse between two reports or traces",
     "arch": "list the architectures with the figures and the source of each",
 }
 """Every command with what it does; `banksim.commands.NAME` is its module."""

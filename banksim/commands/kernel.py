@@ -16,6 +16,7 @@ import numpy as np
 from banksim.commands import INTERRUPTED, judging
 from banksim.commands.launch_arguments import FILLS, parse
 from banksim.commands.sizes import sizes, whole
+from banksim.commands.tracing import Incomplete, aside, trace_option, written
 from banksim.errors import InputError
 from banksim.report.kernel import is_partial
 
@@ -50,6 +51,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory")
     parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
+    trace_option(parser)
     cuda = parser.add_argument_group("compiler of CUDA C++")
     cuda.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
     cuda.add_argument("--include", action="append", default=[], metavar="FOLDER", help="a folder with headers")
@@ -70,20 +72,25 @@ def run(options: Namespace) -> int:
     from banksim.run_kernel import run as execute
 
     progress = Progress(prod(grid))
-    done = execute(
-        kernel,
-        grid,
-        block,
-        arguments,
-        arch=rules,
-        dynamic_shared=dynamic_shared,
-        max_instructions=most,
-        progress=progress if sys.stderr.isatty() else None,
-    )
+    with written(options.trace) as write:
+        done = execute(
+            kernel,
+            grid,
+            block,
+            arguments,
+            arch=rules,
+            dynamic_shared=dynamic_shared,
+            max_instructions=most,
+            progress=progress if sys.stderr.isatty() else None,
+            trace=write,
+        )
+        if write and is_partial(done):
+            raise Incomplete
     progress.clear()
     if options.save_args:
         save(arguments, Path(options.save_args))
-    status = report(done, options)
+    with aside(options.trace):
+        status = report(done, options)
     return INTERRUPTED if is_partial(done) else status
 
 

@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from banksim.commands import judging
+from banksim.commands.tracing import aside, trace_option, written
 from banksim.commands.sizes import sizes
 from banksim.errors import InputError
 from banksim.patterns import pattern
@@ -54,6 +55,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
     )
+    trace_option(parser)
     judging.options(parser)
 
 
@@ -72,7 +74,11 @@ def run(options: Namespace) -> int:
         allow_out_of_bounds=options.allow_out_of_bounds,
     )
     judged = [replay(trace, rule) for rule in rules]
-    return judging.finish(options, "pattern", judged, [site.text for site in judged[0].sites])
+    with written(options.trace) as write:
+        if write:
+            write(trace)
+    with aside(options.trace):
+        return judging.finish(options, "pattern", judged, [site.text for site in judged[0].sites])
 
 
 def accesses(options: Namespace) -> list[str]:

@@ -1,0 +1,64 @@
+"""Tell which source line costs more or less than before: of two reports (--json) or two traces."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from banksim.commands import judging
+from banksim.differences import Comparison, Line, compare, from_conflicts, from_json
+from banksim.errors import InputError
+from banksim.partial import judge_pieces
+from banksim.storage import open_trace
+from banksim.storage.files import opened
+
+EXAMPLE = """\
+  banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32 --json > before.json
+  banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32 --json > after.json
+  banksim diff before.json after.json"""
+LARGEST = 1 << 28
+"""Bytes of a report that is read."""
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("before", metavar="BEFORE", help="a .json report of any command, or a trace file")
+    parser.add_argument("after", metavar="AFTER", help="the same of the changed program (-: standard input)")
+    parser.add_argument(
+        "--arch", metavar="NAME,…", default="sm_90", help="judge traces by these architectures (default sm_90)"
+    )
+    parser.add_argument("--all-lines", action="store_true", help="show the lines without change too")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
+
+
+def run(options: Namespace) -> int:
+    before, after = analysis(options.before, options), analysis(options.after, options)
+    both = [arch for arch in before if arch in after]
+    if not both:
+        raise InputError(
+            f"{options.before} is judged by {', '.join(before) or 'nothing'}, {options.after} by "
+            f"{', '.join(after) or 'nothing'}: judge both by the same architecture"
+        )
+    compared = [compare(arch, before[arch], after[arch]) for arch in both]
+    show(compared, options)
+    return int(any(one.is_regression for one in compared))
+
+
+def analysis(path: str, options: Namespace) -> dict[str, list[Line]]:
+    """The lines of a report or a trace, by architecture."""
+    if path == "-" or path.endswith(".json"):
+        with opened(path) as file:
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise InputError(f"{path}: larger than {LARGEST:,} bytes: this is no report")
+        return from_json(text.decode("utf-8", "replace"), path)
+    return from_conflicts(judge_pieces(open_trace(path).pieces, judging.architectures(options)))
+
+
+def show(compared: list[Comparison], options: Namespace) -> None:
+    if options.json:
+        print(json.dumps({"command": "diff", "architectures": [one.to_json() for one in compared]}, indent=2))
+        return
+    from banksim.report import console, diff
+
+    screen = console.console()
+    console.show(diff.report(compared, screen.width, options.all_lines), screen)

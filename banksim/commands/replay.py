@@ -1,0 +1,60 @@
+"""Judge the requests of a trace file by the rules of one architecture or several."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from banksim.commands import judging
+from banksim.commands.progress import Progress
+from banksim.commands.sizes import whole
+from banksim.errors import InputError
+from banksim.partial import judge_pieces
+from banksim.storage import FORMATS, open_trace
+
+EXAMPLE = """\
+  banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32 --trace out.parquet
+  banksim replay out.parquet --arch kepler-4,kepler-8,sm_90"""
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("trace", metavar="FILE", help="a trace file, a URL, or - for an Arrow stream on standard input")
+    formats = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
+    parser.add_argument("--format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}")
+    parser.add_argument(
+        "--no-dedup", action="store_true", help="judge every request, also those that are alike (the result is the same)"
+    )
+    group = parser.add_argument_group("several machines (Dask, for Parquet)")
+    group.add_argument("--scheduler", metavar="URL", help="judge on the workers of this scheduler: tcp://host:8786")
+    group.add_argument("--workers", metavar="N", help="judge on N processes of this machine")
+    group = judging.options(parser)
+    group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
+
+
+def run(options: Namespace) -> int:
+    rules = judging.architectures(options)
+    judging.limit(options)
+    workers = whole(options.workers, "--workers")
+    dedup = not options.no_dedup
+    if options.scheduler and workers:
+        raise InputError("--scheduler and --workers: give one of them")
+    source = open_trace(options.trace, options.format)
+    progress = Progress("requests", source.requests)
+    shown = progress if sys.stderr.isatty() else None
+    try:
+        if options.scheduler or workers:
+            from banksim.distributed import replay
+
+            judged = replay(options.trace, rules, scheduler=options.scheduler, workers=workers, dedup=dedup, progress=shown)
+        else:
+            judged = judge_pieces(source.pieces, rules, dedup, shown)
+    finally:
+        progress.clear()
+    if options.json:
+        return judging.finish(options, "replay", judged, [], notes=source.notes)
+    from banksim.report.console import console, show
+    from banksim.report.trace import report
+
+    screen = console()
+    show(report(judged, source.notes, screen.width, options.picture, options.all_lines), screen)
+    return judging.status(judged, judging.limit(options))
