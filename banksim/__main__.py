@@ -60,7 +60,8 @@ def dispatch(words: list[str]) -> int:
             allow_abbrev=False,
         )
         command.options(parser)
-        return int(command.run(parser.parse_intermixed_args(words[1:])))
+        parse = getattr(command, "parse", Parser.parse_intermixed_args)  # where words behind the first are another's
+        return int(command.run(parse(parser, words[1:])))
     if name in ("-h", "--help"):
         print(overview())
         return 0

@@ -19,7 +19,7 @@ class CompileError(BanksimError):
     """A compiler refused the kernel; the text holds the compiler's own message with file and line."""
 
 
-class UnsupportedError(BanksimError):
+class UnsupportedError(BanksimError, NotImplementedError):
     """An instruction, a modifier or a feature that banksim does not know: named, never guessed."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 COMMANDS = {
     "pattern": "count the conflicts of an index expression",
     "kernel": "execute a kernel and count its conflicts by source line",
+    "run": "run a whole Python program without a GPU, and count the conflicts of its kernels",
     "replay": "count the conflicts of a trace file",
     "diff": "tell what got better or worse between two reports or traces",
     "arch": "list the architectures with the figures and the source of each",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import sys
+from typing import IO
 
 from rich.console import Console
 from rich.text import Text
@@ -11,18 +11,18 @@ from rich.text import Text
 from banksim.report.style import PLAIN_MARKS
 
 
-def console() -> Console:
-    """Standard output. Plain text in a pipe, no colour under NO_COLOR, as wide as COLUMNS or the terminal."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+def console(file: IO[str] | None = None) -> Console:
+    """Standard output or `file`. Plain text in a pipe, no colour under NO_COLOR, as wide as COLUMNS or the terminal."""
+    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def show(text: Text, on: Console) -> None:
     """Print a report as it is laid out, with plain marks where the encoding has no others."""
     if on.options.ascii_only:
         text = Text(text.plain.translate(PLAIN_MARKS), spans=text.spans)
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
+        if isinstance(on.file, io.TextIOWrapper):
+            on.file.reconfigure(errors="backslashreplace")
     if on.color_system is None:
-        print(text.plain)
+        print(text.plain, file=on.file)
     else:
         on.print(text)

@@ -5,15 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts
+
+if TYPE_CHECKING:
+    from banksim.host.launches import Launches
 
 
 def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> str:
     """JSON text: the command, what it adds, and under `conflicts` one object for each architecture."""
     return json.dumps({"command": command, **more, "conflicts": [c.to_json() for c in judged]}, indent=2)
+
+
+def launches(program: str, status: int, found: Launches) -> str:
+    """JSON text: how a program ended, its kernels with their launches, and the totals of each architecture."""
+    totals = [{key: value for key, value in one.to_json().items() if key != "sites"} for one in found.judged]
+    return json.dumps(
+        {
+            "command": "run",
+            "program": program,
+            "status": status,
+            "launches": found.count,
+            "time_was_asked": found.time_was_asked,
+            "kernels": [kernel.to_json() for kernel in found.kernels],
+            "totals": totals,
+        },
+        indent=2,
+    )
 
 
 def architectures(chosen: Iterable[Architecture]) -> str:

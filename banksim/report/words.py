@@ -32,8 +32,8 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def plural(count: int, noun: str, which: str = "") -> str:
-    """`1 bank`, `1,024 accesses`; with `which`: `bank 7`, `banks 0–3`."""
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    """`1 bank`, `1,024 accesses`, `2 launches`; with `which`: `bank 7`, `banks 0–3`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{noun}{ending} {which}" if which else f"{count:,} {noun}{ending}"
 
 

@@ -1,0 +1,91 @@
+"""Run an unchanged Python program that uses numba.cuda, with no GPU, and count the bank conflicts of its kernels.
+
+The program's standard output stays its own, and so does its exit status unless it is 0. The report follows on
+standard error, or goes to --output.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import REMAINDER, ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from banksim.commands import judging
+from banksim.errors import InputError
+
+if TYPE_CHECKING:
+    from banksim.host.launches import Launches
+    from banksim.host.program import Ended
+
+EXAMPLE = """\
+  banksim run my_program.py --its-own --arguments
+  banksim run --arch kepler-4,sm_90 --json --output report.json --fail-above 0 -m my_package.main"""
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file and its arguments")
+    parser.add_argument("-m", dest="module", nargs=REMAINDER, metavar="MODULE …", help="a module and its arguments")
+    group = judging.options(parser)
+    group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
+    group.add_argument("--output", metavar="FILE", help="write the report there; - is standard output")
+
+
+def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
+    """Everything behind the program's name is the program's."""
+    return parser.parse_args(words)
+
+
+def run(options: Namespace) -> int:
+    rules = judging.architectures(options)
+    most = judging.limit(options)
+    words = options.module or options.program
+    if not words or (options.module and options.program):
+        raise InputError("give one program: banksim run program.py, or banksim run -m module")
+    from banksim.host.numba import simulated
+    from banksim.host.program import run_file, run_module
+
+    with simulated(tuple(rules), progress if sys.stderr.isatty() else None) as launches:
+        ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
+    sys.stdout.flush()
+    report(launches, ended, words[0], options)
+    if ended.error is not None:
+        print(f"banksim: {ended.error}", file=sys.stderr)
+    return ended.status or judging.status(launches.judged, most)
+
+
+@contextmanager
+def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
+    """A line on standard error while a launch takes long; it vanishes at the launch's end."""
+    from banksim.commands.kernel import Progress
+
+    shown = Progress(blocks)
+    try:
+        yield shown
+    finally:
+        shown.clear()
+
+
+def report(launches: Launches, ended: Ended, program: str, options: Namespace) -> None:
+    """Write it where it belongs."""
+    if options.output is None:
+        write(launches, ended, program, options, sys.stderr)
+    elif options.output == "-":
+        write(launches, ended, program, options, sys.stdout)
+    else:
+        with open(options.output, "w", encoding="utf-8") as file:
+            write(launches, ended, program, options, file)
+
+
+def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:
+    if options.json:
+        from banksim.report.json import launches as as_json
+
+        print(as_json(program, ended.status, launches), file=file)
+        return
+    from banksim.report.console import console, show
+    from banksim.report.launches import report as laid_out
+
+    screen = console(file)
+    show(laid_out(program, launches, screen.width, options.picture, options.all_lines), screen)

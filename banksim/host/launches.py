@@ -1,0 +1,107 @@
+"""What the launches of a program cost, kernel by kernel."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from banksim.arch import Architecture
+from banksim.conflicts import Conflicts, merge
+
+if TYPE_CHECKING:
+    from banksim.run_kernel import Run
+    from banksim.sass.launch import Dim3
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A launch's grid, block and bytes of dynamic shared memory."""
+
+    grid: Dim3
+    block: Dim3
+    dynamic_shared: int
+
+
+@dataclass
+class KernelLaunches:
+    """All launches of one compiled kernel; `judged` holds their sum for each architecture."""
+
+    name: str
+    signature: tuple[str, ...]
+    judged: tuple[Conflicts, ...]
+    launches: int = 0
+    partial: int = 0
+    instructions: int = 0
+    thread_instructions: int = 0
+    shapes: Counter[Shape] = field(default_factory=Counter)
+
+    def add(self, run: Run, shape: Shape) -> None:
+        self.launches += 1
+        self.partial += run.partial
+        self.instructions += run.instructions
+        self.thread_instructions += run.thread_instructions
+        self.shapes[shape] += 1
+        self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "kernel": self.name,
+            "signature": list(self.signature),
+            "launches": self.launches,
+            "partial": self.partial,
+            "instructions": self.instructions,
+            "thread_instructions": self.thread_instructions,
+            "shapes": [
+                {
+                    "grid": list(shape.grid),
+                    "block": list(shape.block),
+                    "dynamic_shared": shape.dynamic_shared,
+                    "launches": launches,
+                }
+                for shape, launches in self.shapes.items()
+            ],
+            "conflicts": [conflicts.to_json() for conflicts in self.judged],
+        }
+
+
+def in_order(conflicts: Conflicts) -> Conflicts:
+    """The sites in the order of the code, whichever launch came to them first."""
+    return Conflicts(conflicts.arch, tuple(sorted(conflicts.sites, key=lambda site: site.offset or 0)))
+
+
+class Launches:
+    """Kernels in the order of their first launch. Several threads of a program may launch at a time."""
+
+    def __init__(self, rules: Sequence[Architecture]) -> None:
+        self.rules = tuple(rules)
+        self.kernels: list[KernelLaunches] = []
+        self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
+        self.time_was_asked = False
+        self.lock = threading.Lock()
+
+    def add(self, run: Run, signature: tuple[str, ...], shape: Shape) -> None:
+        """Count one launch; of the same compiled kernel there is one object, which tells it from others."""
+        with self.lock:
+            if id(run.kernel) not in self.numbers:
+                nothing = tuple(Conflicts(rule, ()) for rule in self.rules)
+                entry = KernelLaunches(run.kernel.plain_name, signature, nothing)
+                self.kernels.append(entry)
+                self.numbers[id(run.kernel)] = (run.kernel, entry)
+            self.numbers[id(run.kernel)][1].add(run, shape)
+
+    @property
+    def count(self) -> int:
+        return sum(kernel.launches for kernel in self.kernels)
+
+    @property
+    def judged(self) -> tuple[Conflicts, ...]:
+        """All sites of all kernels, for each architecture."""
+        parts = [kernel.judged for kernel in self.kernels]
+        return tuple(
+            Conflicts(rule, tuple(site for part in parts for site in part[number].sites))
+            for number, rule in enumerate(self.rules)
+        )

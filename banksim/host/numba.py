@@ -1,0 +1,255 @@
+"""Puts a simulated GPU under numba-cuda. All that knows the inside of its host side is in this file.
+
+numba-cuda stays as it is: its arrays, streams, contexts and decorators are the real ones. Replaced are what they end
+in – the functions of the CUDA driver, and how a compiled kernel is made and launched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from banksim.arch import Architecture
+from banksim.arguments import field_bytes
+from banksim.compilers.numba import Compiled, module, replaced
+from banksim.errors import CompileError, InputError, UnsupportedError
+from banksim.host import device
+from banksim.host.arguments import Arguments
+from banksim.host.driver import CONTEXT, Driver
+from banksim.host.launches import Launches, Shape
+from banksim.run_kernel import MACHINE_ARCHITECTURES, numba_kernel, run_llvm
+from banksim.sass.launch import prepare
+from banksim.sass.program import Kernel
+
+MACHINE = MACHINE_ARCHITECTURES[0]
+SIMULATOR = "NUMBA_ENABLE_CUDASIM"
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
+"""Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A compiled kernel as numba-cuda asks for it."""
+
+    kernel: Kernel
+    compiled: Compiled
+    argument_types: tuple[Any, ...]
+    signature: Any
+    objectmode = False
+    launch_config_sensitive = False
+
+    @property
+    def regs_per_thread(self) -> int:
+        return self.kernel.registers
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        return max(self.kernel.shared_bytes - self.kernel.shared_base, 0)
+
+    @property
+    def local_mem_per_thread(self) -> int:
+        return self.kernel.local_bytes
+
+    @property
+    def const_mem_size(self) -> int:
+        return len(self.kernel.constants.get(3, b""))
+
+    @property
+    def max_threads_per_block(self) -> int:
+        return min(device.threads_per_block(self.kernel.registers), self.kernel.max_threads)
+
+    def inspect_asm(self, cc: Any = None) -> str:
+        return self.compiled.ptx[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedError(f"{name} of a compiled kernel: banksim run does not offer it")
+
+
+class Host:
+    """The simulated GPU: its driver, and what was launched on it."""
+
+    def __init__(self, launches: Launches, progress: Progress | None) -> None:
+        self.driver = Driver()
+        self.launches = launches
+        self.progress = progress
+
+    def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
+        """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
+        try:
+            kernel, compiled = numba_kernel(dispatcher, types, MACHINE)
+        except InputError as error:
+            raise TypeError(str(error)) from None
+        except CompileError as error:
+            if error.__cause__ is not None:
+                raise error.__cause__ from None
+            raise
+        known = dispatcher.overloads.get(types)
+        if isinstance(known, Overload):
+            return known
+        sigutils = module("numba.cuda.typing")
+        made = Overload(kernel, compiled, types, sigutils.signature(module("numba.cuda.types").none, *types))
+        if dispatcher._can_compile:
+            dispatcher.overloads[types] = made
+        return made
+
+    def compile(self, dispatcher: Any, given: Any) -> Overload:
+        """In the place of `CUDADispatcher.compile`: a signature is compiled when the decorator sees it."""
+        types, _ = module("numba.cuda.core.sigutils").normalize_signature(given)
+        return self.overload(dispatcher, tuple(types))
+
+    def call(self, dispatcher: Any, args: tuple[Any, ...], config: Any) -> None:
+        """In the place of `CUDADispatcher.call`: launch a kernel and wait for its end."""
+        if config.pre_launch_callbacks:
+            raise UnsupportedError("pre_launch_callbacks: banksim run does not call them")
+        if dispatcher.targetoptions.get("extensions"):
+            raise UnsupportedError("cuda.jit(extensions=…): banksim run does not know what they do to arguments")
+        made = self.overload(dispatcher, tuple(dispatcher.typeof_pyval(value) for value in args))
+        shape = Shape(tuple(config.griddim), tuple(config.blockdim), config.sharedmem)
+        arguments = Arguments(self.driver.memory)
+        try:
+            values = [self.given(arguments, value) for value in args]
+            names = made.compiled.arguments
+            parameters = [
+                field_bytes(part, values[part.argument], names[part.argument], arguments)
+                for part in made.compiled.fields
+            ]
+            self.execute(made, shape, parameters, arguments)
+            arguments.give_back()
+        finally:
+            arguments.free()
+
+    def given(self, arguments: Arguments, value: Any) -> Any:
+        """An argument, which may be wrapped into cuda.In, Out or InOut."""
+        hints = module("numba.cuda.args")
+        if not isinstance(value, hints.ArgHint):
+            return arguments.given(value)
+        return arguments.given(value.value, type(value) is not hints.Out, not isinstance(value, hints.In))
+
+    def execute(self, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments) -> None:
+        launch = prepare(made.kernel, shape.grid, shape.block, parameters, arguments.buffers, shape.dynamic_shared)
+        shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
+        with shown as tick:
+            run = run_llvm(launch, self.launches.rules, workers=None, max_instructions=None, progress=tick, trace=None)
+        self.launches.add(run, made.compiled.signature, shape)
+        if run.partial:
+            raise KeyboardInterrupt
+
+    def threads_per_block(self, forall: Any, dispatcher: Any) -> int:
+        """In the place of `ForAll._compute_thread_per_block`: the largest block that there can be."""
+        chosen: int = forall.thread_per_block
+        return chosen or next(iter(dispatcher.overloads.values())).max_threads_per_block
+
+
+@contextmanager
+def simulated(rules: tuple[Architecture, ...], progress: Progress | None = None) -> Iterator[Launches]:
+    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted.
+
+    InputError if numba-cuda is missing, or was imported as its own simulator.
+    """
+    cuda = numba_cuda()
+    launches = Launches(rules)
+    host = Host(launches, progress)
+    inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
+    dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
+    kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()
+    with ExitStack() as stack:
+
+        def replace(owner: Any, name: str, value: Any) -> None:
+            stack.enter_context(replaced(owner, name, value))
+
+        stack.enter_context(simulated_driver(inside.driver, host.driver))
+        replace(inside, "ExperimentalDevice", experimental_device)
+        replace(inside, "get_cuda_native_handle", int)
+        replace(inside, "_to_core_stream", lambda stream: checked_stream(inside, stream))
+        for name in ("_alloc_finalizer", "_hostalloc_finalizer", "_pin_finalizer"):
+            replace(inside, name, lambda manager, address, key, *_: host_finalizer(host.driver, manager, address, key))
+        for name in ("_stream_finalizer", "_event_finalizer"):
+            replace(inside, name, lambda *_: lambda: None)
+        replace(inside.Stream, "add_callback", lambda stream, callback, arg=None: callback(stream, 0, arg))
+        replace(devices, "_runtime", runtime)
+        for owner in (devices, api, cuda):
+            replace(owner, "gpus", runtime.gpus)
+        replace(kind, "call", lambda self, args, config: host.call(self, args, config))
+        replace(kind, "compile", lambda self, sig: host.compile(self, sig))
+        replace(dispatcher.ForAll, "_compute_thread_per_block", lambda self, made: host.threads_per_block(self, made))
+        try:
+            yield launches
+        finally:
+            launches.time_was_asked = host.driver.time_was_asked
+
+
+def numba_cuda() -> Any:
+    """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says."""
+    wanted = os.environ.pop(SIMULATOR, None)
+    try:
+        cuda = module("numba.cuda")
+        inside = module("numba.cuda.core.config")
+    except ImportError as error:
+        raise InputError(f"numba-cuda is missing ({error}): pip install 'banksim[cuda]'") from error
+    finally:
+        if wanted is not None:
+            os.environ[SIMULATOR] = wanted
+    if inside.ENABLE_CUDASIM:
+        raise InputError(f"numba.cuda is its own simulator in this process: unset {SIMULATOR}")
+    return cuda
+
+
+@contextmanager
+def simulated_driver(driver: Any, ours: Driver) -> Iterator[None]:
+    """Let numba-cuda's one driver object, which many modules hold, answer from `ours`."""
+
+    def function(self: Any, name: str) -> Any:
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        if not hasattr(ours, name):
+            raise UnsupportedError(f"{name} of the CUDA driver: banksim run does not simulate it")
+        return getattr(ours, name)
+
+    real, state = type(driver), dict(vars(driver))
+    members = {"__getattr__": function, "ensure_initialized": lambda self: None, "is_available": True}
+    driver.__class__ = type("SimulatedDriver", (real,), members)
+    vars(driver).clear()
+    vars(driver).update(devices={}, is_initialized=True, initialization_error=None, pid=os.getpid())
+    try:
+        yield
+    finally:
+        driver.__class__ = real
+        vars(driver).clear()
+        vars(driver).update(state)
+
+
+def experimental_device(number: int) -> Any:
+    """In the place of cuda.core.Device."""
+    if number:
+        raise InputError(f"device {number}: banksim simulates one device, number 0")
+    return SimpleNamespace(
+        device_id=0,
+        compute_capability=device.COMPUTE_CAPABILITY,
+        name=device.NAME,
+        uuid="00000000-0000-0000-0000-000000000000",
+        set_current=lambda: None,
+        context=SimpleNamespace(handle=CONTEXT, _handle=CONTEXT),
+    )
+
+
+def checked_stream(inside: Any, stream: Any) -> Any:
+    if stream and not isinstance(stream, inside.Stream) and not hasattr(stream, "__cuda_stream__"):
+        raise TypeError(f"Expected a Stream object or 0, got {type(stream).__name__}")
+    return stream
+
+
+def host_finalizer(driver: Driver, manager: Any, address: Any, key: Any) -> Callable[[], None]:
+    """Frees memory at once. numba-cuda's own would ask whatever driver there is by then."""
+    allocations = manager.allocations
+
+    def free() -> None:
+        allocations.pop(key, None)
+        driver.memory.free(int(address))
+
+    return free
