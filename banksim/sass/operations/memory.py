@@ -62,7 +62,7 @@ def request(i: Instruction) -> tuple[str, int] | None:
     if i.name.startswith("ST"):
         return "st", width(i)
     name = function(i)
-    op = {"CAS": "cas", "CAST": "cas", "POPC": "popc_inc", "EXCH": "exch"}.get(name)
+    op = {"CAS": "cas", "CAST": "atom", "POPC": "popc_inc", "EXCH": "exch"}.get(name)
     return op or ("atom" if result(i) else "red"), 8 if atomic_kind(i).endswith("64") else 4
 
 

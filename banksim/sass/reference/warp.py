@@ -1,8 +1,8 @@
 """A warp of the reference machine: its groups of threads, and the control flow that parts and joins them.
 
-Threads of a warp form groups. A group runs until its threads part at a branch, wait, or leave; groups join
-only where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. One group runs at a time; when it
-stops, the ready one with the lowest pc goes on.
+Threads of a warp form groups. One group runs at a time, until its threads part at a branch, wait, or leave; groups
+join only where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. Which group goes on was measured on
+one H200: parked groups are a stack, and of the parts into which a group falls the one with fewer threads runs first.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from banksim.sass.operations import OPERATIONS
 from banksim.sass.program import BYTES, Instruction
 from banksim.sass.reference.engine import lanes_of, mask_of
 from banksim.sass.reference.memory import MemoryEngine
+from banksim.sass.state import COLLECTIVE, WARPSYNC
 from banksim.trace import FULL_MASK, LANES
 
 if TYPE_CHECKING:
     from banksim.sass.reference import Block
 
 TURN = 4096
-"""Instructions after which, at a jump backward, others get their chance: so spinning on a lock ends."""
+"""Instructions after which, at a jump backward, other warps of the block get their chance."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,8 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Yielded:
     """… or nothing, but others go first."""
-
-
-def lowest(mask: int) -> int:
-    """The lowest lane of a mask."""
-    return (mask & -mask).bit_length() - 1
 
 
 @dataclass(eq=False)
@@ -61,7 +57,17 @@ class Group:
 
     mask: int
     pc: int
-    waits: Convergence | Phase | Turn | None = None
+    waits: Convergence | Phase | Yielded | None = None
+
+    @property
+    def lowest(self) -> int:
+        """Its lowest lane."""
+        return (self.mask & -self.mask).bit_length() - 1
+
+    @property
+    def behind(self) -> int:
+        """The pc of the next instruction."""
+        return self.pc + BYTES
 
 
 class Warp(MemoryEngine):
@@ -70,76 +76,74 @@ class Warp(MemoryEngine):
         self.code = self.launch.kernel.instructions
         self.live = mask_of(self.thread < self.launch.threads)
         self.groups = [Group(self.live, 0)]
+        """Those that do not run, the one parked last at the end."""
         self.gathered = np.zeros((state.CONVERGENCE, LANES), np.uint32)
         """For each convergence barrier and thread, which threads the barrier gathers."""
+        self.resume = np.zeros(LANES, np.uint32)
+        """Where each thread goes on behind ENDCOLLECTIVE."""
         self.last_barrier = 0
-        self.last_turn: tuple[int, int, bytes] | None = None
 
     # ---- choosing what runs
     def run(self) -> bool:
         """Run groups until none is ready or the warp has had its turn; False if none was ready."""
         steps, progress = 0, False
         while (group := self.next()) is not None:
-            progress, goes_on = True, True
-            while goes_on:
-                before, groups = group.pc, len(self.groups)
-                self.step(group)
+            progress = True
+            while (after := self.step(group)) is not None:
                 steps += 1
-                goes_on = group in self.groups and group.waits is None and len(self.groups) <= groups
-                if steps > TURN and goes_on and group.pc <= before:
-                    self.give_up_turn(group)
+                if steps > TURN and after.pc <= group.pc:
+                    self.groups.append(after)
                     return True
+                group = after
+            if self.code[group.pc // BYTES].name == "NANOSLEEP":
+                return True
         return progress
 
-    def give_up_turn(self, group: Group) -> None:
-        """A group has run long enough. If its registers are what they were when it last gave up its turn here, it
-        spins: then threads that wait for it to converge go on without it, as the hardware guarantees."""
-        group.waits = Turn()
-        turn = group.pc, group.mask, self.files["R"][:, lanes_of(group.mask)].tobytes()
-        if turn == self.last_turn:
-            for g in self.groups:
-                if isinstance(g.waits, Convergence):
-                    g.waits = None
-                    self.gathered &= np.uint32(FULL_MASK & ~g.mask)
-        self.last_turn = turn
-
     def next(self) -> Group | None:
+        """Take the group that goes on from the stack: the last that is ready, else the last that has yielded."""
         self.join()
         for g in self.groups:
             if isinstance(g.waits, Phase) and self.block.barriers[g.waits.number].phase != g.waits.phase:
                 g.waits = None
-        ready = [g for g in self.groups if g.waits is None] or [g for g in self.groups if g.waits == Turn()]
-        for g in self.groups:
-            g.waits = None if g.waits == Turn() else g.waits
-        return min(ready, key=lambda g: g.pc, default=None)
+        ready = [g for g in self.groups if g.waits is None] or [g for g in self.groups if g.waits == Yielded()]
+        if not ready:
+            return None
+        self.groups.remove(ready[-1])
+        return Group(ready[-1].mask, ready[-1].pc)
 
     def join(self) -> None:
-        """Let groups go on as one where every live thread that a convergence barrier gathers has come."""
-        for group in list(self.groups):
-            if group not in self.groups or not isinstance(group.waits, Convergence):
+        """Let groups go on as one where every live thread that a convergence barrier gathers has come.
+
+        Threads that have yielded hold nobody up at a BSYNC.
+        """
+        yielded = sum(g.mask for g in self.groups if g.waits == Yielded())
+        for group in reversed(self.groups.copy()):
+            barrier = group.waits
+            if group not in self.groups or not isinstance(barrier, Convergence):
                 continue
-            gathered = self.gathered_by(group, group.waits)
-            waiting = [g for g in self.groups if g.waits == group.waits]
-            waiting = [g for g in waiting if self.gathered_by(g, group.waits) == gathered]
-            wanted = gathered & self.live
-            if wanted & ~sum(g.mask for g in waiting):
+            gathered = int(self.gathered[barrier.number, group.lowest])
+            come = [g for g in self.groups if self.waits_with(g, group)]
+            together = sum(g.mask for g in come)
+            wanted = gathered & self.live & ~(yielded if barrier.number < WARPSYNC else 0)
+            if wanted & ~together:
                 continue
-            group.waits = None
-            for g in waiting:
-                if g is group or not g.mask & wanted:
-                    continue
-                if g.pc == group.pc:
+            for g in come:
+                g.waits = None
+                if g is not group and (g.pc == group.pc or barrier.number == COLLECTIVE):
                     group.mask |= g.mask
                     self.groups.remove(g)
-                else:
-                    g.waits = None
+            row = self.gathered[barrier.number]  # nobody waits there any more for those who have gone on
+            row[lanes_of(gathered & ~together) & (row == gathered)] = gathered & ~together
 
-    def gathered_by(self, group: Group, barrier: Convergence) -> int:
-        """The threads that a convergence barrier gathers for this group."""
-        return int(self.gathered[barrier.number, lowest(group.mask)])
+    def waits_with(self, g: Group, group: Group) -> bool:
+        """Whether two groups wait at the same barrier for the same threads."""
+        if not isinstance(group.waits, Convergence) or g.waits != group.waits:
+            return False
+        row = self.gathered[group.waits.number]
+        return bool(row[g.lowest] == row[group.lowest]) and (group.waits.number != WARPSYNC or g.pc == group.pc)
 
-    def step(self, group: Group) -> None:
-        """Execute one instruction for a group."""
+    def step(self, group: Group) -> Group | None:
+        """Execute one instruction for a group; the group that goes on, if one does without being chosen."""
         if group.pc % BYTES or not 0 <= group.pc < BYTES * len(self.code):
             raise self.fault(state.BAD_TARGET, 0)
         i = self.instruction = self.code[group.pc // BYTES]
@@ -151,26 +155,44 @@ class Warp(MemoryEngine):
         if self.block.limit < 0:
             raise self.fault(state.LIMIT, 0)
         if i.name in CONTROL:
-            CONTROL[i.name](self, i, group, executing)
-        else:
-            try:
-                OPERATIONS[i.name].function(self, i)
-            except UnsupportedError as error:
-                raise refused(self.launch.kernel, i, str(error)) from None
-            group.pc += BYTES
+            return CONTROL[i.name](self, i, group, executing)
+        try:
+            OPERATIONS[i.name].function(self, i)
+        except UnsupportedError as error:
+            raise refused(self.launch.kernel, i, str(error)) from None
+        return Group(group.mask, group.behind)
 
-    # ---- control flow: each moves the group on by its pc, parts it, or makes it wait
-    def part(self, group: Group, mask: int, pc: int, waits: Convergence | Phase | Turn | None = None) -> None:
-        """Threads `mask` of a group go to `pc`; the others to the next instruction."""
-        rest, behind = group.mask & ~mask, group.pc + BYTES
+    # ---- branches: what goes on, or None once every part is parked
+    def park(self, mask: int, pc: int, waits: Convergence | Phase | Yielded | None = None) -> None:
+        if mask:
+            self.groups.append(Group(mask, pc, waits))
+
+    def split(self, group: Group, taken: int, target: int) -> Group | None:
+        """Threads `taken` go to `target`, the rest behind the branch: the smaller part first, on a tie the rest."""
+        rest = group.mask & ~taken
+        if not taken or not rest:
+            return Group(group.mask, target if taken else group.behind)
+        parts = [(taken, target), (rest, group.behind)]
+        for mask, pc in parts[::-1] if taken.bit_count() < rest.bit_count() else parts:
+            self.park(mask, pc)
+        return None
+
+    def park_parts(self, mask: int, keys: Value, pcs: Value, waits: Convergence | None = None) -> None:
+        """Part threads by their keys: those of the lowest lane's key against the rest, the smaller part first, on a
+        tie the former; and so on with the rest."""
         if not mask:
-            group.pc = behind
             return
-        group.mask, group.pc, group.waits = mask, pc, waits
-        if rest:
-            self.groups.append(Group(rest, behind))
+        lane = Group(mask, 0).lowest
+        same = mask & mask_of(keys == keys[lane])
+        rest = mask & ~same
+        if rest and rest.bit_count() < same.bit_count():
+            self.park(same, int(pcs[lane]), waits)
+            self.park_parts(rest, keys, pcs, waits)
+        else:
+            self.park_parts(rest, keys, pcs, waits)
+            self.park(same, int(pcs[lane]), waits)
 
-    def branch(self, i: Instruction, group: Group, executing: int) -> None:
+    def branch(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BRA; BRA.DIV: only if some live threads of the operand's mask are not here."""
         target = next(o.number for o in i.operands if o.kind == "code")
         if "DIV" in i.modifiers:
@@ -179,68 +201,61 @@ class Warp(MemoryEngine):
         for o in i.operands:
             if o.kind in ("P", "UP"):
                 executing &= int(self.ballot(self.predicate(o)))
-        self.part(group, executing, target)
+        return self.split(group, executing, target)
 
-    def indirect(self, i: Instruction, group: Group, executing: int) -> None:
+    def scatter(self, group: Group, executing: int, targets: Value) -> Group | None:
+        """Each thread goes to its own target."""
+        targets = np.broadcast_to(targets, LANES)
+        if executing == group.mask and len(np.unique(targets[self.executing])) == 1:
+            return Group(group.mask, int(targets[group.lowest]))
+        self.park(group.mask & ~executing, group.behind)
+        self.park_parts(executing, targets, targets)
+        return None
+
+    def indirect(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BRX R, distance: counted from the next instruction."""
         register = next(o for o in i.operands if o.kind in ("R", "UR"))
         distance = next((o.number for o in i.operands if o.kind in ("imm", "code")), 0)
-        self.scatter(group, executing, self.raw(register) + ((distance + i.pc + BYTES) & FULL_MASK))
+        return self.scatter(group, executing, self.raw(register) + ((distance + group.behind) & FULL_MASK))
 
-    def call(self, i: Instruction, group: Group, executing: int) -> None:
+    def call(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """CALL to a place, or to what a register holds plus a distance."""
         target = next((o.number for o in i.operands if o.kind == "code"), None)
         if target is not None:
-            self.part(group, executing, target)
-        else:
-            register = next(o for o in i.operands if o.kind in ("R", "UR"))
-            distance = next((o.number for o in i.operands if o.kind == "imm"), 0)
-            self.scatter(group, executing, self.raw(register) + distance)
+            return self.split(group, executing, target)
+        register = next(o for o in i.operands if o.kind in ("R", "UR"))
+        distance = next((o.number for o in i.operands if o.kind == "imm"), 0)
+        return self.scatter(group, executing, self.raw(register) + distance)
 
-    def give_back(self, i: Instruction, group: Group, executing: int) -> None:
+    def give_back(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """RET.REL: the register counts from the start of the function."""
-        self.scatter(group, executing, self.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0))
+        return self.scatter(group, executing, self.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0))
 
-    def scatter(self, group: Group, executing: int, targets: Value) -> None:
-        """Each thread goes to its own target."""
-        targets = np.broadcast_to(targets, LANES)
-        self.part(group, executing, group.pc)
-        if executing:
-            self.groups.remove(group)
-            for pc in np.unique(targets[lanes_of(executing)]):
-                self.groups.append(Group(executing & mask_of(targets == pc), int(pc)))
-
-    def exit(self, i: Instruction, group: Group, executing: int) -> None:
+    def exit(self, i: Instruction, group: Group, executing: int) -> Group | None:
         self.live &= ~executing
-        group.mask &= ~executing
-        group.pc += BYTES
-        if not group.mask:
-            self.groups.remove(group)
         for barrier in self.block.barriers:
             if not barrier.expected:
                 self.block.complete(barrier)
+        rest = group.mask & ~executing
+        return Group(rest, group.behind) if rest else None
 
-    def gather(self, i: Instruction, group: Group, executing: int) -> None:
+    # ---- convergence barriers
+    def gather(self, i: Instruction, group: Group, executing: int) -> Group:
         """BSSY: its threads are to meet at BSYNC."""
         self.gathered[i.operands[0].number, self.executing] = executing
-        group.pc += BYTES
+        return Group(group.mask, group.behind)
 
-    def meet(self, i: Instruction, group: Group, executing: int) -> None:
-        """BSYNC"""
-        barrier = next(o.number for o in i.operands if o.kind == "B")
-        self.part(group, executing, group.pc + BYTES, Convergence(barrier))
-
-    def break_away(self, i: Instruction, group: Group, executing: int) -> None:
+    def break_away(self, i: Instruction, group: Group, executing: int) -> Group:
         """BREAK: its threads (where the operand says so) no longer count at the barrier."""
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
         if leaving:
             row = self.gathered[next(o.number for o in i.operands if o.kind == "B")]
-            together = int(row[lowest(leaving)])
+            together = int(row[Group(leaving, 0).lowest])
             row[lanes_of(together)] = together & ~leaving
-        group.pc += BYTES
+        return Group(group.mask, group.behind)
 
-    def move_convergence(self, i: Instruction, group: Group, executing: int) -> None:
+    def move_convergence(self, i: Instruction, group: Group, executing: int) -> Group:
         """BMOV saves a convergence barrier in a register, or brings it back."""
         to, source = i.operands[0], i.operands[-1]
         if to.kind == "B":
@@ -248,41 +263,64 @@ class Warp(MemoryEngine):
             self.gathered[to.number, self.executing] = row[self.executing]
         else:
             self.write(to, self.gathered[source.number])
-        group.pc += BYTES
+        return Group(group.mask, group.behind)
 
-    def warpsync(self, i: Instruction, group: Group, executing: int) -> None:
-        """Each thread waits for those of its mask. Threads that are all here already go on as they are, unless an
-        EXCLUSIVE one has to part threads of different masks."""
+    def meet(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        """BSYNC"""
+        return self.wait(group, executing, next(o.number for o in i.operands if o.kind == "B"))
+
+    def wait(self, group: Group, executing: int, barrier: int) -> Group | None:
+        """Wait until every live thread that a convergence barrier gathers is here."""
+        if not executing:
+            return Group(group.mask, group.behind)
+        self.park(group.mask & ~executing, group.behind)
+        here = Group(executing, group.behind)
+        if int(self.gathered[barrier, here.lowest]) & self.live & ~executing:
+            self.park(executing, group.behind, Convergence(barrier))
+            return None
+        return here
+
+    def warpsync(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        """Each thread waits for those of its mask. If all are here already the group goes on as it is, unless it is
+        EXCLUSIVE: then threads of different masks part. COLLECTIVE: all of the mask run as one group up to
+        ENDCOLLECTIVE, whatever way they came."""
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
         masks = np.broadcast_to(np.uint32(FULL_MASK) if operand is None else self.value(operand), LANES)
-        row = self.gathered[state.WARPSYNC]
-        row[self.executing] = masks[self.executing]
-        behind = group.pc + BYTES
+        barrier = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
+        self.gathered[barrier, self.executing] = masks[self.executing]
+        if barrier == COLLECTIVE:
+            self.resume[self.executing] = next((o.number for o in i.operands if o.kind == "code"), 0)
+            return self.wait(group, executing, barrier)
         different = np.unique(masks[self.executing])
         missing = any(int(m) & self.live & ~executing for m in different)
-        self.part(group, executing, behind, Convergence(state.WARPSYNC))
         if len(different) > 1 and (missing or "EXCLUSIVE" in i.modifiers):
-            self.groups.remove(group)
-            for m in different:
-                mask = executing & mask_of(masks == m)
-                self.groups.append(Group(mask, behind, Convergence(state.WARPSYNC)))
-        elif executing and not missing:
-            group.waits = None
+            self.park(group.mask & ~executing, group.behind)
+            self.park_parts(executing, masks, np.full(LANES, group.behind), Convergence(WARPSYNC))
+            return None
+        if not missing:
+            return Group(group.mask, group.behind)
+        return self.wait(group, executing, barrier)
 
-    def barrier(self, i: Instruction, group: Group, executing: int) -> None:
+    def end_collective(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        return self.scatter(group, executing, self.resume)
+
+    # ---- the block's barriers, yields, traps
+    def barrier(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BAR.SYNC and .RED wait, .ARV only counts; operands: the barrier, how many threads."""
         numbers = [int(self.first(self.raw(o))) for o in i.operands if o.kind in ("R", "UR", "imm")] or [0]
         number = numbers[0] % state.BLOCK_BARRIERS
         reduction = next((m for m in ("AND", "OR", "POPC") if m in i.modifiers), "")
         votes = next((int(self.ballot(self.predicate(o))) for o in i.operands if o.kind == "P"), 0)
-        self.last_barrier = number
         phase = Phase(number, self.block.barriers[number].phase)
-        self.part(group, executing, group.pc + BYTES, None if "ARV" in i.modifiers else phase)
+        self.park(group.mask & ~executing, group.behind)
         if executing:
+            self.last_barrier = number
+            self.park(executing, group.behind, None if "ARV" in i.modifiers else phase)
             expected = numbers[1] if len(numbers) > 1 else 0
             self.block.arrive(number, executing.bit_count(), expected, reduction, votes.bit_count())
+        return None
 
-    def barrier_result(self, i: Instruction, group: Group, executing: int) -> None:
+    def barrier_result(self, i: Instruction, group: Group, executing: int) -> Group:
         """B2R.RESULT: what the reduction at the barrier passed last gave."""
         result = self.block.barriers[self.last_barrier].result
         for o in i.operands:
@@ -290,21 +328,24 @@ class Warp(MemoryEngine):
                 self.write_predicate(o, np.bool_(result != 0))
             else:
                 self.write(o, np.uint32(result))
-        group.pc += BYTES
+        return Group(group.mask, group.behind)
 
-    def sleep(self, i: Instruction, group: Group, executing: int) -> None:
-        self.part(group, executing, group.pc + BYTES, Turn())
-
-    def go_on(self, i: Instruction, group: Group, executing: int) -> None:
-        group.pc += BYTES
-
-    def trap(self, i: Instruction, group: Group, executing: int) -> None:
+    def give_way(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        """YIELD, NANOSLEEP: whoever else can go on goes first; groups that yield take turns."""
+        if i.name == "YIELD" and not self.groups and executing == group.mask:
+            return Group(group.mask, group.behind)
+        self.park(group.mask & ~executing, group.behind)
         if executing:
-            raise self.fault(state.TRAP, lowest(executing))
-        group.pc += BYTES
+            self.groups.insert(0, Group(executing, group.behind, Yielded()))
+        return None
+
+    def trap(self, i: Instruction, group: Group, executing: int) -> Group:
+        if executing:
+            raise self.fault(state.TRAP, Group(executing, 0).lowest)
+        return Group(group.mask, group.behind)
 
 
-CONTROL: dict[str, Callable[[Warp, Instruction, Group, int], None]] = {
+CONTROL: dict[str, Callable[[Warp, Instruction, Group, int], Group | None]] = {
     "BRA": Warp.branch,
     "JMP": Warp.branch,
     "BRX": Warp.indirect,
@@ -316,10 +357,10 @@ CONTROL: dict[str, Callable[[Warp, Instruction, Group, int], None]] = {
     "BREAK": Warp.break_away,
     "BMOV": Warp.move_convergence,
     "WARPSYNC": Warp.warpsync,
+    "ENDCOLLECTIVE": Warp.end_collective,
     "BAR": Warp.barrier,
     "B2R": Warp.barrier_result,
-    "ENDCOLLECTIVE": Warp.go_on,
-    "NANOSLEEP": Warp.sleep,
-    "YIELD": Warp.go_on,
+    "YIELD": Warp.give_way,
+    "NANOSLEEP": Warp.give_way,
     "BPT": Warp.trap,
 }
