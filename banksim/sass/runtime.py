@@ -226,12 +226,12 @@ def scatter(warp: Any, mask: Any, targets: Any) -> None:
     put_parts_aside(carray(warp, 1)[0], mask, pc, pc, READY)
 
 
-@cfunc(types.void(WARP, types.uint32, types.uint32), cache=True)
-def sync_by_mask(warp: Any, mask: Any, pc: Any) -> None:
+@cfunc(types.void(WARP, types.uint32, types.uint32, types.int32), cache=True)
+def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
     """WARPSYNC whose threads name different masks: those with one mask wait for each other only."""
     w = carray(warp, 1)[0]
     targets = np.full(32, pc, np.uint32)
-    put_parts_aside(w, mask, w.convergence[WARPSYNC], targets, WARPSYNC)
+    put_parts_aside(w, mask, w.convergence[number], targets, number)
 
 
 @cfunc(types.void(WARP, types.uint32, types.uint32), cache=True)

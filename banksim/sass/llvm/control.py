@@ -140,13 +140,13 @@ class ControlFlow:
             return
         self.split(taken, lambda: self.go(to, i.pc), INT[32](to), next_pc, i.pc)
 
-    def unless_together(self, i: Instruction, taken: ir.Value) -> ir.Value:
-        """BRA.DIV: taken if not all live threads of the operand's mask are in this group."""
+    def unless_together(self, i: Instruction, executing: ir.Value) -> ir.Value:
+        """BRA.DIV: the whole group goes, unless its executing threads are all the live ones that the operand names."""
         e = self.e
         mask = self.x.value(next(o for o in i.operands if o.kind in ("R", "UR", "imm")))
         wanted = e.b.and_(self.x.first(mask).ir, e.get(self.warp, WARP, "live"))
-        missing = e.b.and_(wanted, e.b.not_(taken))
-        return e.b.select(e.empty(missing), INT[32](0), taken)
+        missing = e.b.and_(wanted, e.b.not_(executing))
+        return e.b.select(e.empty(missing), INT[32](0), self.x.active_mask)
 
     def to_addresses(self, targets: Value, i: Instruction, next_pc: int) -> None:
         """Each executing thread goes to its own address."""
@@ -224,31 +224,31 @@ class ControlFlow:
         if number == COLLECTIVE:
             resume = splat(self.e.b, INT[32](target(i) or 0))
             self.e.masked_store(self.e.field(self.warp, WARP, "resume"), self.e.as_bools(executing), resume)
-        if mask.lanes == 1 or number == COLLECTIVE:
+        if mask.lanes == 1:
             self.gather_at(number, i, next_pc)
             return
         all_here, split = self.e.b.append_basic_block("all_here"), self.e.b.append_basic_block("split")
-        self.e.b.cbranch(self.none_missing(mask, executing, "EXCLUSIVE" in i.modifiers), all_here, split)
+        self.e.b.cbranch(self.none_missing(mask, executing, i), all_here, split)
         self.e.b.position_at_end(split)
 
         def act(threads: ir.Value) -> None:
-            self.e.call("sync_by_mask", VOID, self.warp, threads, INT[32](next_pc))
+            self.e.call("sync_by_mask", VOID, self.warp, threads, INT[32](next_pc), INT[32](number))
             self.e.b.branch(self.scheduler)
 
         self.only_guarded(i, next_pc, act)
         self.e.b.position_at_end(all_here)
-        self.gather_at(WARPSYNC, i, next_pc)
+        self.gather_at(number, i, next_pc)
 
     def end_collective(self, i: Instruction, next_pc: int) -> None:
         """Every thread goes to the place that its own WARPSYNC.COLLECTIVE named."""
         resume = self.e.load(self.e.field(self.warp, WARP, "resume"), WORDS)
         self.go_apart(self.x.new("u", 32, 32, resume), i, next_pc)
 
-    def none_missing(self, mask: Value, executing: ir.Value, exclusive: bool) -> ir.Value:
-        """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive one parts
-        threads of different masks, another asks only that all that are named be here."""
+    def none_missing(self, mask: Value, executing: ir.Value, i: Instruction) -> ir.Value:
+        """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive or collective
+        one parts threads of different masks, another asks only that all that are named be here."""
         e = self.e
-        if exclusive:
+        if i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}:
             return e.everywhere((mask == self.x.first(mask)).ir, e.b.not_(executing))
         live = e.get(self.warp, WARP, "live")
         elsewhere = e.b.and_(live, e.b.not_(executing))
