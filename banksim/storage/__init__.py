@@ -100,8 +100,10 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
         return
     with replaced(path) as file:
         writer = kind(file)
-        yield writer
-        writer.close()
+        try:
+            yield writer
+        finally:
+            writer.close()  # after an error too: pyarrow would do it later, when the file is closed
 
 
 def module(format: str) -> Any:

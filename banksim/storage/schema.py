@@ -69,7 +69,8 @@ def batch_of(trace: Trace) -> pa.RecordBatch:
 
 
 def trace_of(batch: pa.RecordBatch, sites: Sequence[Site]) -> Trace:
-    """The trace that a batch holds, checked. `InputError` for wrong types or values."""
+    """The trace that a batch holds, checked. `InputError` or pyarrow's errors for wrong types or values."""
+    batch.validate(full=True)  # a stream's buffers may point anywhere
     columns: dict[str, Any] = {}
     for name in SCHEMA.names:
         if name not in batch.schema.names:
