@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from banksim.errors import UnsupportedError
@@ -85,9 +86,17 @@ def iadd3(x: Engine, i: Instruction) -> None:
 
 @operation("VIADD", "16x2")
 def viadd(x: Engine, i: Instruction) -> None:
-    to, a, b = i.operands
-    u, v = x.value(a), x.value(b)
-    x.write(to, sum16(u, v) if "16x2" in i.modifiers else u + v)
+    to, *sources = i.operands
+    if "16x2" in i.modifiers:
+        x.write(to, sum16(*(halves(x, o) for o in sources)))
+    else:
+        u, v = (x.value(o) for o in sources)
+        x.write(to, u + v)
+
+
+def halves(x: Engine, o: Operand) -> Value:
+    """A pair of halfwords, −a negating each by itself."""
+    return sum16(~x.raw(o), x.const(0x00010001)) if is_negative(o) else x.value(o)
 
 
 def sum16(u: Value, v: Value) -> Value:
@@ -275,11 +284,19 @@ def extremum(x: Engine, i: Instruction, a: Value, b: Value, p: Operand) -> Value
 EXTREMUM = "U32 RELU S16x2 U16x2"
 
 
-def extended(x: Engine, i: Instruction, values: list[Value]) -> list[list[Value]]:
-    """The operands as they are; of S16x2 and U16x2 the lower halves of all, then the upper ones, extended."""
-    if not i.modifiers & {"S16x2", "U16x2"}:
-        return [values]
-    return [[field(x, v, at, 16, "S16x2" in i.modifiers) for v in values] for at in (0, 16)]
+def in_halves(i: Instruction) -> bool:
+    return bool(i.modifiers & {"S16x2", "U16x2"})
+
+
+def values(x: Engine, i: Instruction, operands: Iterable[Operand]) -> list[Value]:
+    return [halves(x, o) if in_halves(i) else x.value(o) for o in operands]
+
+
+def extended(x: Engine, i: Instruction, words: list[Value]) -> list[list[Value]]:
+    """The words as they are; of S16x2 and U16x2 the lower halves of all, then the upper ones, extended."""
+    if not in_halves(i):
+        return [words]
+    return [[field(x, v, at, 16, "S16x2" in i.modifiers) for v in words] for at in (0, 16)]
 
 
 def write_parts(x: Engine, to: Operand, results: list[Value]) -> None:
@@ -289,22 +306,27 @@ def write_parts(x: Engine, to: Operand, results: list[Value]) -> None:
 
 @operation("VIMNMX IMNMX UIMNMX", EXTREMUM)
 def vimnmx(x: Engine, i: Instruction) -> None:
-    to, *sources, p = i.operands
-    parts_ = extended(x, i, [x.value(o) for o in sources])
-    write_parts(x, to, [extremum(x, i, a, b, p) for a, b in parts_])
+    """Predicate results: whether a is the result (in the lower half, in the upper half)."""
+    to, flags, sources, (p,) = parts(i)
+    pairs = extended(x, i, values(x, i, sources))
+    for flag, (a, b) in zip(flags, pairs, strict=False):
+        if not flag.is_zero:
+            x.write_predicate(flag, extremum(x, i, a, b, p) == a)
+    write_parts(x, to, [extremum(x, i, a, b, p) for a, b in pairs])
 
 
 @operation("VIMNMX3", EXTREMUM)
 def vimnmx3(x: Engine, i: Instruction) -> None:
     to, *sources, p = i.operands
-    parts_ = extended(x, i, [x.value(o) for o in sources])
-    write_parts(x, to, [extremum(x, i, extremum(x, i, a, b, p), c, p) for a, b, c in parts_])
+    triples = extended(x, i, values(x, i, sources))
+    write_parts(x, to, [extremum(x, i, extremum(x, i, a, b, p), c, p) for a, b, c in triples])
 
 
 @operation("VIADDMNMX", EXTREMUM)
 def viaddmnmx(x: Engine, i: Instruction) -> None:
-    to, a, b, c, p = i.operands
-    s = sum16(x.value(a), x.value(b)) if i.modifiers & {"S16x2", "U16x2"} else x.value(a) + x.value(b)
-    write_parts(x, to, [extremum(x, i, u, v, p) for u, v in extended(x, i, [s, x.value(c)])])
+    to, *sources, p = i.operands
+    a, b, c = values(x, i, sources)
+    s = sum16(a, b) if in_halves(i) else a + b
+    write_parts(x, to, [extremum(x, i, u, v, p) for u, v in extended(x, i, [s, c])])
 
 

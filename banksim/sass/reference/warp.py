@@ -193,11 +193,13 @@ class Warp(MemoryEngine):
             self.park(same, int(pcs[lane]), waits)
 
     def branch(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BRA; BRA.DIV: only if some live threads of the operand's mask are not here."""
+        """BRA. BRA.DIV: the whole group goes unless every live thread of the operand's mask is here with its guard
+        true: the guard says that a thread could do without."""
         target = next(o.number for o in i.operands if o.kind == "code")
         if "DIV" in i.modifiers:
-            mask = int(self.first(self.value(next(o for o in i.operands if o.kind in ("R", "UR", "imm")))))
-            executing = executing if mask & self.live & ~executing else 0
+            o = next(o for o in i.operands if o.kind in ("R", "UR", "imm"))
+            mask = int(np.broadcast_to(self.value(o), LANES)[group.lowest])
+            return Group(group.mask, target if mask & self.live & ~executing else group.behind)
         for o in i.operands:
             if o.kind in ("P", "UP"):
                 executing &= int(self.ballot(self.predicate(o)))
@@ -281,8 +283,8 @@ class Warp(MemoryEngine):
         return here
 
     def warpsync(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """Each thread waits for those of its mask. If all are here already the group goes on as it is, unless it is
-        EXCLUSIVE: then threads of different masks part. COLLECTIVE: all of the mask run as one group up to
+        """Each thread waits for those of its mask. If all are here already the group goes on as it is; but if it is
+        EXCLUSIVE or COLLECTIVE, threads of different masks part. COLLECTIVE: all of a mask run as one group up to
         ENDCOLLECTIVE, whatever way they came."""
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
         masks = np.broadcast_to(np.uint32(FULL_MASK) if operand is None else self.value(operand), LANES)
@@ -290,12 +292,11 @@ class Warp(MemoryEngine):
         self.gathered[barrier, self.executing] = masks[self.executing]
         if barrier == COLLECTIVE:
             self.resume[self.executing] = next((o.number for o in i.operands if o.kind == "code"), 0)
-            return self.wait(group, executing, barrier)
         different = np.unique(masks[self.executing])
         missing = any(int(m) & self.live & ~executing for m in different)
-        if len(different) > 1 and (missing or "EXCLUSIVE" in i.modifiers):
+        if len(different) > 1 and (missing or i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}):
             self.park(group.mask & ~executing, group.behind)
-            self.park_parts(executing, masks, np.full(LANES, group.behind), Convergence(WARPSYNC))
+            self.park_parts(executing, masks, np.full(LANES, group.behind), Convergence(barrier))
             return None
         if not missing:
             return Group(group.mask, group.behind)
