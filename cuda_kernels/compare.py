@@ -16,7 +16,7 @@ import numpy as np
 from cuda_kernels.predict import KINDS, Prediction
 from cuda_kernels.records import Record, Row
 
-NOISE = 0.05
+NOISE = 0.10
 """Excess of a whole kernel's counter over the prediction that is taken for arbitration, as a part of it."""
 LIMITED = 0.5
 """Part of the time for which the banks are busy from which on shared memory is called the limit."""
@@ -26,7 +26,8 @@ LIMITED = 0.5
 class Verdict:
     """A kernel: what was predicted, what a GPU recorded, differences without and with an explanation.
 
-    `same_code` tells whether the machine code that is compiled here is the one that ran.
+    `same_code` tells whether the machine code that is compiled here is the one that ran. `arbitration`: by which
+    part the counters of the whole kernel exceed the prediction at most, where every instruction agrees.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Verdict:
     same_code: bool = True
     differences: tuple[str, ...] = ()
     remarks: tuple[str, ...] = field(default=())
+    arbitration: float = 0.0
 
     @property
     def counted(self) -> bool:
@@ -53,9 +55,7 @@ class Verdict:
         if blocks == 1:
             return self.prediction.transactions / record.cycles.median
         multiprocessors = min(blocks, machine["multiprocessors"])
-        return self.prediction.transactions / (
-            record.microseconds.median * machine["sm_clock_mhz"] * multiprocessors
-        )
+        return self.prediction.transactions / (record.microseconds.median * machine["sm_clock_mhz"] * multiprocessors)
 
     def measured(self) -> float | None:
         """What variants are compared by: cycles of the block if there is one, else time."""
@@ -67,7 +67,7 @@ class Verdict:
 
 def judge(name: str, group: str, prediction: Prediction, record: Record | None, same_code: bool = True) -> Verdict:
     """Compare a prediction with a record."""
-    differences, remarks = [], []
+    differences, remarks, arbitration = [], [], 0.0
     if prediction.wrong:
         differences.append(f"banksim's result: {prediction.wrong}")
     if record is not None:
@@ -77,12 +77,11 @@ def judge(name: str, group: str, prediction: Prediction, record: Record | None, 
             found, explained = instructions(prediction, record)
             differences += found
             remarks += explained
-            found, explained = counters(prediction, record)
+            found, arbitration = counters(prediction, record)
             differences += found
-            remarks += explained
         if not same_code:
             remarks.append("compiled here it is other machine code: the counts are those of the code that ran")
-    return Verdict(name, group, prediction, record, same_code, tuple(differences), tuple(remarks))
+    return Verdict(name, group, prediction, record, same_code, tuple(differences), tuple(remarks), arbitration)
 
 
 def instructions(prediction: Prediction, record: Record) -> tuple[list[str], list[str]]:
@@ -118,9 +117,9 @@ def figure(row: Row, word: str) -> int:
     return int(getattr(row, word) or 0)
 
 
-def counters(prediction: Prediction, record: Record) -> tuple[list[str], list[str]]:
-    """The whole kernel against the counters of the hardware, as far as these were taken."""
-    differences, remarks = [], []
+def counters(prediction: Prediction, record: Record) -> tuple[list[str], float]:
+    """The whole kernel against the counters of the hardware, as far as these were taken; their largest excess."""
+    differences, arbitration = [], 0.0
     taken = record.counters
     predicted = {
         "instructions": prediction.instructions,
@@ -130,24 +129,19 @@ def counters(prediction: Prediction, record: Record) -> tuple[list[str], list[st
         predicted[f"requests_{kind}"] = sum(
             row.warps for row in prediction.rows if SHARED.get(row.opcode.partition(".")[0]) == kind
         )
-    parts = {"requests_atom": ("requests_atom", "requests_atom_alu", "requests_atom_cas")}
     for key, count in predicted.items():
-        if key not in taken:
-            continue
-        measured = sum(taken.get(part, 0) for part in parts.get(key, (key,)))
-        if measured != count:
-            differences.append(f"{key.replace('_', ' ')}: {count:,} predicted, {measured:,} counted")
+        if taken.get(key, count) != count:
+            differences.append(f"{key.replace('_', ' ')}: {count:,} predicted, {taken[key]:,} counted")
     for kind in KINDS:
         key = f"transactions_{kind}"
         if key not in taken:
             continue
         more, count = taken[key] - prediction.by_kind[kind], prediction.by_kind[kind]
-        text = f"{LONG[kind]}: {count:,} transactions predicted, {taken[key]:,} counted"
         if 0 < more <= NOISE * count:
-            remarks.append(f"{text}: {more / count:.2%} more by arbitration in the L1 data stage")
+            arbitration = max(arbitration, more / count)
         elif more:
-            differences.append(text)
-    return differences, remarks
+            differences.append(f"{LONG[kind]}: {count:,} transactions predicted, {taken[key]:,} counted")
+    return differences, arbitration
 
 
 LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
@@ -193,10 +187,10 @@ class Contest:
 
 
 def contests(verdicts: Sequence[Verdict], machine: dict[str, float]) -> list[Contest]:
-    """A contest for every group of which at least three variants were measured."""
+    """A contest for every group of which at least three variants were measured; what is wrong on purpose has none."""
     groups: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        if verdict.measured() is not None:
+        if verdict.record and verdict.record.wrong is not None and verdict.measured() is not None:
             groups.setdefault(verdict.group, []).append(verdict)
     return [contest(group, members, machine) for group, members in groups.items() if len(members) > 2]
 

@@ -8,6 +8,7 @@ import math
 import shutil
 import subprocess
 import time
+import warnings
 from collections.abc import Callable
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -28,15 +29,21 @@ TRIES = 4
 PACKAGES = ("numba-cuda", "numba", "numpy", "nvidia-nvjitlink")
 
 
+def quiet() -> None:
+    """Let Numba not warn of small grids: the textbook's tiles are one block."""
+    warnings.simplefilter("ignore", module("core.errors").NumbaPerformanceWarning)
+
+
 def why_not() -> str:
     """Why no GPU can be used here, "" if one can."""
     if not INSTALLED:
         return "numba-cuda is not installed: pip install 'banksim[cuda]'"
     try:
         cuda.get_current_device()
+        quiet()
     except Exception as error:  # the driver's absence shows in many ways
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return next((line for line in lines if not line.endswith(":")), type(error).__name__)
+        return next((line.rstrip(".") for line in lines if not line.endswith(":")), type(error).__name__)
     return ""
 
 

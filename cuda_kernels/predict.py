@@ -49,9 +49,7 @@ def predict(
     return prediction(run, launch.wrong(arguments))
 
 
-def execute(
-    launch: Launch, arguments: list[Any], cubin: bytes, rule: Architecture, progress: Progress | None
-) -> Run:
+def execute(launch: Launch, arguments: list[Any], cubin: bytes, rule: Architecture, progress: Progress | None) -> Run:
     from banksim.run_kernel import run
     from banksim.sass.cubin import decode
 

@@ -28,8 +28,6 @@ COUNTERS = {
     "requests_ld": "smsp__inst_executed_op_shared_ld.sum",
     "requests_st": "smsp__inst_executed_op_shared_st.sum",
     "requests_atom": "smsp__inst_executed_op_shared_atom.sum",
-    "requests_atom_alu": "smsp__inst_executed_op_shared_atom_dot_alu.sum",
-    "requests_atom_cas": "smsp__inst_executed_op_shared_atom_dot_cas.sum",
     "nanoseconds": "gpu__time_duration.sum",
 }
 """What is asked for, by the names of the profiler; those that it does not know are left out."""

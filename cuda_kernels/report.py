@@ -32,6 +32,7 @@ def text(found: Validation, not_done: Sequence[str], recorded: bool, width: int)
         *(note(v.name, line, HOT, width) for v in found.verdicts for line in v.differences),
         *(note(v.name, line, QUIET, width) for v in found.verdicts for line in brief(v.remarks)),
     ]
+    notes += arbitration(found, width)
     if notes:
         parts.append(Text("\n").join(notes))
     if found.contests:
@@ -120,6 +121,20 @@ def note(name: str, line: str, style: str, width: int) -> Text:
     return Text("\n").join(fold(Text(f"{name}: {line}" if name else line, style), width))
 
 
+def arbitration(found: Validation, width: int) -> list[Text]:
+    """One note on all kernels whose counters hold transactions that no address explains."""
+    noisy = [v for v in found.verdicts if v.arbitration]
+    if not noisy:
+        return []
+    worst = max(noisy, key=lambda v: v.arbitration)
+    line = (
+        f"In {plural(len(noisy), 'kernel')} the hardware's counter of the whole kernel exceeds the transactions of its "
+        f"instructions, by {worst.arbitration:.1%} at most ({worst.name}): arbitration with the L1 cache's other "
+        "traffic, which no address explains"
+    )
+    return [note("", line, QUIET, width)]
+
+
 def brief(remarks: Sequence[str]) -> list[str]:
     """The first remarks, and how many more there are of them."""
     return [*remarks[:3], *([f"… and {plural(len(remarks) - 3, 'more remark')}"] if len(remarks) > 3 else [])]
@@ -133,9 +148,7 @@ def conclusion(found: Validation) -> Text:
     if not counted:
         return Text("No kernel was counted on a GPU, so no prediction was put to the test.", HOT)
     rows = sum(len(v.record.rows) for v in counted if v.record)
-    return Text(
-        f"Every count agrees: {plural(len(counted), 'kernel')}, {plural(rows, 'executed instruction')}.", CALM
-    )
+    return Text(f"Every count agrees: {plural(len(counted), 'kernel')}, {plural(rows, 'executed instruction')}.", CALM)
 
 
 def as_json(found: Validation, not_done: Sequence[str], recorded: bool) -> str:
@@ -156,6 +169,7 @@ def as_json(found: Validation, not_done: Sequence[str], recorded: bool) -> str:
                 "same_code": v.same_code,
                 "differences": v.differences,
                 "remarks": v.remarks,
+                "arbitration": v.arbitration,
             }
         )
     plain = {

@@ -135,9 +135,7 @@ def padding(pad: int) -> int:
     return pad
 
 
-def square(
-    store: bool, load: bool, is_dynamic: bool, block: tuple[int, ...] = (32, 32), pad: int = 0
-) -> Launch:
+def square(store: bool, load: bool, is_dynamic: bool, block: tuple[int, ...] = (32, 32), pad: int = 0) -> Launch:
     side, height = sized(block)
     if side != height:
         raise InputError(f"--block {side},{height}: this tile is square, give the same number twice")
