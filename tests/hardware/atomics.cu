@@ -240,3 +240,51 @@ extern "C" __global__ void last_block(const int *in, int *partial, unsigned *fin
         *out = sum;
     }
 }
+
+// One warp, addresses by a table: what the loop of CAS costs by type and pattern.
+template <typename T>
+__device__ void add_by_table(const int *table, T *out) {
+    __shared__ T s[1024];
+    int x = threadIdx.x;
+    for (int k = x; k < 1024; k += 32) s[k] = 0;
+    __syncwarp();
+    if (table[x] >= 0) atomicAdd(s + table[x], (T)(x + 1));
+    __syncwarp();
+    for (int k = x; k < 1024; k += 32) out[k] = s[k];
+}
+extern "C" __global__ void table_float(const int *table, float *out) { add_by_table(table, out); }
+extern "C" __global__ void table_double(const int *table, double *out) { add_by_table(table, out); }
+extern "C" __global__ void table_long(const int *table, ull *out) { add_by_table(table, out); }
+
+extern "C" __global__ void table_cas(const int *table, int *out) {
+    __shared__ int s[1024];
+    __shared__ ull wide[1024];
+    int x = threadIdx.x;
+    for (int k = x; k < 1024; k += 32) s[k] = wide[k] = k;
+    __syncwarp();
+    int i = table[x], r = 0;
+    if (i >= 0) {
+        r = atomicCAS(s + i, i, i + 1000);
+        r += (int)atomicCAS(wide + i, (ull)i, (ull)i + 1000);
+        r += (int)atomicExch(wide + (i ^ 1), 5ull) * 0;
+        r += atomicExch(s + (i ^ 1), 5) * 0;
+        atomicMin(s + i, -5);
+        atomicMin(wide + i, 3ull);
+    }
+    out[x] = r;
+    __syncwarp();
+    for (int k = x; k < 1024; k += 32) out[32 + k] = s[k] + (int)wide[k];
+}
+
+// Atomics through generic pointers: shared for some lanes, global for the others, in one instruction.
+extern "C" __global__ void generic_atomics(const int *in, int *cells, int *out) {
+    __shared__ int s[64];
+    int x = threadIdx.x, v = in[THREAD];
+    s[x] = 0;
+    __syncthreads();
+    int *p = v & 1 ? s + x : cells + THREAD;
+    int r = atomicAdd(p, v) + atomicExch(p, v + 1) * 2;
+    atomicMax(p, 30);
+    __syncthreads();
+    out[THREAD] = r + s[x ^ 1];
+}

@@ -45,6 +45,7 @@ extern "C" __global__ void barrier_after_divergence(const int *in, int *out) {
     }
     __syncthreads();
     v = s[(x + 33) & 127];
+    __syncthreads();
     if (v > 20) s[x] = v / 3;
     __syncthreads();
     out[THREAD] = s[x ^ 1];
@@ -75,8 +76,9 @@ extern "C" __global__ void barrier_named_fixed(const int *in, int *out) {
     s[x] = in[THREAD];
     if (x < 64) {
         asm volatile("bar.sync 1, 64;" ::: "memory");
-        s[x] = s[x ^ 32] + 1;
+        int v = s[x ^ 32] + 1;
         asm volatile("bar.sync 1, 64;" ::: "memory");
+        s[x] = v;
     }
     __syncthreads();
     out[THREAD] = s[(x + 50) % 96];

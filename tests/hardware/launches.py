@@ -194,7 +194,8 @@ def order() -> None:
         arguments = (f"uint32 = {mask:#x}", "int32 = 2", sink)
         for block in (32, 128):
             variant = f"{mask:08x}-{block}"
-            one("order_barrier_sides", variant, *arguments, block=block, may_hang=True)
+            if mask == 0xFFFF:
+                one("order_barrier_sides", variant, *arguments, block=block, may_hang=True)
             one("order_barrier_sides_unaligned", variant, *arguments, block=block, may_hang=True)
             one("order_barrier_after_return", variant, *arguments, block=block, may_hang=True)
     one("order_warps", "", "uint32[8] = hash(i)", "int32 = 2", "int32[2048] = -1", block=256)
@@ -260,6 +261,26 @@ def atomics() -> None:
         launch("atomics", "spin_lock_naive", grid, block, f"int32[{grid}] = 0", variant=f"{n}", may_hang=True)
     launch("atomics", "warp_relay", 1, 128, "int32[128] = 0", may_hang=True)
     one("last_block", 4, 128, "int32[4] = 0", "uint32[1] = 0", "int32[1] = 0")
+    tables = {
+        "row": "i",
+        "even": "2 * i",
+        "bank": "32 * i",
+        "odd": "31 * i",
+        "half": "np.where(i < 16, i, 1023 - i)",
+        "twos": "i // 2",
+        "fours": "i // 4 * 32",
+        "one": "7",
+        "hash": "hash(i) % 1024",
+        "few": "hash(i) % 8 * 32",
+        "some": "np.where(hash(i) % 3 == 0, -1, 16 * i)",
+        "mixed": "hash(i) % 16 * (1 + hash(i, 1) % 2 * 31)",
+    }
+    for variant, rule in tables.items():
+        arguments = (f"int32[32] = {rule}",)
+        for kernel, dtype in (("float", "float32"), ("double", "float64"), ("long", "uint64")):
+            launch("atomics", f"table_{kernel}", 1, 32, *arguments, f"{dtype}[1024] = 0", variant=variant)
+        launch("atomics", "table_cas", 1, 32, *arguments, "int32[1056] = 0", variant=variant)
+    one("generic_atomics", 2, 64, "int32[128] = 0", "int32[128] = 0")
 
 
 def barriers() -> None:
@@ -315,7 +336,7 @@ def memory() -> None:
     }.items():
         outputs = ("int32[160] = 0", "int32[128] = 0", "int32[256] = 0")
         launch("memory", "store_collision", 1, 32, f"int32[32] = {rule}", *outputs, variant=variant)
-    launch("memory", "array_of_structs", 1, 96, "float32[97] = unit(i)", "float32[96] = 0")
+    launch("memory", "array_of_structs", 1, 96, "float32[98] = unit(i)", "float32[96] = 0")
 
     def one(kernel: str, grid: int, block: int, dtype: str = "int32", **kw: Any) -> None:
         n = grid * block
@@ -499,5 +520,103 @@ def tensor() -> None:
     launch("tensor", "nap", 1, 64, "int32[64] = hash(i) % 64", "int32[64] = 0")
 
 
-for group in (divergence, order, warp, atomics, barriers, memory, arithmetic, textbook, tensor):
+def schedule() -> None:
+    def script(blocks: int, length: int, choices: int, end: int, seed: int) -> str:
+        last = f"i % {length} >= 4 + hash(i // {length}, {seed}) % {length - 6}"
+        return f"uint8[{blocks * 32 * length}] = np.where({last}, {end}, hash(i, {seed}) % {choices})"
+
+    traced = {
+        "states": (3, 3),
+        "states_yield": (3, 3),
+        "loop": (10, 3),
+        "indirect": (3, 3),
+        "switch": (6, 7),
+        "syncwarp": (3, 3),
+    }
+    for kernel, (choices, end) in traced.items():
+        for blocks, seed in ((8, 0), (1, 1), (1, 2)):
+            rule, log = script(blocks, 24, choices, end, seed), f"uint32[{blocks * 32 * 24 * 8}] = 0"
+            arguments = (rule, log, "int32 = 24")
+            hang = kernel == "syncwarp"
+            launch(
+                "schedule",
+                f"schedule_{kernel}",
+                blocks,
+                32,
+                *arguments,
+                variant=f"{blocks}-{seed}",
+                may_hang=hang,
+            )
+    for seed in (0, 1):
+        arguments = (f"uint8[512] = hash(i, {seed}) % 7", "uint32[4096] = 0", "int32 = 16")
+        launch("schedule", "schedule_recursion", 1, 32, *arguments, variant=f"{seed}")
+    for kernel, choices in (("two_exits", (4, 10)), ("one_exit", (4, 10)), ("inner_branch", (5,))):
+        for count in choices:
+            for seed in range(8):
+                rule = f"uint8[384] = np.where(i % 12 == 11, 1, hash(i, {seed}) % {count})"
+                arguments = (rule, "uint32[96] = 77", "int32 = 12", "uint32 = 5")
+                launch("schedule", f"schedule_{kernel}", 1, 32, *arguments, variant=f"{count}-{seed}")
+
+
+def samples() -> None:
+    for bits in (9, 10):
+        n = 1 << bits
+        arguments = (f"float32[{2 * n}] = hash(i) % 100", f"float32[{2 * n}] = 0", f"int32 = {bits}")
+        launch("samples", "walsh", 2, n // 4, *arguments, variant=f"{bits}")
+    image = ("float32[4096] = unit(i)", "float32[4096] = 0", "int32 = 64")
+    launch("samples", "cosine_8x8", (2, 2), (32, 4), *image)
+    pairs = ("uint32[512] = hash(i) % 1000", "uint32[512] = i", "uint32[512] = 0", "uint32[512] = 0")
+    launch("samples", "merge_sort", 2, 128, *pairs)
+    launch("samples", "binomial_option", 4, 128, "float32[4] = unit(i)", "float32[4] = 0", "int32 = 64")
+    arguments = ("float32[1024] = unit(i)", "float32[1024] = 0", "float32[2] = 0", "int32 = 9")
+    launch("samples", "haar", 2, 256, *arguments)
+    arguments = ("uint32[64] = hash(i)", "float32[600] = 0", "int32 = 300")
+    launch("samples", "sobol", (2, 2), 64, *arguments)
+    vectors = (
+        "float32[1500] = unit(i)",
+        "float32[1500] = unit(i, 1)",
+        "float32[5] = 0",
+        "int32 = 5",
+        "int32 = 300",
+    )
+    launch("samples", "scalar_products", 2, 128, *vectors)
+    arguments = ("float32[1280] = unit(i)", "float32[1280] = 0", "int32 = 128", "int32 = 10")
+    launch("samples", "march", 2, 64, *arguments)
+    launch("samples", "integral_rows", 2, 128, "uint8[1024] = hash(i) % 256", "uint32[1024] = 0")
+    arguments = ("int32[300] = hash(i) % 64", "int32[300] = -1", "int32[1] = 0", "int32 = 300")
+    launch("samples", "filter", 1, 32, *arguments)
+    arguments = ("int32[1024] = 0", "int32 = 32", "float32 = 0.0625", "int32 = 30")
+    launch("samples", "newton", (2, 4), (16, 8), *arguments)
+    arguments = (
+        "float32[96] = unit(i) * 60",
+        "int32[1024] = hash(i) % 30",
+        "int32[1024] = 0",
+        "int32 = 32",
+        "int32 = 24",
+    )
+    launch("samples", "spheres", (2, 4), (16, 8), *arguments)
+    arguments = (
+        "int32[40] = 1 + hash(i) % 40",
+        "int32[40] = hash(i, 1) % 100",
+        "int32[256] = 0",
+        "int32 = 20",
+    )
+    launch("samples", "knapsack", 2, 128, *arguments)
+    letters = ("uint8[60] = hash(i) % 4", "uint8[60] = hash(i, 1) % 4", "int32[1] = 0", "int32 = 60")
+    launch("samples", "common_subsequence", 1, 64, *letters, dynamic_shared=368)
+
+
+for group in (
+    divergence,
+    order,
+    warp,
+    atomics,
+    barriers,
+    memory,
+    arithmetic,
+    textbook,
+    tensor,
+    schedule,
+    samples,
+):
     group()

@@ -4,15 +4,17 @@
 `device` does two rounds of everything under the profiler (on a machine with a GPU; it needs ncu and NumPy),
 `convert` turns what `device` left (csv.tar.xz unpacked, log.txt beside it) into tests/data/hardware.
 
-For each source SOURCE.cu, tests/data/hardware holds SOURCE.cubin, what ran, and SOURCE.json:
+For each source SOURCE.cu, tests/data/hardware holds SOURCE.cubin, what ran, SOURCE.npz and SOURCE.json:
     recorded    device, driver, profiler
-    launches    name, kernel (mangled), grid, block, dynamic_shared, arguments (rules of launches.py);
+    listings    kernel (mangled) → the opcodes of its instructions, 16 bytes each, without the padding at the end
+    launches    name, kernel, grid, block, dynamic_shared, arguments (rules of launches.py);
                 shared, local (bytes), registers of the kernel;
-                rows: [offset, opcode, warps, threads, predicated_on] or, for shared memory, [… , wavefronts,
-                ideal] of every instruction that was executed, from the source page; all others: zero;
+                rows: [offset, warps, threads, predicated_on] and, for shared memory, [… , wavefronts, ideal] of
+                every instruction that was executed, from the profiler's source page; all others: zero;
                 hardware: the launch's counters by their names (see HARDWARE.md on their noise);
-                rows_vary, results_vary: true when two profiles, or three runs, differed;
-                changed: which arguments the kernel changed; their values are in SOURCE.npz as `name/number`.
+                rows_vary, results_vary: whether two profiles, or three runs, differed;
+                changed: the arguments that the kernel changed: their values are `name/number` in SOURCE.npz,
+                clock readings replaced by their rank among those of the block
 Launches that never ended are listed with `hangs`.
 """
 
@@ -165,7 +167,7 @@ def device(out: Path) -> None:
     finished = []
     for launch in LAUNCHES:
         command = [*this, "launch", "--repeats", "3", "--folder", str(results), launch.name]
-        if launch.may_hang and shell(command, log, 15):
+        if launch.may_hang and shell(command, log, 6):
             finished.append(launch.name)
     profiler = ["ncu", "--clock-control", "none", "--cache-control", "none", "-f"]
     collect = {"source": ["--section", "SourceCounters"]}
@@ -173,7 +175,7 @@ def device(out: Path) -> None:
     for round_ in (0, 1):
         for kind, what in collect.items():
             for group, names in {"safe": safe, "risky": finished}.items():
-                if time.monotonic() - started > 360:
+                if time.monotonic() - started > 400:
                     print("no time left", flush=True)
                     break
                 report = work / f"{kind}-{group}-{round_}.ncu-rep"
@@ -233,36 +235,58 @@ def rows(page: list[dict[str, str]]) -> list[list[Any]]:
     ]
     found = []
     for row in page:
-        opcode = re.sub(r"^@\S+\s+", "", row["Source"].strip()).split()[0]
         counts = [int(row[name]) for name in columns]
         shared = [
-            int(row.get(name, "0").replace("-", "0"))
-            for name in ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
+            int(row.get(name, "0").replace("-", "0")) for name in ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
         ]
         if counts[0]:
-            found.append([int(row["Address"], 16) - first, opcode, *counts, *(shared if any(shared) else ())])
+            found.append([int(row["Address"], 16) - first, *counts, *(shared if any(shared) else ())])
     return found
+
+
+def listing(page: list[dict[str, str]]) -> str:
+    opcodes = [re.sub(r"^@\S+\s+", "", row["Source"].strip()).split()[0] for row in page]
+    while opcodes[-1] == "NOP":
+        opcodes.pop()
+    return " ".join(opcodes)
+
+
+def ranked(launch: Launch, number: int, values: Any) -> Any:
+    """Results with their clock readings replaced by ranks, so that they are the same in every run."""
+    if launch.source == "order" and number == 1:
+        times = values.reshape(-1, 4)[:, 2:].view(np.uint32)
+        times[...] = np.where(times == 0xFFFFFFFF, times, np.unique(times, return_inverse=True)[1].reshape(times.shape))
+    elif (
+        launch.source == "schedule"
+        and number == 1
+        and launch.arguments[1].startswith("uint32")
+        and (not launch.kernel.endswith(("exit", "exits", "branch")))
+    ):
+        for block in values.reshape(launch.grid[0], -1, 2):
+            noted = block[block[:, 0] != 0, 1]
+            rank = np.unique(noted >> 3, return_inverse=True)[1].astype(np.uint32)
+            block[block[:, 0] != 0, 1] = rank << 3 | noted & 7
+    return values
 
 
 def convert(folder: Path) -> None:
     log = (folder / "log.txt").read_text()
-    hangs = [
-        launch.name for launch in LAUNCHES if launch.may_hang and re.search(rf"{launch.name}\n→ 124", log)
-    ]
+    hangs = [launch.name for launch in LAUNCHES if launch.may_hang and re.search(rf"{launch.name}\n→ 124", log)]
     groups = {
         "safe": [launch for launch in LAUNCHES if not launch.may_hang],
         "risky": [launch for launch in LAUNCHES if launch.may_hang and launch.name not in hangs],
     }
     entries: dict[str, dict[str, Any]] = {}
+    listings: dict[str, str] = {}
     for group, launches in groups.items():
-        profiles = [[rows(page) for page in tables(folder / f"source-{group}-{n}.csv")] for n in (0, 1)]
+        pages = [tables(folder / f"source-{group}-{n}.csv") for n in (0, 1)]
+        profiles = [[rows(page) for page in part] for part in pages]
+        listings |= {launch.name: listing(page) for launch, page in zip(launches, pages[0], strict=True)}
         metrics = []
         for n, names in enumerate(METRICS):
             with (folder / f"metrics{n}-{group}-0.csv").open() as stream:
                 lines = list(csv.DictReader(stream))[1:]
-            metrics.append(
-                [{name: round(float(line[name].replace(",", ""))) for name in names} for line in lines]
-            )
+            metrics.append([{name: round(float(line[name].replace(",", ""))) for name in names} for line in lines])
         for launch, one, two, *counters in zip(launches, *profiles, *metrics, strict=True):
             file = folder / "results" / launch.name.replace("/", "@")
             entries[launch.name] = json.loads(Path(f"{file}.json").read_text())
@@ -283,7 +307,7 @@ def convert(folder: Path) -> None:
         "profiler": f"Nsight Compute {versions[1][1]}",
     }
     for source in SOURCES:
-        launches, arrays = [], {}
+        launches, arrays, opcodes = [], {}, {}
         for launch in LAUNCHES:
             if launch.source != source:
                 continue
@@ -301,11 +325,12 @@ def convert(folder: Path) -> None:
                 after = {n: results[f"arr_{k}"] for k, n in enumerate(before)}
                 what["results_vary"] = not results["same"]
             changed = [n for n in before if before[n].tobytes() != after[n].tobytes()]
-            arrays |= {f"{launch.name}/{n}": after[n] for n in changed}
+            arrays |= {f"{launch.name}/{n}": ranked(launch, n, after[n]) for n in changed}
+            opcodes[launch.kernel] = listings[launch.name]
             launches.append(what | {"changed": changed} | entries[launch.name])
         np.savez_compressed(DATA / f"{source}.npz", **arrays)
-        text = json.dumps({"recorded": recorded, "launches": launches}, separators=(",", ":"))
-        (DATA / f"{source}.json").write_text(re.sub(r'(\{"name"|\[\d+,")', r"\n\1", text) + "\n")
+        text = json.dumps({"recorded": recorded, "listings": opcodes, "launches": launches}, separators=(",", ":"))
+        (DATA / f"{source}.json").write_text(re.sub(r'(\{"name"|\[\d+,\d+,)', r"\n\1", text) + "\n")
 
 
 def main() -> None:
