@@ -32,7 +32,8 @@ class Access:
     """How requests of one op and width are cut into parts, and what one bank serves in one pass of a part.
 
     `lanes` are judged together (32, 16 or 8); a load whose pairs merge has parts of `merged` lanes instead.
-    `serves` is "word" where lanes in the same word share a pass, "lane" where each takes its own, "broadcast"
+    `serves` is "word" where lanes in the same word share a pass, "lane" where each takes its own, "once" where a part
+    takes one pass whatever its addresses are (lanes that meet in a bank fail, and the code tries again), "broadcast"
     where one word of all banks is shared and the other banks serve one lane each. An access wider than
     `request_bytes` is sent as several requests. Only the first `rows` lanes give addresses. `passes` is what
     one lane or word takes.
@@ -42,7 +43,7 @@ class Access:
     status: Status
     source: str
     merged: int = 0
-    serves: Literal["word", "lane", "broadcast"] = "word"
+    serves: Literal["word", "lane", "once", "broadcast"] = "word"
     request_bytes: int = 16
     rows: int = 32
     passes: int = 1
@@ -135,7 +136,7 @@ class Architecture:
         return known.status if known else "unknown"
 
 
-_ATOMICS = ("atom", "red", "exch", "cas", "popc_inc")
+_ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
 _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
     "ldmatrix": ((7, 5), "ldmatrix"),
@@ -150,6 +151,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "red": (4, 8),
     "exch": (4, 8, 16),
     "cas": (4, 8, 16),
+    "cas_spin": (4, 8),
     "popc_inc": (4,),
     "ldmatrix": (16,),
     "stmatrix": (16,),
@@ -197,7 +199,11 @@ def _hopper() -> dict[tuple[str, int], Access]:
         table[op, 4] = Access(32, *measured, serves="lane")
     for op in ("atom", "exch", "cp_async"):  # 8-byte "atom" was measured as atom.exch.b64
         table[op, 8] = Access(16, *measured, serves="lane")
+    atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = Access(32, *measured, serves="lane", passes=2)
+    table["cas", 8] = Access(16, *atomics, serves="lane", passes=2)
+    for width, lanes in ((4, 32), (8, 16)):
+        table["cas_spin", width] = Access(lanes, *atomics, serves="once", passes=2)
     table["popc_inc", 4] = Access(32, *measured)
     for count in (1, 2, 4):
         rows = Access(8, *measured, rows=8 * count)

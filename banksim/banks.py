@@ -58,6 +58,8 @@ def queues(want: Wanted, access: Access, lucky: bool = False) -> list[list[list[
     """For each bank, the lanes that it serves in its first pass, in its second, and so on."""
     if access.serves == "word":
         return [list(rows.values()) for rows in want.values()]
+    if access.serves == "once":
+        return [[[lane for lanes in rows.values() for lane in lanes]] for rows in want.values()]
     if access.serves == "lane":
         return [[[lane] for lanes in rows.values() for lane in lanes] for rows in want.values()]
     return [broadcasts(want, lucky)]

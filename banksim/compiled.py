@@ -20,7 +20,7 @@ from banksim.arch import Architecture
 from banksim.trace import OPS, WIDTHS
 from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room
 
-WORD, LANE, BROADCAST = range(3)
+WORD, LANE, BROADCAST, ONCE = range(4)
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """The record of an op and width: log2 of the bytes that share a group's word, groups, log2 of the lanes of a
@@ -52,7 +52,7 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
                     arch.banks * arch.bank_width // unit,
                     access.lanes.bit_length() - 1,
                     max(access.merged.bit_length() - 1, 0),
-                    ("word", "lane", "broadcast").index(access.serves),
+                    ("word", "lane", "broadcast", "once").index(access.serves),
                     access.passes,
                     access.rows,
                 )
@@ -286,6 +286,12 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     if serves == BROADCAST:
         return judge_broadcast(address, mask, width, groups, part, shift)
     parts, passes = 32 >> part, rules[record + PASSES]
+    if serves == ONCE:
+        ideal = 0
+        for p in range(parts):
+            lanes = (1 << (1 << part)) - 1
+            ideal += int((np.int64(mask) >> (p << part)) & lanes != 0)
+        return ideal * passes, ideal * passes, ideal * passes, 1, 1
     # From here on the types and the "& 31" let LLVM keep to 32 bits, which halves the vectors.
     log_part, log_unit, keep = word(part & 31), word(shift & 31), word(rules[KEEP])
     keys, bits = _room_for_keys(), _room_for_bits()

@@ -17,7 +17,7 @@ OPS: tuple[str, ...] = (
     "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
-    "cp_async",
+    "cp_async", "cas_spin",
 )  # fmt: skip
 """Every kind of request, in the order of its code in `Trace.op`."""
 

@@ -111,13 +111,13 @@ def test_the_first_gpus_have_no_shared_atomics(arch: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ["sm_12", "tesla", "fermi", "kepler-4", "kepler-8", "sm_37"])
-@pytest.mark.parametrize("op", ["atom", "red", "exch", "cas", "popc_inc"])
+@pytest.mark.parametrize("op", ["atom", "red", "exch", "cas", "cas_spin", "popc_inc"])
 def test_atomics_that_are_loops_have_no_count(arch: str, op: str) -> None:
     with pytest.raises(UnknownCountError, match="before sm_50 a shared atomic is a loop"):
         banksim.transactions(np.zeros(32, int), op=op, arch=arch)
 
 
-@pytest.mark.parametrize(("op", "width"), [("cp_async", 16), ("red", 8), ("cas", 8), ("exch", 16), ("cas", 16)])
+@pytest.mark.parametrize(("op", "width"), [("cp_async", 16), ("red", 8), ("exch", 16), ("cas", 16)])
 def test_what_nobody_measured_has_no_count(op: str, width: int) -> None:
     address = np.arange(32) * width
     for judge in (banksim.transactions, banksim.ideal):

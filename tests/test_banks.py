@@ -203,7 +203,7 @@ def check_explanation(found: Explanation, case: Case, arch: Architecture) -> Non
             assert len(rows) == len(p.banks)
         elif access.serves == "lane":
             assert len(p.lanes) * max(1, size // arch.bank_width) == len(p.banks)
-        else:
+        elif access.serves == "broadcast":
             assert len(p.words) == len(p.banks)
 
 

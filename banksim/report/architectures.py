@@ -105,6 +105,8 @@ def serves(architecture: Architecture, rule: Access) -> str:
     """What one pass of a bank serves."""
     if rule.serves == "broadcast":
         return "one lane, or the broadcast word"
+    if rule.serves == "once":
+        return "one lane, the others fail"
     if rule.serves == "lane":
         return "one lane"
     wide = architecture.pass_width > architecture.bank_width

@@ -214,6 +214,10 @@ class Engine(ABC):
         values: tuple[Value, ...],
         to: Operand | None,
     ) -> None:
-        """One read-modify-write a lane, lane by lane. `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2; `function`:
-        add min max inc dec and or xor exch cas; `values`: the operand (cas: compare, then new), u32 or u64 bits;
-        `to` receives the old value. The request's op is told from `function` and whether a result is wanted."""
+        """One read-modify-write a lane, lane by lane.
+
+        `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2. `function`: add min max inc dec and or xor exch cas cas_spin.
+        `values`: the operand (cas: compare, then new), u32 or u64 bits. `to` receives the old value. cas_spin tries
+        only one lane of each bank, the lowest (of 8 bytes, one of each bank in each half of the warp), and gives 1
+        where the exchange took place, else 0.
+        """

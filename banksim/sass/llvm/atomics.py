@@ -26,27 +26,53 @@ def lane_by_lane(
     b = e.b
     scratch = e.get(context, CONTEXT, "scratch", as_type=POINTER)
     e.store(offsets, e.at(scratch, ADDRESSES))
-    for place, v in zip((VALUES, COMPARE), values, strict=False):
-        e.store(v, e.at(scratch, place))
+    for row, v in zip((VALUES, COMPARE), values, strict=False):
+        e.store(v, e.at(scratch, row))
     start = b.block
     loop, end = b.append_basic_block("lane"), b.append_basic_block("end")
     b.branch(loop)
     b.position_at_end(loop)
     left = b.phi(INT[32])
     left.add_incoming(mask, start)
+    if function == "cas_spin":
+        tried = b.phi(INT[64])
+        tried.add_incoming(INT[64](0), start)
     lane = b.zext(e.first_lane(left), INT[64])
-    where = e.at(base, b.zext(b.load(e.at(e.at(scratch, ADDRESSES), lane, INT[32]), typ=INT[32]), INT[64]))
+    place = b.load(e.at(e.at(scratch, ADDRESSES), lane, INT[32]), typ=INT[32])
+    where = e.at(base, b.zext(place, INT[64]))
     taken = [
-        b.load(e.at(e.at(scratch, place), lane, INT[bits]), typ=INT[bits])
-        for place, _ in zip((VALUES, COMPARE), values, strict=False)
+        b.load(e.at(e.at(scratch, row), lane, INT[bits]), typ=INT[bits])
+        for row, _ in zip((VALUES, COMPARE), values, strict=False)
     ]
-    old = exchange(b, where, taken, kind, bits, function, space)
+    if function == "cas_spin":
+        old, tried_now = exchange_once(e, where, taken, bits, place, lane, tried)
+    else:
+        old = exchange(b, where, taken, kind, bits, function, space)
     b.store(old, e.at(e.at(scratch, RESULT), lane, INT[bits]))
     rest = b.and_(left, b.sub(left, INT[32](1)))
+    if function == "cas_spin":
+        tried.add_incoming(tried_now, b.block)
     left.add_incoming(rest, b.block)
     b.cbranch(e.empty(rest), end, loop)
     b.position_at_end(end)
     b.ret_void()
+
+
+def exchange_once(
+    e: Emitter, where: ir.Value, taken: list[ir.Value], bits: int, place: ir.Value, lane: ir.Value, tried: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """ATOMS.CAST.SPIN of one lane → (1 if it took place, banks tried so far): only the first lane of a bank is tried,
+    of 8 bytes in each half of the warp (measured on one H200: the others fail and come again)."""
+    b = e.b
+    place = b.zext(b.and_(b.lshr(place, INT[32](2)), INT[32](31)), INT[64])
+    if bits == 64:
+        place = b.or_(place, b.shl(b.lshr(lane, INT[64](4)), INT[64](5)))
+    bank = b.shl(INT[64](1), place)
+    old = b.load(where, typ=INT[bits])
+    equal = b.icmp_unsigned("==", old, taken[0])
+    done = b.and_(equal, b.icmp_unsigned("==", b.and_(tried, bank), INT[64](0)))
+    b.store(b.select(done, taken[1], old), where)
+    return b.zext(done, INT[bits]), b.or_(tried, bank)
 
 
 def exchange(

@@ -99,7 +99,7 @@ class Memory:
             base, offsets, _ = self.place(a, space, bits // 8, VOID, atomic=True)
             lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space)
 
-        count = 2 if function == "cas" else 1
+        count = 2 if function in ("cas", "cas_spin") else 1
         name = f"atomic_{space}_{kind}_{function}"
         return self.e.outline(name, VOID, [*COMMON, wide, INT[32], *[operand] * count], build)
 

@@ -62,7 +62,7 @@ def request(i: Instruction) -> tuple[str, int] | None:
     if i.name.startswith("ST"):
         return "st", width(i)
     name = function(i)
-    op = {"CAS": "cas", "CAST": "atom", "POPC": "popc_inc", "EXCH": "exch"}.get(name)
+    op = {"CAS": "cas", "CAST": "cas_spin", "POPC": "popc_inc", "EXCH": "exch"}.get(name)
     return op or ("atom" if result(i) else "red"), 8 if atomic_kind(i).endswith("64") else 4
 
 
@@ -139,20 +139,9 @@ def atomic(x: Engine, i: Instruction) -> None:
 
 @operation("ATOMS", "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 S64 U64")
 def atomic_shared(x: Engine, i: Instruction) -> None:
-    """POPC.INC adds 1; CAST gives 1 where the exchange took place, else 0, in place of the old value."""
+    """POPC.INC adds 1; CAST.SPIN gives 1 where the exchange took place, else 0, in place of the old value."""
     name = function(i)
-    if name != "CAST":
-        return perform(x, i, "add" if name == "POPC" else name.lower(), result(i))
-    to, expected = result(i), i.operands[-2]
-    wide = "64" in i.modifiers
-    compare = x.wide(expected) if wide else x.value(expected)
-    perform(x, i, "cas", to)
-    if to is not None:
-        done = x.number((x.wide(to) if wide else x.value(to)) == compare)
-        x.write(to, done)
-        if wide:
-            x.write(to, x.const(0), word=1)
-    return None
+    perform(x, i, {"POPC": "add", "CAST": "cas_spin"}.get(name, name.lower()), result(i))
 
 
 def perform(x: Engine, i: Instruction, name: str, to: Operand | None) -> None:

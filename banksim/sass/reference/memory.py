@@ -144,9 +144,18 @@ class MemoryEngine(NumpyEngine):
         lanes = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
         before = np.zeros(LANES, unsigned)
         flush = "FTZ" in i.modifiers
+        tried: set[tuple[int, int]] = set()
         for lane, memory, offset in self.places(space, address, dtype.itemsize):
             cell = memory[offset : offset + dtype.itemsize]
             before[lane] = cell.view(unsigned)[0]
+            if function == "cas_spin":
+                bank = (lane // 16 if dtype.itemsize == 8 else 0, offset // 4 % 32)
+                done = bank not in tried and before[lane] == lanes[0][lane]
+                tried.add(bank)
+                before[lane] = done
+                if done:
+                    cell.view(dtype)[0] = lanes[1][lane]
+                continue
             old, operands = cell.view(dtype)[0], [v[lane] for v in lanes]
             if flush:
                 old, *operands = (self.without_denormal(v) for v in (old, *operands))
