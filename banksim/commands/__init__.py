@@ -10,6 +10,7 @@ COMMANDS = {
     "kernel": "execute a kernel and count its conflicts by source line",
     "run": "run a whole Python program without a GPU, and count the conflicts of its kernels",
     "replay": "count the conflicts of a trace file",
+    "advise": "propose a layout that cures conflicts, and prove it",
     "diff": "tell what got better or worse between two reports or traces",
     "arch": "list the architectures with the figures and the source of each",
 }

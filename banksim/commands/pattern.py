@@ -6,8 +6,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from banksim.commands import judging
-from banksim.commands.tracing import aside, trace_option, written
 from banksim.commands.sizes import sizes
+from banksim.commands.tracing import aside, trace_option, written
 from banksim.errors import InputError
 from banksim.patterns import pattern
 from banksim.replay import replay
@@ -19,6 +19,16 @@ EXAMPLE = """\
 
 
 def options(parser: ArgumentParser) -> None:
+    access_options(parser)
+    parser.add_argument(
+        "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
+    )
+    trace_option(parser)
+    judging.options(parser)
+
+
+def access_options(parser: ArgumentParser) -> None:
+    """What describes accesses and the threads that make them."""
     parser.add_argument(
         "access",
         nargs="*",
@@ -52,11 +62,6 @@ def options(parser: ArgumentParser) -> None:
         help="a loop: k=0..31, k=0..62..2, n=64,32,16; the first is the outermost",
     )
     parser.add_argument("--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16")
-    parser.add_argument(
-        "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
-    )
-    trace_option(parser)
-    judging.options(parser)
 
 
 def run(options: Namespace) -> int:

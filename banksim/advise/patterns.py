@@ -1,0 +1,303 @@
+"""Advice on the arrays of a pattern: every layout is judged by replaying every access of the array in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.advise.layouts import Layout, Offsets, SharedArray, as_declared, keeps, layouts
+from banksim.advise.limits import blocks_per_sm, fits
+from banksim.arch import Architecture, architecture
+from banksim.errors import InputError, UnknownCountError
+from banksim.patterns.build import Pattern
+from banksim.patterns.inputs import parse
+from banksim.patterns.types import dimensions_of
+from banksim.replay import ideal, transactions
+from banksim.trace import LANES, OPS, Trace
+
+MOST_WORK = 100_000_000
+"""Requests that are judged for all layouts and architectures together: about a minute."""
+WORTH_COMPILING = 10_000
+"""Requests to judge from which on loading the compiled rule pays."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What all accesses of an array cost in one layout. `transactions` and `blocks` have a figure for each
+    architecture: the transactions (of a range the most), and the blocks that an SM holds by their shared memory
+    (None: not limited by it). `size` is the shared memory of the block, `bytes` how much more that is."""
+
+    layout: Layout
+    transactions: tuple[int, ...]
+    size: int
+    bytes: int
+    blocks: tuple[int | None, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "layout": self.layout.name,
+            "transactions": list(self.transactions),
+            "bytes_added": self.bytes,
+            "blocks_per_sm": list(self.blocks),
+            "operations_added": self.layout.operations,
+            "c": list(self.layout.spelling.c),
+            "numba": list(self.layout.spelling.numba),
+        }
+
+
+@dataclass(frozen=True)
+class ArrayAdvice:
+    """The layouts of one array that cost less than the one it has, best first.
+
+    `bound`: by architecture the transactions that the same requests take in any layout whatever, at the least.
+    `tried`: how many layouts were judged; `breaking` of the others would split or misalign wide accesses,
+    `too_large` of them do not fit into shared memory.
+    """
+
+    array: SharedArray
+    archs: tuple[Architecture, ...]
+    requests: int
+    bound: tuple[int, ...]
+    before: Judged
+    better: tuple[Judged, ...]
+    tried: int
+    breaking: int
+    too_large: int
+
+    @property
+    def best(self) -> Judged:
+        """The best layout; that which it has, if none is better."""
+        return self.better[0] if self.better else self.before
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no layout can do better than the best: it reaches the bound on every architecture."""
+        return self.best.transactions == self.bound
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if not self.better:
+            if self.is_proven:
+                return "No layout pays: no layout can do better than the one it has."
+            return f"No layout pays: none of {self.tried} costs fewer transactions."
+        if self.is_proven:
+            return "No layout can do better: every request takes the least that any layout allows."
+        return f"The best of {self.tried} layouts; it is not proven that no other does better."
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "array": self.array.name,
+            "architectures": [arch.name for arch in self.archs],
+            "requests": self.requests,
+            "bound": list(self.bound),
+            "before": self.before.to_json(),
+            "better": [one.to_json() for one in self.better],
+            "tried": self.tried,
+            "breaking": self.breaking,
+            "too_large": self.too_large,
+            "proven": self.is_proven,
+            "verdict": self.verdict,
+        }
+
+
+class Requests(NamedTuple):
+    """The different requests to one array, each `times` as often; `address` is relative to the array."""
+
+    op: npt.NDArray[np.uint8]
+    width: npt.NDArray[np.uint8]
+    mask: npt.NDArray[np.uint32]
+    address: Offsets
+    times: npt.NDArray[np.int64]
+
+
+def advise(
+    accesses: str | Sequence[str],
+    *,
+    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
+    declare: str | Sequence[str] = "",
+    block: int | Sequence[int] = (32,),
+    grid: int | Sequence[int] = (1,),
+    let: Mapping[str, int | str] | Sequence[str] | str | None = None,
+    where: str | None = None,
+    loops: Mapping[str, Iterable[int]] | Sequence[str] | str = (),
+    stores: str | Sequence[str] = (),
+) -> tuple[ArrayAdvice, ...]:
+    """Advice on each array that `accesses` and `stores` touch, by all architectures together.
+
+    Arguments as those of `banksim.pattern`. Give every access of an array: a layout that cures one may break
+    another. Raises `InputError`, also where there is too much to try, and `UnknownCountError` where an
+    architecture's count of an access is unknown.
+    """
+    given = [arch] if isinstance(arch, str | Architecture) else list(arch)
+    rules = tuple(architecture(one) for one in given)
+    pattern = parse(accesses, declare, block, grid, let or (), where, loops, stores, False)
+    trace = pattern.trace()
+    arrays = shared_arrays(pattern, trace)
+    total = max((array.base + array.size for array in arrays), default=0)
+    found = tuple(advise_array(array, requests, rules, total) for array, requests in touched(arrays, trace))
+    if not found:
+        raise InputError("no access goes to an array that is declared in shared memory")
+    return found
+
+
+def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
+    """The arrays in the order of their addresses; a dynamic one is as long as it is used."""
+    found = []
+    for variable in pattern.variables.values():
+        element, lengths = dimensions_of(variable.type)
+        if not lengths:
+            continue
+        known = [length for length in lengths if length is not None]
+        if len(known) < len(lengths):
+            row = element.size * int(np.prod(known))
+            end = int(trace.address.max(initial=0)) + 1
+            known = [max(1, -(-(end - variable.base) // row)), *known]
+        found.append(SharedArray(variable.name, variable.base, tuple(known), element))
+    return sorted(found, key=lambda array: array.base)
+
+
+def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, Requests]]:
+    """The arrays that requests go to, with these; what several warps or iterations do alike stands there once."""
+    lanes = (trace.mask[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+    first = trace.address[np.arange(len(trace)), np.argmax(lanes, axis=1)] if len(trace) else trace.mask
+    for array in arrays:
+        rows = np.flatnonzero((first >= array.base) & (first < array.base + array.size))
+        if not len(rows):
+            continue
+        # A lane that is not active stands where the first active one does: in the array.
+        address = np.where(lanes[rows], trace.address[rows], first[rows, None]) - np.uint32(array.base)
+        whole = np.column_stack([trace.op[rows], trace.width[rows], trace.mask[rows], address]).astype(np.uint32)
+        different, count = np.unique(whole, axis=0, return_counts=True)
+        yield (
+            array,
+            Requests(
+                different[:, 0].astype(np.uint8),
+                different[:, 1].astype(np.uint8),
+                different[:, 2],
+                different[:, 3:].astype(np.int64),
+                count.astype(np.int64),
+            ),
+        )
+
+
+def advise_array(array: SharedArray, requests: Requests, archs: tuple[Architecture, ...], total: int) -> ArrayAdvice:
+    """Advice on one array of a block that has `total` bytes of shared memory."""
+    candidates = list(layouts(array))
+    work = len(candidates) * len(requests.times) * len(archs)
+    if work > MOST_WORK:
+        raise InputError(
+            f"`{array.name}`: {len(candidates)} layouts of {len(requests.times):,} different requests are too many "
+            f"to try ({work:,}; the limit is {MOST_WORK:,}): give fewer blocks, iterations or architectures"
+        )
+    if work > WORTH_COMPILING:
+        import banksim.sweep  # noqa: F401  # once it is loaded, `transactions` judges few requests too with it
+    require_known(requests, archs)
+    before = judge(as_declared(array), array, requests, archs, total)
+    assert before is not None
+    found, breaking, too_large = [], 0, 0
+    for layout in candidates:
+        judged = judge(layout, array, requests, archs, total)
+        if judged is None:
+            breaking += 1
+        elif not all(fits(judged.size, total, arch) for arch in archs):
+            too_large += 1
+        else:
+            found.append(judged)
+    better = [one for one in found if is_better(one, before)]
+    better.sort(key=lambda one: (sum(one.transactions), one.layout.operations, one.bytes))
+    return ArrayAdvice(
+        array=array,
+        archs=archs,
+        requests=int(requests.times.sum()),
+        bound=tuple(bound(requests, arch) for arch in archs),
+        before=before,
+        better=tuple(without_repetition(better)),
+        tried=len(found),
+        breaking=breaking,
+        too_large=too_large,
+    )
+
+
+def is_better(one: Judged, before: Judged) -> bool:
+    """Whether no architecture takes more transactions, and one fewer."""
+    pairs = list(zip(one.transactions, before.transactions, strict=True))
+    return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)
+
+
+def without_repetition(better: Sequence[Judged]) -> Iterator[Judged]:
+    """Of layouts that cost the same in every respect, all that say so simply: those with fewer bytes first."""
+    seen: set[tuple[object, ...]] = set()
+    for one in better:
+        kind = one.layout.name.partition("<")[0].partition(" of ")[0]
+        key = (kind, one.transactions, one.layout.operations)
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def judge(
+    layout: Layout, array: SharedArray, requests: Requests, archs: Sequence[Architecture], total: int
+) -> Judged | None:
+    """What the requests cost in a layout; None if it breaks one of them."""
+    moved = np.empty_like(requests.address)
+    for width in np.unique(requests.width):
+        rows = requests.width == width
+        moved[rows] = layout.move(requests.address[rows])
+        if not keeps(layout, requests.address[rows], int(width), moved[rows]):
+            return None
+    align = max(layout.align, array.element.align)
+    base = -(-array.base // align) * align
+    size = total + (base - array.base) + layout.size - array.size
+    return Judged(
+        layout=layout,
+        transactions=tuple(int(cost(requests, moved + base, arch) @ requests.times) for arch in archs),
+        size=size,
+        bytes=size - total,
+        blocks=tuple(blocks_per_sm(size, arch) for arch in archs),
+    )
+
+
+def cost(requests: Requests, address: Offsets, arch: Architecture) -> npt.NDArray[np.int64]:
+    """Transactions of each request, of a range the most."""
+    found = transactions(address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
+    most: npt.NDArray[np.int64] = np.asarray(found[1] if isinstance(found, tuple) else found)
+    return most
+
+
+def require_known(requests: Requests, archs: Sequence[Architecture]) -> None:
+    """Refuse requests whose cost nobody knows."""
+    for op, width in {*zip(requests.op.tolist(), requests.width.tolist(), strict=True)}:
+        for arch in archs:
+            if arch.access(OPS[op], width) is None:
+                raise UnknownCountError(arch.why_unknown(OPS[op], width))
+
+
+def bound(requests: Requests, arch: Architecture) -> int:
+    """What the requests take in any layout, at the least: their ideal; of atomics that serve one lane a pass as
+    many passes as lanes want one address. Both depend on which lanes are at one address only, as no layout does.
+    """
+    least = np.asarray(
+        ideal(requests.address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
+    ).copy()
+    for row, (op, width) in enumerate(zip(requests.op.tolist(), requests.width.tolist(), strict=True)):
+        access = arch.access(OPS[op], width)
+        if access is not None and access.serves == "lane":
+            least[row] = access.passes * sum(crowds(requests, row, access.lanes))
+    return int(least @ requests.times)
+
+
+def crowds(requests: Requests, row: int, lanes: int) -> Iterator[int]:
+    """For each part of a request that has an active lane, the most lanes that want one address."""
+    for start in range(0, LANES, lanes):
+        wanted = [
+            int(requests.address[row, lane])
+            for lane in range(start, start + lanes)
+            if int(requests.mask[row]) >> lane & 1
+        ]
+        if wanted:
+            yield max(map(wanted.count, wanted))

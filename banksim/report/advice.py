@@ -1,0 +1,82 @@
+"""The report on layouts: what each costs before and after, what to write, and whether more is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from banksim.advise.layouts import SharedArray
+from banksim.advise.patterns import ArrayAdvice, Judged
+from banksim.patterns.types import Record
+from banksim.report.style import CALM, HOT, QUIET, STRONG
+from banksim.report.table import Column, above, beside, fold, prose
+from banksim.report.words import listed, number, plural
+
+SHOWN = 6
+"""Layouts of the ranked table, if not all are asked for."""
+
+
+def report(advice: Sequence[ArrayAdvice], width: int, everything: bool = False) -> Text:
+    """For each array the ranked layouts, and what to write for the best of them."""
+    return Text("\n\n").join([part for one in advice for part in paragraphs(one, width, everything)])
+
+
+def paragraphs(advice: ArrayAdvice, width: int, everything: bool) -> Iterator[Text]:
+    names = listed([arch.name for arch in advice.archs])
+    heading = f"Layouts of {written(advice.array)}, {plural(advice.requests, 'request')}, on {names}"
+    yield Text("\n").join(fold(Text(heading, STRONG), width))
+    shown = advice.better if everything else advice.better[:SHOWN]
+    if shown:
+        yield table([advice.before, *shown], advice, width)
+        yield Text("\n").join(spelled(advice.best, width))
+    lines = fold(Text(advice.verdict, CALM if advice.is_proven else STRONG), width)
+    lines += [line for note in notes(advice, len(shown)) for line in fold(Text(note, QUIET), width)]
+    yield Text("\n").join(lines)
+
+
+def written(array: SharedArray) -> str:
+    """The array as C declares it."""
+    kind = "struct" if isinstance(array.element, Record) and " " in array.element.name else array.element.name
+    return f"{kind} {array.name}" + "".join(f"[{length}]" for length in array.lengths)
+
+
+def table(rows: Sequence[Judged], advice: ArrayAdvice, width: int) -> Text:
+    """A row for each layout, a group of columns for each architecture."""
+    columns = []
+    for place, (arch, bound) in enumerate(zip(advice.archs, advice.bound, strict=True)):
+        group = arch.name if len(advice.archs) > 1 else ""
+        counts = [row.transactions[place] for row in rows]
+        cells = [Text(number(count), CALM if count == bound else HOT) for count in counts]
+        columns.append(Column(("trans-", "actions"), cells, group))
+        blocks = [row.blocks[place] for row in rows]
+        cells = [Text("any" if count is None else number(count)) for count in blocks]
+        columns.append(Column(("blocks", "per SM"), cells, group))
+    columns.append(Column(("bytes", "added"), [Text(number(row.bytes)) for row in rows]))
+    columns.append(Column(("index", "operations"), [Text(operations(row)) for row in rows]))
+    labels = [Text(row.layout.name) for row in rows]
+    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    return Text("\n").join(lines)
+
+
+def operations(row: Judged) -> str:
+    return f"+{row.layout.operations}" if row.layout.operations else "none"
+
+
+def spelled(best: Judged, width: int) -> Iterator[Text]:
+    """What to write for a layout, in C and in Numba."""
+    yield from fold(Text(f"{best.layout.name}:", STRONG), width)
+    for language, lines in (("C", best.layout.spelling.c), ("Numba", best.layout.spelling.numba)):
+        for place, line in enumerate(lines):
+            yield Text.assemble((f"  {'' if place else language:<7}", QUIET), line)
+
+
+def notes(advice: ArrayAdvice, shown: int) -> Iterator[str]:
+    if len(advice.better) > shown:
+        yield f"{plural(len(advice.better) - shown, 'more layout')} with fewer transactions: --all shows them"
+    if advice.breaking:
+        yield f"{plural(advice.breaking, 'layout')} left out that would split or misalign wide accesses"
+    if advice.too_large:
+        yield f"{plural(advice.too_large, 'layout')} left out for lack of shared memory"
+    if advice.better:
+        yield "Judged: every access given, all together. Blocks per SM: as far as shared memory limits them."
