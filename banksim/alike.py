@@ -8,6 +8,7 @@ to be alike was compared lane by lane.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,18 +188,18 @@ def _tally(
 def kinds_of(trace: Trace) -> Kinds:
     out = np.empty(len(trace), np.int32)
     heads = np.full(len(trace.sites), -1, np.int64)
-    columns = map(np.ascontiguousarray, (trace.site, trace.op, trace.width, trace.mask))
-    keys = _kinds(*columns, heads, out)
+    site, op, width, mask = map(np.ascontiguousarray, (trace.site, trace.op, trace.width, trace.mask))
+    keys = _kinds(site, op, width, mask, heads, out)
     return Kinds([(int(site), int(op), int(width)) for site, op, width in keys], out)
 
 
 def warps_of(trace: Trace, kinds: Kinds) -> list[Warps]:
     """For each kind the warps that made its requests."""
-    columns = map(np.ascontiguousarray, (trace.block, trace.warp))
-    kind, block, mask = _warps(kinds.of, *columns, len(kinds.keys))
+    block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
+    kind, block, mask = _warps(kinds.of, block, warp, len(kinds.keys))
     order = np.argsort(kind, kind="stable")
     ends = np.searchsorted(kind[order], np.arange(len(kinds.keys) + 1))
-    parts = [order[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    parts = [order[start:end] for start, end in pairwise(ends)]
     return [Warps.of_masks(block[part], mask[part]) for part in parts]
 
 
@@ -207,9 +208,10 @@ def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
 
     None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
     """
-    columns = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op, kinds.of, trace.block, trace.warp))
+    address, mask, op = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op))
+    block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
     keep = np.uint32(FULL_MASK & -period)
-    rows, times = _alike(*columns, READ, FACTORS, keep)
+    rows, times = _alike(address, mask, op, kinds.of, block, warp, READ, FACTORS, keep)
     return (rows, times) if len(rows) or not (kinds.of >= 0).any() else None
 
 
@@ -219,11 +221,9 @@ def tally_alike(
     """What the requests of `rows` cost if each comes `times` times; as `banksim.sweep.tally`, but with no warps."""
     figures = np.zeros((len(kinds.keys), FIGURES), np.int64)
     figures[:, EXCESS] = -2  # below that of an unknown count, which is −1
-    columns = map(
-        np.ascontiguousarray,
-        (trace.address, trace.mask, trace.op, trace.width, kinds.of, trace.block, trace.warp),
-    )
-    _tally(*columns, rows, times, rule_words(arch), figures)
+    address, mask, op = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op))
+    width, block, warp = map(np.ascontiguousarray, (trace.width, trace.block, trace.warp))
+    _tally(address, mask, op, width, kinds.of, block, warp, rows, times, rule_words(arch), figures)
     found = {}
     for key, row in zip(kinds.keys, figures.tolist(), strict=True):
         requests, low, high, ideal, degree_low, degree_high, _, worst = row

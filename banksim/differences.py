@@ -160,8 +160,8 @@ def label(line: Line) -> str:
 def change(label: str, before: Line | None, after: Line | None) -> Change:
     """What became of a line, of which one at least is there."""
     verdict: Verdict
-    old, new = before and before.transactions, after and after.transactions
-    if (before and old is None) or (after and new is None):
+    old, new = (None if one is None else one.transactions for one in (before, after))
+    if (before is not None and old is None) or (after is not None and new is None):
         return Change(label, old, new, "unknown", True)
     if before is None:
         assert after is not None
@@ -170,7 +170,10 @@ def change(label: str, before: Line | None, after: Line | None) -> Change:
         return Change(label, old, None, "gone", False)
     low, high = ends(old or 0)
     new_low, new_high = ends(new or 0)
-    verdict = "worse" if (new_high, new_low) > (high, low) else "same" if (new_high, new_low) == (high, low) else "better"
+    if (new_high, new_low) == (high, low):
+        verdict = "same"
+    else:
+        verdict = "worse" if (new_high, new_low) > (high, low) else "better"
     return Change(label, old, new, verdict, verdict == "worse")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -111,7 +112,7 @@ def stretches(rows: Sequence[int]) -> list[tuple[int, int, int]]:
     cuts = sorted({groups * n // TASKS for n in range(TASKS + 1)})
     found = []
     first_request = 0
-    for first, last in zip(cuts, cuts[1:], strict=False):
+    for first, last in pairwise(cuts):
         found.append((first, last, first_request))
         first_request += sum(rows[first:last])
     return found

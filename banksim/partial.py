@@ -60,7 +60,7 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
 
     kinds = alike.kinds_of(trace)
     distinct = alike.alike(trace, kinds, max(rule.period for rule in rules)) if dedup else None
-    sites: dict[Key, tuple[SiteConflicts, ...]] = {key: () for key in kinds.keys}
+    sites: dict[Key, tuple[SiteConflicts, ...]] = dict.fromkeys(kinds.keys, ())
     for rule in rules:
         if distinct is None:
             from banksim.sweep import tally

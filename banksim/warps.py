@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,10 +64,13 @@ class Warps:
         return np.where(inside, self.mask[run], np.uint64(0))
 
 
-def _joined(first: Blocks, last: Blocks, mask: Masks) -> Iterable[npt.NDArray[np.generic]]:
+def _joined(first: Blocks, last: Blocks, mask: Masks) -> tuple[Blocks, Blocks, Masks]:
     """Without empty runs, and neighbours with the same warps as one."""
     some = mask != 0
     first, last, mask = first[some], last[some], mask[some]
-    new = np.concatenate([[True], (first[1:] != last[:-1] + 1) | (mask[1:] != mask[:-1])])[: len(first)]
-    starts = np.flatnonzero(new)
-    return first[starts], last[np.concatenate([starts[1:], [len(first)]]).astype(np.int64) - 1][: len(starts)], mask[starts]
+    if not len(first):
+        return first, last, mask
+    apart = (first[1:] != last[:-1] + 1) | (mask[1:] != mask[:-1])
+    starts = np.flatnonzero(np.concatenate([[True], apart]))
+    ends = np.flatnonzero(np.concatenate([apart, [True]]))
+    return first[starts], last[ends], mask[starts]

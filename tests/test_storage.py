@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from traces import SITES, damaged, damages, random_trace, same
+from traces import SITES, complaint, damaged, damages, random_trace, same
 
 from banksim.__main__ import main
 from banksim.arch import architecture
@@ -55,7 +56,7 @@ def test_a_trace_comes_back_however_it_was_cut(
     trace = random_trace(2, 3500)
     path = tmp_path / f"trace.{format}"
     with write_trace(path) as writer:
-        for first, last in zip(cuts, cuts[1:], strict=False):
+        for first, last in pairwise(cuts):
             writer.write(part(trace, first, last))
     assert same(whole(path), trace)
     assert os.listdir(tmp_path) == [path.name]
@@ -125,11 +126,16 @@ def test_an_interrupted_write_leaves_no_file(tmp_path: Path, format: str) -> Non
     path = tmp_path / f"t.{format}"
     with write_trace(path) as writer:
         writer.write(before)
-    with pytest.raises(KeyboardInterrupt), write_trace(path) as writer:
-        writer.write(random_trace(5, 100))
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(path)
     assert os.listdir(tmp_path) == [path.name]
     assert same(whole(path), before)
+
+
+def interrupted(path: Path) -> None:
+    with write_trace(path) as writer:
+        writer.write(random_trace(5, 100))
+        raise KeyboardInterrupt
 
 
 def test_a_killed_writer_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
@@ -167,11 +173,9 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(
     content = good.read_bytes()
     bad = tmp_path / f"bad.{format}"
     bad.write_bytes(damaged(content, data.draw(damages(len(content)))))
-    try:
-        judge_pieces(open_trace(bad).pieces, RULES[1:])
-    except InputError as error:
-        assert str(error).startswith(str(bad))
-        assert "\n" not in str(error)
+    message = complaint(lambda: judge_pieces(open_trace(bad).pieces, RULES[1:]))
+    assert message is None or message.startswith(str(bad))
+    assert "\n" not in (message or "")
 
 
 @pytest.mark.parametrize(
@@ -220,13 +224,17 @@ def test_a_file_that_claims_too_much_is_refused(tmp_path: Path, monkeypatch: pyt
     with write_trace(tmp_path / "t.parquet") as writer:
         writer.write(random_trace(9, 5000))
     monkeypatch.setattr(parquet, "LARGEST_GROUP", 1 << 16)
-    with pytest.raises(InputError, match="it claims .* bytes: write row groups of at most 65,536"):
+    with pytest.raises(InputError, match=r"it claims .* bytes: write row groups of at most 65,536"):
         whole(tmp_path / "t.parquet")
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1\0\0\0\0PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1", b"hello\n" * 99])
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"PAR1\0\0\0\0PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1", b"hello\n" * 99]
+)
 @pytest.mark.parametrize("format", ["parquet", "arrow", "npz", "csv", "nvbit", "accelsim"])
-def test_what_is_no_trace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str, content: bytes) -> None:
+def test_what_is_no_trace_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str, content: bytes
+) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     assert main(["replay", str(path), "--format", format]) == 2
@@ -235,7 +243,9 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz", "http://[/t.parquet"])
+@pytest.mark.parametrize(
+    "name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz", "http://[/t.parquet"]
+)
 def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main(["replay", name]) == 2
     assert capsys.readouterr().err.startswith(f"banksim: {name}: ")
@@ -247,7 +257,7 @@ def test_a_folder_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_only_formats_that_can_be_written_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"give a name that ends in \.parquet or \.arrow"), write_trace(tmp_path / "t.csv"):
+    with pytest.raises(InputError, match=r"that ends in \.parquet or \.arrow"), write_trace(tmp_path / "t.csv"):
         pass
     with pytest.raises(InputError, match="choose a folder"), write_trace(tmp_path / "none" / "t.parquet"):
         pass
@@ -275,8 +285,8 @@ def test_a_trace_gives_the_report_of_its_source(
 
 def test_a_trace_goes_through_a_pipe(tmp_path: Path) -> None:
     banksim = [sys.executable, "-m", "banksim"]
-    first = subprocess.run([*banksim, *COLUMN, "--trace", "-", "--no-picture"], capture_output=True, check=True)
-    then = subprocess.run([*banksim, "replay", "-", "--no-picture"], input=first.stdout, capture_output=True, check=True)
+    first = subprocess.run([*banksim, *COLUMN, "--trace", "-"], capture_output=True, check=True)
+    then = subprocess.run([*banksim, "replay", "-"], input=first.stdout, capture_output=True, check=True)
     assert then.stdout == first.stderr
 
 
@@ -288,7 +298,7 @@ def test_a_limit_fails_as_at_the_source(tmp_path: Path) -> None:
 
 
 def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
-    """1 GiB of requests, of which a process that may have 400 MiB more than it begins with holds a few at a time."""
+    """1 GiB of requests, of which a process that may have 600 MiB more than it begins with holds a few at a time."""
     trace = random_trace(1, 1 << 17, [("ld", 4)])
     path = tmp_path / "t.parquet"
     groups = 60
@@ -300,10 +310,10 @@ def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
         "import resource, sys, json; from banksim.__main__ import main\n"
         "import banksim.sweep, banksim.alike, pyarrow.parquet\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (used + (400 << 20),) * 2)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (600 << 20),) * 2)\n"
         "sys.exit(main(['replay', 'big.parquet', '--json']))"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_ARENA_MAX": "2"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.stderr == b""
     found = json.loads(done.stdout)["conflicts"][0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from hypothesis import strategies as st
 
 from banksim.arch import WIDTHS_OF
+from banksim.errors import BanksimError
 from banksim.trace import LANES, OPS, Site, Trace
 
 KINDS = [(op, width) for op in OPS for width in WIDTHS_OF[op.partition("_x")[0]]]
@@ -63,6 +64,15 @@ def damages(draw: st.DrawFn, size: int) -> list[tuple[int, int]]:
     if draw(st.booleans()):
         return [(-draw(st.integers(1, size)), 0)]
     return draw(st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, 255)), min_size=1, max_size=8))
+
+
+def complaint(work: Callable[[], object]) -> str | None:
+    """What banksim complains of while it does something, None if it does not."""
+    try:
+        work()
+    except BanksimError as error:
+        return str(error)
+    return None
 
 
 def damaged(data: bytes, damage: list[tuple[int, int]]) -> bytes:

@@ -22,7 +22,7 @@ def options(parser: ArgumentParser) -> None:
     formats = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
     parser.add_argument("--format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}")
     parser.add_argument(
-        "--no-dedup", action="store_true", help="judge every request, also those that are alike (the result is the same)"
+        "--no-dedup", action="store_true", help="judge every request, also those that are alike: the result is the same"
     )
     group = parser.add_argument_group("several machines (Dask, for Parquet)")
     group.add_argument("--scheduler", metavar="URL", help="judge on the workers of this scheduler: tcp://host:8786")
@@ -45,7 +45,8 @@ def run(options: Namespace) -> int:
         if options.scheduler or workers:
             from banksim.distributed import replay
 
-            judged = replay(options.trace, rules, scheduler=options.scheduler, workers=workers, dedup=dedup, progress=shown)
+            where = {"scheduler": options.scheduler, "workers": workers}
+            judged = replay(options.trace, rules, dedup=dedup, progress=shown, **where)
         else:
             judged = judge_pieces(source.pieces, rules, dedup, shown)
     finally:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
+from banksim.conflicts import Count
 from banksim.differences import Change, Comparison
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
@@ -35,7 +36,7 @@ def part(one: Comparison, width: int, all_lines: bool) -> Text:
     return Text("\n").join([*lines, Text(), *fold(Text(summary(one), colour(one.total)), width)])
 
 
-COLUMNS = {
+COLUMNS: dict[str, Callable[[Change], str]] = {
     "before": lambda change: shown(change, change.before),
     "after": lambda change: shown(change, change.after),
     "change": lambda change: "" if change.difference is None else f"{change.difference:+,}",
@@ -43,8 +44,8 @@ COLUMNS = {
 }
 
 
-def shown(change: Change, value: object) -> str:
-    return "–" if value is None and change.verdict in ("new", "gone") else number(value)  # type: ignore[arg-type]
+def shown(change: Change, value: Count | None) -> str:
+    return "–" if value is None and change.verdict in ("new", "gone") else number(value)
 
 
 def colour(change: Change) -> str:

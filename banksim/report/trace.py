@@ -22,7 +22,8 @@ def report(
     if any(site.line for site in judged[0].sites):
         text = lines_of(judged, width, pictures, all_lines)
     else:
-        text = by_site(judged, [name(site.site.function, site.text, site.opcode) for site in judged[0].sites], width, pictures)
+        names = [name(site.site.function, site.text, site.opcode) for site in judged[0].sites]
+        text = by_site(judged, names, width, pictures)
     below = [line for note in notes for line in fold(Text(f"note: {note}", QUIET), width)]
     return Text("\n\n").join([text, *([Text("\n").join(below)] if below else [])])
 

@@ -7,7 +7,7 @@ warps `warp = n`, `insts = n` and so many lines, and `#END_TB`. A line is
 
 with PC, mask and addresses in hexadecimal. mode 0: the address of every active lane. 1: the first and the distance from
 lane to lane; the active lanes are neighbours. 2: the first, then for each further active lane the distance from the one
-before. The width is that of the opcode. Version 5 ends lines with an immediate.
+before. The width is that of the opcode. The head's `#traces format` says whether lines end with an immediate.
 
 Addresses are generic ones or offsets; the head tells where the generic window begins. Of LDGSTS (cp.async) the
 tracer's post-processing keeps the global addresses only, so these requests are left out, and the notes say so.
@@ -16,7 +16,7 @@ tracer's post-processing keeps the global addresses only, so these requests are 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from os.path import dirname, join
 
@@ -42,6 +42,7 @@ class Kernel:
     version: int = 0
     shared_base: int = 0
     has_lines: bool = False
+    immediates: tuple[int, ...] = (0, 1)
     block: int | None = None
     blocks: set[int] = field(default_factory=set)
     warp: int | None = None
@@ -56,14 +57,12 @@ def source(path: str) -> Source:
 
 
 def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
-    place = [path, 0]
-    rows = Rows(lambda: f"{place[0]}, line {place[1]}")
+    file, number = path, 0
+    rows = Rows(lambda: f"{file}, line {number}")
     blocks = copies = 0
     for file in kernels(path):
         kernel = Kernel()
-        place[:] = [file, 0]
-        for line in lines(file):
-            place[1] = int(place[1]) + 1
+        for number, line in enumerate(lines(file), 1):  # noqa: B007 (rows reads it)
             if line.startswith(("-", "#")) or "=" in line or not line.strip():
                 head(kernel, line.strip(), rows.where)
                 continue
@@ -73,8 +72,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
             if access is COPY:
                 copies += 1
                 continue
-            assert kernel.block is not None and kernel.warp is not None
-            chunk = rows.add(*access, blocks + kernel.block, kernel.warp)
+            chunk = rows.add(*access, blocks + (kernel.block or 0), kernel.warp or 0)
             if chunk:
                 yield chunk
         finish(kernel, file)
@@ -121,6 +119,8 @@ def head(kernel: Kernel, line: str, where: Callable[[], str]) -> None:
             kernel.shared_base = int(value, 16)
         elif name == "-enable lineinfo":
             kernel.has_lines = bool(int(value))
+        elif line.startswith("#traces format"):
+            kernel.immediates = (int(line.endswith("immediate")),)
         elif line == "#BEGIN_TB":
             begin(kernel, where)
         elif line == "#END_TB":
@@ -128,7 +128,7 @@ def head(kernel: Kernel, line: str, where: Callable[[], str]) -> None:
                 raise InputError(f"{where()}: #END_TB without #BEGIN_TB and a thread block")
             kernel.block = kernel.warp = None
         elif name == "thread block":
-            number(kernel, triple(value), where)
+            enter(kernel, triple(value), where)
         elif name == "warp":
             kernel.warp = int(value)
         elif name == "insts":
@@ -160,7 +160,7 @@ def begin(kernel: Kernel, where: Callable[[], str]) -> None:
     kernel.warp = None
 
 
-def number(kernel: Kernel, index: tuple[int, int, int], where: Callable[[], str]) -> None:
+def enter(kernel: Kernel, index: tuple[int, int, int], where: Callable[[], str]) -> None:
     """Enter a block of the grid, each once."""
     if any(i >= n for i, n in zip(index, kernel.grid, strict=True)) or kernel.block is not None:
         raise InputError(f"{where()}: thread block {index} where the grid is {kernel.grid}")
@@ -198,7 +198,7 @@ def instruction(kernel: Kernel, words: list[str], rows: Rows) -> Access | None:
     except (ValueError, IndexError):
         raise InputError(f"{rows.where()}: this is no instruction, or it is cut off") from None
     name = opcode.split(".")[0]
-    wanted = request_of(opcode, results > 0 and words[3] != "R255")
+    wanted = request_of(opcode, rows.where(), results > 0 and words[3] != "R255")
     if wanted is None or not memory or name in BULK:
         rows.left_out[name] += 1
         return None
@@ -207,7 +207,7 @@ def instruction(kernel: Kernel, words: list[str], rows: Rows) -> Access | None:
     if not mask:
         return None
     try:
-        addresses = decompressed(rest, mask)
+        addresses = decompressed(rest, mask, kernel.immediates)
     except (ValueError, IndexError):
         raise InputError(f"{rows.where()}: {opcode}: its addresses are not as its mask and mode say") from None
     active = [address for lane, address in enumerate(addresses) if mask >> lane & 1]
@@ -221,8 +221,11 @@ def instruction(kernel: Kernel, words: list[str], rows: Rows) -> Access | None:
     return Site(opcode, pc, None, line, opcode, kernel.name), *wanted, mask, offsets
 
 
-def decompressed(words: list[str], mask: int) -> list[int]:
-    """The addresses of 32 lanes, 0 where inactive. `ValueError` or `IndexError` where something does not fit."""
+def decompressed(words: list[str], mask: int, immediates: Container[int] = (0, 1)) -> list[int]:
+    """The addresses of 32 lanes, 0 where inactive; how many `immediates` may stand behind them.
+
+    `ValueError` or `IndexError` where something does not fit.
+    """
     mode, *values = words
     lanes = [lane for lane in range(LANES) if mask >> lane & 1]
     if int(mode) == LIST:
@@ -238,7 +241,7 @@ def decompressed(words: list[str], mask: int) -> list[int]:
             found.append(found[-1] + int(value))
     else:
         raise ValueError(mode)
-    if len(found) != len(lanes) or len(values) - used not in (0, 1):
+    if len(found) != len(lanes) or len(values) - used not in immediates:
         raise ValueError(values)
     addresses = [0] * LANES
     for lane, address in zip(lanes, found, strict=True):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from banksim.errors import InputError
 from banksim.storage.files import lines
 from banksim.storage.source import Rows, Source, stream
-from banksim.trace import LANES, Site, Trace
+from banksim.trace import FULL_MASK, LANES, Site, Trace
 
 ADDRESSES = [f"a{lane}" for lane in range(LANES)]
 OTHERS = ("op", "width", "mask", "site", "block", "warp")
@@ -84,7 +84,7 @@ def request(
 
     given = sum(1 << lane for lane, name in enumerate(ADDRESSES) if cells[place[name]].strip())
     mask = value("mask", None) if "mask" in place else given
-    if missing := mask & ~given:
+    if missing := mask & ~given & FULL_MASK:
         lane = (missing & -missing).bit_length() - 1
         raise InputError(f"{where}: lane {lane} is active, but a{lane} is empty")
     op = cells[place["op"]].strip()

@@ -35,7 +35,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     try:
-        file = remote(path) if is_remote(path) else open(path, "rb")
+        file = remote(path) if is_remote(path) else open(path, "rb")  # noqa: SIM115 (closed below)
     except InputError:
         raise
     except Exception as error:  # fsspec's file systems raise what they like

@@ -60,7 +60,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         seen += 1
         *place, opcode, text = match.groups()
         launch_id, x, y, z, warp = (int(number or 0) for number in place)
-        wanted = request_of(opcode)
+        wanted = request_of(opcode, rows.where())
         if wanted is None or opcode.split(".")[0] in (*GENERIC, *BULK):
             rows.left_out[opcode.split(".")[0]] += 1
             continue

@@ -13,11 +13,11 @@ BULK = ("UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG")
 """Opcodes that move whole tiles by a unit of their own: no requests of lanes."""
 
 
-def request_of(opcode: str, has_result: bool = True) -> tuple[str, int] | None:
+def request_of(opcode: str, where: str, has_result: bool = True) -> tuple[str, int] | None:
     """(op, width in bytes) of an opcode with its modifiers, such as `LDS.U.128`; None if not of shared memory.
 
-    `has_result`: whether an atomic writes a register. Raises `InputError` for an opcode of shared memory that
-    is not known.
+    `has_result`: whether an atomic writes a register. Raises `InputError`, with the place `where`, for an
+    opcode of shared memory that is not known.
     """
     name, *modifiers = opcode.split(".")
     if name in ("LDS", "LD"):
@@ -27,7 +27,9 @@ def request_of(opcode: str, has_result: bool = True) -> tuple[str, int] | None:
     if name in ("ATOMS", "ATOM", "RED"):
         return atomic(name, modifiers, has_result), 8 if "64" in {m.lstrip("USF") for m in modifiers} else 4
     if name in ("LDSM", "STSM"):
-        return matrix(opcode, name, modifiers), 16
+        if not {"M88", "MT88"} & set(modifiers):
+            raise InputError(f"{where}: {opcode}: this access to shared memory is not known")
+        return matrix(name, modifiers), 16
     if name == "LDGSTS":
         return "cp_async", width_of(modifiers)
     return None
@@ -44,11 +46,8 @@ def atomic(name: str, modifiers: list[str], has_result: bool) -> str:
     return "atom" if has_result and name != "RED" else "red"
 
 
-def matrix(opcode: str, name: str, modifiers: list[str]) -> str:
+def matrix(name: str, modifiers: list[str]) -> str:
     """ldmatrix and stmatrix: `LDSM.16.M88.4`, transposed `LDSM.16.MT88.4`."""
-    layout = next((m for m in modifiers if m in ("M88", "MT88")), None)
-    count = next((m for m in modifiers if m in ("2", "4")), "")
-    if layout is None:
-        raise InputError(f"{opcode}: this access to shared memory is not known")
+    count = next((modifier for modifier in modifiers if modifier in MATRICES), "")
     op = f"{'ldmatrix' if name == 'LDSM' else 'stmatrix'}_x{MATRICES[count]}"
-    return op + ("_trans" if layout == "MT88" else "")
+    return op + ("_trans" if "MT88" in modifiers else "")

@@ -9,7 +9,7 @@
 | op      | dictionary of strings           | ld, st, atom, …: `banksim.trace.OPS`                             |
 | width   | uint8                           | bytes that a lane accesses                                       |
 | mask    | uint32                          | bit i: lane i is active                                          |
-| address | list of 32 uint32 (fixed size)  | byte offset of each lane in the block's shared memory; 0 where inactive and none is known |
+| address | list of 32 uint32 (fixed size)  | byte offsets in the block's shared memory, of each lane |
 
 Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version, and
 `banksim.sites`, a JSON list with an object for each site: the fields of `banksim.trace.Site`. An Arrow stream, whose

@@ -68,7 +68,7 @@ class Rows:
             raise InputError(f"{self.where()}: mask {mask:#x} is beyond 32 lanes")
         if not (0 <= block < 1 << 31 and 0 <= warp < 1 << 31):
             raise InputError(f"{self.where()}: block {block}, warp {warp}: give numbers from 0 to 2147483647")
-        if not (0 <= min(address) and max(address) <= FULL_MASK):
+        if min(address) < 0 or max(address) > FULL_MASK:
             raise InputError(f"{self.where()}: an address is outside 0 to {FULL_MASK:#x}")
         if width > 1:
             for lane in range(LANES):
