@@ -10,7 +10,7 @@ from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.table import operation, which
 from banksim.sass.program import Instruction
 
-LANES = 32
+WORD = 32
 
 
 def executing(x: Engine, lane: Value) -> Value:
@@ -63,24 +63,28 @@ def match(x: Engine, i: Instruction) -> None:
     *_, to, source = i.operands
     words = [x.raw(source)] + ([x.raw(source, 1)] if "U64" in i.modifiers else [])
     if "ALL" in i.modifiers:
-        same = x.ballot(equal(words, [x.first(w) for w in words])) == x.active()
+        alike = words[0] == x.first(words[0])
+        for word in words[1:]:
+            alike = alike & (word == x.first(word))
+        same = x.ballot(alike) == x.active()
         result = x.where(same, x.active(), x.const(0))
         if not i.operands[0].is_zero:
             x.write_predicate(i.operands[0], same)
         return x.write(to, result)
-    mask = x.const(0)
-    for distance in range(LANES):
-        other = (x.lane() + distance) & 31
-        alike = equal(words, [x.shuffle(w, other) for w in words]) & executing(x, other)
-        mask = mask | x.number(alike) << other
+    mask = x.active()
+    for word in words:
+        mask = mask & peers(x, word, WORD)
     return x.write(to, mask)
 
 
-def equal(these: list[Value], those: list[Value]) -> Value:
-    result = these[0] == those[0]
-    for a, b in zip(these[1:], those[1:], strict=True):
-        result = result & (a == b)
-    return result
+def peers(x: Engine, v: Value, bits: int) -> Value:
+    """For each lane the mask of the executing lanes that hold the same lower `bits` bits of v."""
+    mask = x.active()
+    for bit in range(bits):
+        one = (v & (1 << bit)) != 0
+        ones = x.ballot(one)
+        mask = mask & x.where(one, ones, ~ones)
+    return mask
 
 
 @operation("REDUX", "AND OR XOR SUM MIN MAX S32")
