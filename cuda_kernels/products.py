@@ -150,12 +150,16 @@ def transposed(tile: int, pad: int) -> Any:
     return productTransposedA
 
 
-def registers() -> Any:
-    """Each of 16 × 16 threads computes 4 × 4 elements from strips of 64: shared memory is read 16 bytes at once."""
+def registers(pad: int) -> Any:
+    """Each of 16 × 16 threads computes 4 × 4 elements from strips of 64: shared memory is read 16 bytes at once.
+
+    A's strip is stored by columns; a padding of 4 keeps its rows aligned for 16-byte loads.
+    """
+    row = STRIP + pad
 
     @jit
     def productRegisters(a: Any, b: Any, c: Any) -> None:
-        strip_a = cuda.shared.array((DEPTH, STRIP), float32)
+        strip_a = cuda.shared.array((DEPTH, row), float32)
         strip_b = cuda.shared.array((DEPTH, STRIP), float32)
         sums = cuda.local.array((EACH, EACH), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -229,9 +233,10 @@ for tile in (16, 32):
         "A transposed in its tile, padded",
         partial(product, partial(transposed, tile, 1), tile),
     )
-add(
-    "productRegisters",
-    "products, 4 × 4 a thread",
-    "strips of 64, 16-byte loads",
-    partial(product, registers, STRIP, threads=STRIP // EACH),
-)
+for pad, name, about in ((0, "productRegisters", ""), (4, "productRegistersPad", f", rows of {STRIP + 4}")):
+    add(
+        name,
+        "products, 4 × 4 a thread",
+        f"strips of 64, 16-byte loads{about}",
+        partial(product, partial(registers, pad), STRIP, threads=STRIP // EACH),
+    )

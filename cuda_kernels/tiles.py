@@ -186,6 +186,7 @@ for name, how, pad, about in (
     ("setRowReadColRect", "static", 0, "store by rows, load by columns"),
     ("setRowReadColRectDyn", "dynamic", 0, "store by rows, load by columns, dynamic shared memory"),
     ("setRowReadColRectPad", "static", 2, f"store by rows, load by columns{padded(2)}"),
+    ("setRowReadColRectPad1", "static", 1, f"store by rows, load by columns{padded(1)}"),
     ("setRowReadColRectDynPad", "dynamic", 2, f"store by rows, load by columns, dynamic{padded(2)}"),
 ):
     add(name, "rectangular tiles", about, partial(rectangle, how, pad=pad))
