@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 TASKS = 256
 """Tasks that are made of a trace with enough row groups: enough for workers to take turns, few enough to keep."""
-PATIENCE = 60
-"""Seconds to wait for the first worker."""
+PATIENCE = 20
+"""Seconds to wait for the scheduler, and for the first worker."""
 
 
 def replay(
@@ -152,7 +152,7 @@ def client(scheduler: str | Client | None, workers: int | None) -> Iterator[Clie
         return
     if scheduler is not None:
         try:
-            connected = Client(scheduler, timeout=10)
+            connected = Client(scheduler, timeout=PATIENCE)
         except (OSError, ValueError, TypeError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"no scheduler at {scheduler}: {reason}") from None
@@ -161,6 +161,6 @@ def client(scheduler: str | Client | None, workers: int | None) -> Iterator[Clie
         return
     from banksim.sweep import cores
 
-    options = {"n_workers": workers or cores(), "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": workers or cores(), "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as connected:
         yield connected

@@ -438,7 +438,7 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(tmp_path: Path, format: s
 def test_notes_are_in_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "kernel-1.traceg").write_text(traceg(MODES["stride"], "0060 ffffffff 0 EXIT 0 0"))
     assert main(["replay", str(tmp_path / "kernel-1.traceg"), "--no-picture"]) == 0
-    assert "_Z6reducePf: LDS" in (found := capsys.readouterr().out)
+    assert "_Z6reducePf: 0x0050 LDS" in (found := capsys.readouterr().out)
     assert found.endswith("note: 1 other instructions left out: 1 EXIT\n")
     assert main(["replay", str(tmp_path / "kernel-1.traceg"), "--json"]) == 0
     assert '"1 other instructions left out: 1 EXIT"' in capsys.readouterr().out

@@ -35,6 +35,8 @@ def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     judging.limit(options)
     workers = whole(options.workers, "--workers")
+    if workers == 0:
+        raise InputError("--workers 0: give a whole number of processes from 1 on")
     dedup = not options.no_dedup
     if options.scheduler and workers:
         raise InputError("--scheduler and --workers: give one of them")

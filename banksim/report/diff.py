@@ -53,9 +53,12 @@ def colour(change: Change) -> str:
 
 
 def summary(one: Comparison) -> str:
-    worse = [change for change in one.changes if change.is_regression]
-    if worse:
-        return f"{plural(len(worse), 'line')} got worse"
+    worse = sum(change.is_regression and change.verdict != "unknown" for change in one.changes)
+    unknown = sum(change.verdict == "unknown" for change in one.changes)
+    if worse or unknown:
+        found = [f"{plural(worse, 'line')} got worse"] if worse else []
+        found += [f"the count of {plural(unknown, 'line')} is unknown, before or after"] if unknown else []
+        return ", ".join(found)
     if any(change.verdict in ("better", "gone") for change in one.changes):
         return "Nothing got worse."
     return "No change."

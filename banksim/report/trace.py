@@ -13,6 +13,7 @@ from banksim.report.style import CALM, QUIET, STRONG
 from banksim.report.table import fold
 from banksim.report.terminal import drawn, title
 from banksim.report.terminal import report as by_site
+from banksim.trace import Site
 
 
 def report(
@@ -22,15 +23,16 @@ def report(
     if any(site.line for site in judged[0].sites):
         text = lines_of(judged, width, pictures, all_lines)
     else:
-        names = [name(site.site.function, site.text, site.opcode) for site in judged[0].sites]
-        text = by_site(judged, names, width, pictures)
+        text = by_site(judged, [plain_label(site.site) for site in judged[0].sites], width, pictures)
     below = [line for note in notes for line in fold(Text(f"note: {note}", QUIET), width)]
     return Text("\n\n").join([text, *([Text("\n").join(below)] if below else [])])
 
 
-def name(function: str, text: str, opcode: str) -> str:
+def plain_label(site: Site) -> str:
     """What to call a site of which no line is known."""
-    return f"{function}: {text or opcode}" if function else text or opcode or "(all requests)"
+    offset = "" if site.offset is None else f"{site.offset:#06x} "
+    name = offset + (site.text or site.opcode or "all requests")
+    return f"{site.function}: {name}" if site.function else name
 
 
 def lines_of(judged: Sequence[Conflicts], width: int, pictures: str, all_lines: bool) -> Text:
@@ -39,7 +41,7 @@ def lines_of(judged: Sequence[Conflicts], width: int, pictures: str, all_lines: 
     hot, quiet = hot_first(lines)
     if all_lines or not hot[0].sites:
         hot, quiet = lines, []
-    labels = [label(site.site) for site in hot[0].sites]
+    labels = [label(site.site) if site.line else plain_label(site.site) for site in hot[0].sites]
     paragraphs.append(figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines))
     if quiet:
         paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))

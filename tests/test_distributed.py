@@ -1,0 +1,156 @@
+"""Judging on Dask workers: the same bytes for any number of them, whatever happens to one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from distributed import Client, LocalCluster
+from traces import random_trace
+
+from banksim import distributed
+from banksim.__main__ import main
+from banksim.arch import architecture
+from banksim.conflicts import Conflicts
+from banksim.errors import InputError
+from banksim.partial import judge_pieces
+from banksim.storage import open_trace, parquet, write_trace
+
+RULES = ["kepler-4", "tesla", "sm_90"]
+KINDS = [("ld", 4), ("st", 4), ("ld", 1)]
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of 40 row groups."""
+    path = tmp_path_factory.mktemp("traces") / "t.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "GROUP", 2000)
+        with write_trace(path) as writer:
+            for seed in range(4):
+                writer.write(random_trace(seed, 20_000, KINDS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+        yield cluster
+
+
+def text(judged: Sequence[Conflicts]) -> str:
+    return json.dumps([one.to_json() for one in judged])
+
+
+def alone(path: Path) -> str:
+    return text(judge_pieces(open_trace(path).pieces, [architecture(name) for name in RULES]))
+
+
+def test_workers_give_the_same_bytes(trace: Path, cluster: LocalCluster) -> None:
+    progress: list[int] = []
+    with Client(cluster) as client:
+        assert text(distributed.replay(trace, RULES, scheduler=client, progress=progress.append)) == alone(trace)
+        assert text(distributed.replay(trace, RULES, scheduler=client, dedup=False)) == alone(trace)
+    assert sum(progress) == 80_000
+
+
+def test_the_command_gives_the_same_bytes_for_any_number_of_workers(
+    trace: Path, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["replay", str(trace), "--json", "--arch", ",".join(RULES)]
+    assert main(words) == 0
+    one = capsys.readouterr().out
+    assert main([*words, "--scheduler", cluster.scheduler_address]) == 0
+    assert capsys.readouterr().out == one
+    for workers in ("1", "3"):
+        assert main([*words, "--workers", workers]) == 0
+        assert capsys.readouterr().out == one
+
+
+def test_a_killed_worker_loses_nothing(trace: Path) -> None:
+    """One of two workers is killed when a quarter of the work is done, while it holds results and a task."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+        victims = [worker.process.process.pid for worker in cluster.workers.values()]
+        done = killed = 0
+
+        def kill(more: int) -> None:
+            nonlocal done, killed
+            done += more
+            if done >= 20_000 and not killed:
+                killed = victims[0]
+                os.kill(killed, signal.SIGKILL)
+
+        with Client(cluster) as client:
+            found = distributed.replay(trace, RULES, scheduler=client, progress=kill)
+            assert text(found) == alone(trace)
+            assert (done, killed) == (80_000, victims[0])
+            os.kill(victims[1], 0)
+
+
+def test_a_bad_row_group_fails_with_file_and_position(
+    trace: Path, tmp_path: Path, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column = pq.ParquetFile(trace).metadata.row_group(17).column(7)
+    data = bytearray(trace.read_bytes())
+    data[column.data_page_offset : column.data_page_offset + 40] = b"\xff" * 40
+    bad = tmp_path / "bad.parquet"
+    bad.write_bytes(data)
+    assert main(["replay", str(bad), "--scheduler", cluster.scheduler_address]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"banksim: {bad}: row group 17, from request 34,000 on: ")
+    assert error.count("\n") == 1
+
+
+def test_a_url_is_read_by_the_workers(trace: Path, cluster: LocalCluster) -> None:
+    found = distributed.replay(f"file://{trace}", RULES, scheduler=cluster.scheduler_address)
+    assert text(found) == alone(trace)
+
+
+def test_an_empty_trace(tmp_path: Path, cluster: LocalCluster) -> None:
+    with write_trace(tmp_path / "t.parquet"):
+        pass
+    [found] = distributed.replay(tmp_path / "t.parquet", scheduler=cluster.scheduler_address)
+    assert found.sites == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["t.csv", "--workers", "1"], "only Parquet traces"),
+        (["TRACE", "--scheduler", "tcp://127.0.0.1:9"], "no scheduler at tcp://127.0.0.1:9"),
+        (["TRACE", "--scheduler", "hello://x"], "no scheduler at hello://x"),
+        (["TRACE", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"], "give one of them"),
+        (["TRACE", "--workers", "many"], "give a whole number"),
+        (["TRACE", "--workers", "0"], "give a whole number"),
+        (["nope.parquet", "--workers", "1"], "nope.parquet: No such file"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.setattr(distributed, "PATIENCE", 1)
+    assert main(["replay", *(str(trace) if word == "TRACE" else word for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_variants_are_not_sent(trace: Path) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match="variants of architectures"):
+        distributed.replay(trace, replace(architecture("sm_90"), note="mine"))
+
+
+@pytest.mark.parametrize("groups", [1, 2, 40, 255, 256, 257, 1000])
+def test_stretches_cover_every_row_group_once(groups: int) -> None:
+    rows = [1 + group % 3 for group in range(groups)]
+    found = distributed.stretches(rows)
+    assert [group for first, last, _ in found for group in range(first, last)] == list(range(groups))
+    assert [start for *_, start in found] == [sum(rows[:first]) for first, *_ in found]
+    assert len(found) == min(groups, distributed.TASKS)
