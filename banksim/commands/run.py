@@ -25,8 +25,10 @@ EXAMPLE = """\
 
 
 def options(parser: ArgumentParser) -> None:
+    ways = ("PROGRAM.py", "-m MODULE")
+    parser.usage = "\n       ".join(f"banksim run [OPTION …] {program} [ARGUMENT …]" for program in ways)
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument("program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file and its arguments")
-    parser.add_argument("-m", dest="module", nargs=REMAINDER, metavar="MODULE …", help="a module and its arguments")
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--output", metavar="FILE", help="write the report there; - is standard output")
@@ -40,8 +42,8 @@ def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
 def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     most = judging.limit(options)
-    words = options.module or options.program
-    if not words or (options.module and options.program):
+    words = options.program[options.program[:1] == ["--"] :]
+    if not words:
         raise InputError("give one program: banksim run program.py, or banksim run -m module")
     from banksim.host.numba import simulated
     from banksim.host.program import run_file, run_module

@@ -17,12 +17,19 @@ from typing import Any
 
 from banksim.compilers.cuda import compile_cuda
 from banksim.compilers.ptx import assemble, link
-from banksim.errors import CompileError, InputError
+from banksim.errors import CompileError, InputError, UnsupportedError
 
 NEWEST = (9, 0)
 """What device functions with a signature are compiled for while their module is imported."""
 UNIQUE = re.compile(r"B\d+v(\d+)(?=B\d+c)")
 """Numba's number of a function in a mangled name, different in every process."""
+UNSUPPORTED = {
+    "vprintf": "print in a kernel",
+    "cudaCGSynchronize": "cuda.cg.GridGroup.sync, which waits for the whole grid,",
+    "cudaCGGetIntrinsicHandle": "cuda.cg.this_grid",
+    "NRT_": "an array that a kernel allocates",
+}
+"""What Numba calls from a kernel and nobody here answers; named before a linker or the machine complain of it."""
 _lock = threading.RLock()
 
 
@@ -72,7 +79,7 @@ def compile_numba(
     try:
         with no_gpu(capability(arch)) as target:
             codes, cubins = generate(body, types, target, options)
-    except (CompileError, InputError):
+    except (CompileError, InputError, UnsupportedError):
         raise
     except Exception as error:  # Numba raises errors of every kind for functions that it cannot compile
         raise CompileError(located(error, body)) from error
@@ -134,6 +141,9 @@ def generate(
             cubins.append(content.read_bytes() if isinstance(content, Path) else content)
         else:
             raise CompileError(f"{where(body)}: linked with {part}, which is no CUDA C++, PTX or cubin")
+    for function, feature in UNSUPPORTED.items():
+        if any(re.search(rf"\.extern \.func [^;]*\b{function}", code) for code in codes):
+            raise UnsupportedError(f"{where(body)}: {body.__name__}: {feature} is not simulated")
     return codes, cubins
 
 

@@ -81,6 +81,8 @@ class Host:
 
     def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
         """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
+        if dispatcher.targetoptions.get("debug"):
+            raise UnsupportedError(f"{dispatcher.py_func.__name__}: cuda.jit(debug=True): exceptions are not simulated")
         try:
             kernel, compiled = numba_kernel(dispatcher, types, MACHINE)
         except InputError as error:
@@ -92,8 +94,8 @@ class Host:
         known = dispatcher.overloads.get(types)
         if isinstance(known, Overload):
             return known
-        sigutils = module("numba.cuda.typing")
-        made = Overload(kernel, compiled, types, sigutils.signature(module("numba.cuda.types").none, *types))
+        signature = module("numba.cuda.typing").signature(module("numba.cuda.types").none, *types)
+        made = Overload(kernel, compiled, types, signature)
         if dispatcher._can_compile:
             dispatcher.overloads[types] = made
         return made
@@ -158,6 +160,7 @@ def simulated(rules: tuple[Architecture, ...], progress: Progress | None = None)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()
+    vars(inside).setdefault("_logger", inside.make_logger())  # the real driver makes it at its first call
     with ExitStack() as stack:
 
         def replace(owner: Any, name: str, value: Any) -> None:

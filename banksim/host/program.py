@@ -8,7 +8,7 @@ import runpy
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,9 +76,8 @@ def as_main(argv: list[str], folder: str, main: ModuleType) -> Iterator[None]:
         sys.argv, sys.path[:], sys.modules["__main__"] = before
 
 
-def ended(execute: object) -> Ended:
+def ended(execute: Callable[[], object]) -> Ended:
     """Run it to its end and that of its threads; the traceback of what it did not catch goes to standard error."""
-    assert callable(execute)
     others = set(threading.enumerate())
     try:
         try:
@@ -118,14 +117,15 @@ def status_of(code: object) -> int:
 def show(error: BaseException) -> None:
     """The traceback, from the program's first frame on."""
     sys.stdout.flush()
-    sys.excepthook(type(error), error, own_frames(error.__traceback__))
+    own = error.with_traceback(own_frames(error.__traceback__))
+    sys.excepthook(type(own), own, own.__traceback__)
 
 
 def own_frames(trace: TracebackType | None) -> TracebackType | None:
-    first = trace
-    while first is not None and belongs_to_banksim(first.tb_frame.f_code.co_filename):
-        first = first.tb_next
-    return first or trace
+    """The frames from the program's first on; None of a program that could not even be compiled."""
+    while trace is not None and belongs_to_banksim(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
 
 
 def belongs_to_banksim(file: str) -> bool:
