@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banksim.commands import INTERRUPTED, judging
-from banksim.commands.launch_arguments import FILLS, parse
+from banksim.commands.launch_arguments import FILLS
+from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.sizes import sizes, whole
 from banksim.commands.tracing import Incomplete, aside, trace_option, written
 from banksim.errors import InputError
@@ -32,7 +33,6 @@ PROGRESS_AFTER = 1.0
 
 
 def options(parser: ArgumentParser) -> None:
-    values = "; ".join(f"{name}: {what}" for name, what in FILLS.items())
     parser.add_argument(
         "kernel",
         metavar="FILE:NAME",
@@ -40,6 +40,18 @@ def options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
     parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
+    launch_options(parser)
+    parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
+    parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
+    trace_option(parser)
+    group = judging.options(parser)
+    group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
+    group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
+
+
+def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """The arguments of a kernel, and how it is compiled."""
+    values = "; ".join(f"{name}: {what}" for name, what in FILLS.items())
     parser.add_argument(
         "--arg",
         action="append",
@@ -49,16 +61,13 @@ def options(parser: ArgumentParser) -> None:
         f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
     )
     parser.add_argument("--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory")
-    parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
-    parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
-    trace_option(parser)
-    cuda = parser.add_argument_group("compiler of CUDA C++")
-    cuda.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
-    cuda.add_argument("--include", action="append", default=[], metavar="FOLDER", help="a folder with headers")
-    cuda.add_argument("--std", metavar="c++NN", help="the standard")
-    group = judging.options(parser)
-    group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
-    group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
+    parser.add_argument(
+        "--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++"
+    )
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers, for CUDA C++"
+    )
+    parser.add_argument("--std", metavar="c++NN", help="the standard, for CUDA C++")
 
 
 def run(options: Namespace) -> int:
@@ -67,7 +76,7 @@ def run(options: Namespace) -> int:
     grid, block = sizes(options.grid, "--grid"), sizes(options.block, "--block")
     dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared") or 0
     most = whole(options.max_instructions, "--max-instructions")
-    arguments = [parse(text, seed) for seed, text in enumerate(options.arg)]
+    arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
     kernel = find(options)
     from banksim.run_kernel import run as execute
 
