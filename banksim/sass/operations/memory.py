@@ -17,6 +17,7 @@ SPACES = {
 }  # fmt: skip
 CACHE = "E CONSTANT STRONG WEAK MMIO PRIVATE GPU SYS SM CTA VC EF EL LU EU NA LTC64B LTC128B LTC256B"
 """Modifiers that touch no value."""
+FUNCTION_NAMES = {"POPC": "add", "CAST": "cas_spin"}
 FUNCTIONS = ("CAS", "CAST", "POPC", "EXCH", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR")
 
 
@@ -104,12 +105,15 @@ def load_constant(x: Engine, i: Instruction) -> None:
     return x.write(to, x.unsigned(x.signed(v) >> (32 - bits)) if is_signed(i) else v >> (32 - bits))
 
 
-@operation("QSPC", "E S G L")
+@operation("QSPC", "E S G L D")
 def query_space(x: Engine, i: Instruction) -> None:
-    """Whether a generic address is shared, local or global."""
+    """Whether a generic address is shared, local or global; D, in another block's shared memory, it never is."""
     window = x.high(x.address(memory_operand(i), True))
     shared, local = window == SHARED_WINDOW >> 32, window == LOCAL_WINDOW >> 32
-    v = shared if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
+    if "D" in i.modifiers:
+        v = shared & ~shared
+    else:
+        v = shared if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
     x.write_predicate(i.operands[0], v)
 
 
@@ -130,18 +134,17 @@ def reduction(x: Engine, i: Instruction) -> None:
     return None
 
 
-@operation("ATOMG ATOM", f"{ATOMIC} F16x2")
+@operation("ATOMG ATOM", f"{ATOMIC} F16x2 CAST SPIN")
 def atomic(x: Engine, i: Instruction) -> None:
     if any(o.kind in ("P", "UP") and not o.is_zero for o in i.operands) and "F16x2" not in i.modifiers:
         raise UnsupportedError("an atomic with a predicate result")
-    perform(x, i, function(i).lower(), result(i))
+    perform(x, i, FUNCTION_NAMES.get(function(i), function(i).lower()), result(i))
 
 
 @operation("ATOMS", "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 S64 U64")
 def atomic_shared(x: Engine, i: Instruction) -> None:
     """POPC.INC adds 1; CAST.SPIN gives 1 where the exchange took place, else 0, in place of the old value."""
-    name = function(i)
-    perform(x, i, {"POPC": "add", "CAST": "cas_spin"}.get(name, name.lower()), result(i))
+    perform(x, i, FUNCTION_NAMES.get(function(i), function(i).lower()), result(i))
 
 
 def perform(x: Engine, i: Instruction, name: str, to: Operand | None) -> None:
