@@ -1,0 +1,86 @@
+"""Requests a second from a trace file to its report, beside numpy.sum over the bytes of their addresses.
+
+python tests/benchmarks/bench_storage.py [millions of requests, 4 by default]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from banksim.arch import architecture
+from banksim.partial import concatenated, judge_pieces
+from banksim.storage import open_trace, write_trace
+from banksim.sweep import cores
+from banksim.trace import FULL_MASK, LANES, Site, Trace
+
+ROUNDS = 3
+CHUNK = 1 << 16
+WANTED = 10e6
+"""Requests a second from Parquet to a report, on two cores."""
+
+
+def chunk(kind: str, number: int) -> Trace:
+    """65,536 requests of 64 blocks with 8 warps."""
+    random = np.random.default_rng(number)
+    rows = np.arange(CHUNK)
+    lane = np.arange(LANES)
+    address = {
+        "conflict-free": 128 * (rows[:, None] % 64) + 4 * lane,
+        "32-way": 4 * (rows[:, None] % 32) + 128 * lane,
+        "random": 4 * random.integers(0, 12288, (CHUNK, LANES)),
+    }[kind]
+    sites = [Site("LDS", 16 * site, "kernel.cu", 10 + site, f"s[{site}]") for site in range(8)]
+    block, warp = 64 * number + rows // 1024, rows // 8 % 8
+    return Trace.from_arrays("ld", 4, FULL_MASK, address, warp=warp, block=block, site=rows % 8, sites=sites)
+
+
+def best(work: Callable[[], object]) -> float:
+    """Seconds of the fastest of some rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def main() -> None:
+    chunks = int(float(sys.argv[1] if len(sys.argv) > 1 else 4) * 1e6) // CHUNK
+    requests = chunks * CHUNK
+    rules = [[architecture(name) for name in names] for names in (["sm_90"], ["kepler-4", "kepler-8", "sm_90"])]
+    print(f"{requests:,} requests, {cores()} cores, best of {ROUNDS} rounds; M requests/s")
+    print(f"{'':14}{'B/request':>10}{'write':>8}{'read':>8}{'report':>8}{'no dedup':>9}{'3 archs':>8}{'sum':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.parquet"
+        for kind in ("conflict-free", "32-way", "random"):
+            made = [chunk(kind, number) for number in range(chunks)]
+
+            def write(made: list[Trace] = made) -> None:
+                with write_trace(path) as writer:
+                    for one in made:
+                        writer.write(one)
+
+            addresses = concatenated(made).address
+            seconds = [
+                best(write),
+                best(lambda: [len(one) for one in open_trace(path)]),
+                best(lambda: judge_pieces(open_trace(path).pieces, rules[0])),
+                best(lambda: judge_pieces(open_trace(path).pieces, rules[0], dedup=False)),
+                best(lambda: judge_pieces(open_trace(path).pieces, rules[1])),
+                best(lambda addresses=addresses: np.sum(addresses)),  # type: ignore[misc]
+            ]
+            speeds = [requests / one / 1e6 for one in seconds]
+            widths = (8, 8, 8, 9, 8, 8)
+            figures = "".join(f"{speed:{width}.1f}" for speed, width in zip(speeds, widths, strict=True))
+            met = "" if speeds[2] * 1e6 >= WANTED else f"  below {WANTED / 1e6:.0f} M/s"
+            print(f"{kind:14}{path.stat().st_size / requests:10.1f}{figures}{met}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
