@@ -1,21 +1,39 @@
-"""Propose a layout that cures conflicts, and prove it: for all accesses of an array together."""
+"""Propose a layout that cures conflicts, and prove it.
+
+`banksim advise ACCESS …` judges every layout of the arrays of a pattern by all the accesses given; `banksim advise
+kernel FILE:NAME` makes the rows of a kernel's shared arrays longer, compiles and executes it, and shows the change.
+"""
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from banksim.commands import judging
+from banksim.commands.kernel import find, launch_options
+from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.pattern import access_options, accesses
-from banksim.commands.sizes import sizes
+from banksim.commands.sizes import sizes, whole
+from banksim.errors import InputError
+from banksim.kernels import SOURCES
+
+if TYPE_CHECKING:
+    from banksim.advise.sources import Source
 
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
-      --declare "float tile[32][32]" --block 32,32 --arch kepler-8,sm_90"""
+      --declare "float tile[32][32]" --block 32,32 --arch kepler-8,sm_90
+  banksim advise kernel transpose.py:transpose --grid 4,4 --block 32,32 \
+      --arg 'float32[128,128]' --arg 'float32[128,128]=random' --write"""
 
 
 def options(parser: ArgumentParser) -> None:
     access_options(parser)
+    group = parser.add_argument_group("kernel (advise kernel FILE:NAME)")
+    launch_options(group)
+    group.add_argument("--write", action="store_true", help="write the best cure into the file")
     group = parser.add_argument_group("report")
     group.add_argument(
         "--arch", metavar="NAME,…", default="sm_90", help="cure by all these architectures (default sm_90)"
@@ -25,8 +43,15 @@ def options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    return kernel(options) if options.access[:1] == ["kernel"] else pattern(options)
+
+
+def pattern(options: Namespace) -> int:
+    """Advice on the arrays of a pattern."""
     from banksim.advise.patterns import advise
 
+    if options.write or options.arg:
+        raise InputError("--write and --arg are for kernels: banksim advise kernel FILE:NAME")
     found = advise(
         accesses(options),
         arch=judging.architectures(options),
@@ -47,3 +72,49 @@ def run(options: Namespace) -> int:
     screen = console()
     show(report(found, screen.width, options.all), screen)
     return 0
+
+
+def kernel(options: Namespace) -> int:
+    """Advice on a kernel, written into its file if that is asked for."""
+    from banksim.advise.kernels import advise_kernel
+    from banksim.advise.sources import write
+
+    if len(options.access) != 2:
+        raise InputError("give one kernel: banksim advise kernel FILE:NAME")
+    if options.declare or options.store or options.let or options.loops or options.where:
+        raise InputError("--declare, --store, --let, --for and --where are for patterns, not for a kernel")
+    advice = advise_kernel(
+        source(options),
+        sizes(options.grid, "--grid"),
+        sizes(options.block, "--block"),
+        [value_of(text, seed) for seed, text in enumerate(options.arg)],
+        arch=judging.architectures(options),
+        dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared") or 0,
+    )
+    if options.write and advice.best:
+        write(advice.source.file, advice.source.content, advice.content)
+    if options.json:
+        print(json.dumps({"command": "advise", **advice.to_json()}, indent=2))
+        return 0
+    from banksim.report.console import console, show
+    from banksim.report.kernel_advice import report
+
+    screen = console()
+    show(report(advice, screen.width), screen)
+    if options.write:
+        print(f"\n{advice.source.file}: {'written' if advice.best else 'left as it is'}")
+    return 0
+
+
+def source(options: Namespace) -> Source:
+    """The source of the kernel that FILE:NAME names."""
+    from banksim.advise.sources import CudaSource, NumbaSource
+
+    options.kernel = options.access[1]
+    file = options.kernel.partition(":")[0] if Path(options.kernel).suffix not in SOURCES else options.kernel
+    if file.endswith((".ptx", ".cubin")):
+        raise InputError(f"{file}: advice rewrites sources: give a .py file or CUDA C++")
+    found = find(options)
+    if file.endswith(".py"):
+        return NumbaSource(found, file)
+    return CudaSource(file, found.plain_name, options.define, options.include, options.std)
