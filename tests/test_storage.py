@@ -24,7 +24,7 @@ from banksim.arch import architecture
 from banksim.errors import InputError
 from banksim.partial import concatenated, judge_pieces
 from banksim.replay import replay
-from banksim.storage import open_trace, parquet, schema, write_trace
+from banksim.storage import open_trace, pages, parquet, schema, write_trace
 from banksim.trace import OPS, Trace
 
 RULES = [architecture(name) for name in ("kepler-4", "sm_90")]
@@ -113,6 +113,52 @@ def test_what_others_write_is_read_whatever_the_integers(tmp_path: Path) -> None
     table = pa.table({"op": ["ld", "st"], "width": [4, 4], "mask": [0xFFFFFFFF, 1], "address": address})
     pq.write_table(table, tmp_path / "t.parquet")
     assert same(whole(tmp_path / "t.parquet"), Trace.from_arrays(["ld", "st"], 4, [0xFFFFFFFF, 1], address))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"compression": "none"},
+        {"compression": "gzip"},
+        {"compression": "snappy"},
+        {"compression": "lz4"},
+        {"use_dictionary": True},
+        {"data_page_version": "2.0"},
+        {"data_page_size": 1000},
+        {"row_group_size": 3000},
+        {"row_group_size": 700, "column_encoding": {"address.list.element": "BYTE_STREAM_SPLIT"}},
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("small_groups")
+def test_however_the_pages_are_written_they_are_read(tmp_path: Path, options: dict[str, object]) -> None:
+    trace = random_trace(11, 3000)
+    table = pa.Table.from_batches([schema.batch_of(trace)])
+    table = table.replace_schema_metadata({schema.SITES_KEY: schema.sites_to_json(trace.sites)})
+    wanted: dict[str, object] = {"row_group_size": 1000, "compression": "zstd", "use_dictionary": ["op"], **options}
+    pq.write_table(table, tmp_path / "t.parquet", **wanted)
+    assert same(whole(tmp_path / "t.parquet"), trace)
+
+
+def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pq.ParquetFile, "iter_batches")
+    assert same(whole(written), random_trace(1, 3500))
+
+
+@pytest.mark.parametrize("lists", [[31, 33], [0, 32, 32], [16, 16, 32], [64]])
+def test_lists_that_are_not_of_32_are_refused(tmp_path: Path, small_groups: None, lists: list[int]) -> None:
+    """Though the file claims that they are, as a damaged one might."""
+    rows = len(lists)
+    loose = pa.array([[4] * length for length in lists], pa.list_(pa.field("element", pa.uint32(), nullable=False)))
+    table = pa.table({"op": ["ld"] * rows, "width": [4] * rows, "mask": [1] * rows, "address": loose})
+    pq.write_table(table, tmp_path / "t.parquet", compression="zstd", use_dictionary=False, store_schema=False)
+    with pq.ParquetFile(tmp_path / "t.parquet") as file, open(tmp_path / "t.parquet", "rb") as raw:
+        group = file.metadata.row_group(0)
+        columns = [group.column(k).path_in_schema for k in range(group.num_columns)]
+        assert pages.addresses(raw, group, columns.index("address.list.element"), 1000) is None
+    with pytest.raises(InputError, match="addresses: give 32"):
+        whole(tmp_path / "t.parquet")
 
 
 def test_a_remote_file_is_read(written: Path) -> None:

@@ -68,11 +68,19 @@ def batch_of(trace: Trace) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def trace_of(batch: pa.RecordBatch, sites: Sequence[Site]) -> Trace:
-    """The trace that a batch holds, checked. `InputError` or pyarrow's errors for wrong types or values."""
+def trace_of(
+    batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None
+) -> Trace:
+    """The trace that a batch holds, checked; `address` where it was read before.
+
+    Raises `InputError` or pyarrow's errors for wrong types or values.
+    """
     batch.validate(full=True)  # a stream's buffers may point anywhere
     columns: dict[str, Any] = {}
     for name in SCHEMA.names:
+        if name == "address" and address is not None:
+            columns[name] = address
+            continue
         if name not in batch.schema.names:
             columns[name] = 0
             continue

@@ -1,0 +1,140 @@
+"""The addresses of a row group straight from its Parquet pages, where they are as pyarrow writes lists of 32 numbers.
+
+Parquet says of each value in a list by two further numbers where its list begins and ends, and readers build lists
+from these value by value, which takes longer than judging the requests. Here they are compared with what lists of 32
+look like, as a whole. Wherever a page is not of this form, the answer is None: then pyarrow reads it.
+Format: parquet.thrift (PageHeader, Thrift's compact protocol) and Encodings.md of apache/parquet-format.
+"""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from banksim.trace import LANES
+
+DATA_PAGE, PLAIN, RLE = 0, 0, 3
+TYPE, UNPACKED, PACKED, HEADER = 1, 2, 3, 5
+VALUES, ENCODING, ENDS, STARTS = 1, 2, 3, 4
+LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
+"""Levels of one list: eight as bits, 0 and seven times 1, then a run of 24 times 1."""
+FIXED = {3: 1, 7: 8}
+"""Bytes of Thrift's types of fixed size: byte and double."""
+DEEPEST = 8
+
+
+def addresses(file: BinaryIO, row_group: Any, column: int, most: int) -> npt.NDArray[np.uint32] | None:
+    """Addresses (n, 32) of a row group of at most `most` rows, None where its pages are of another form."""
+    rows, described = row_group.num_rows, row_group.column(column)
+    if (
+        rows > most
+        or described.physical_type != "INT32"
+        or described.has_dictionary_page
+        or described.num_values != rows * LANES
+        or described.compression not in ("ZSTD", "LZ4", "SNAPPY")
+    ):
+        return None
+    codec = pa.Codec({"LZ4": "lz4_raw"}.get(described.compression, described.compression.lower()))
+    file.seek(described.data_page_offset)
+    data = file.read(described.total_compressed_size)
+    found = np.empty(rows * LANES, np.uint32)
+    done = at = 0
+    while at < len(data):
+        page = Page(data, at)
+        values = page.values(codec)
+        if values is None or done + len(values) > len(found):
+            return None
+        found[done : done + len(values)] = values
+        done, at = done + len(values), page.end
+    return found.reshape(rows, LANES) if done == len(found) else None
+
+
+class Page:
+    """One page of a column: its header, and where it ends."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self.data, self.at = data, at
+        self.header = self.struct(0)
+        size = self.header.get(PACKED)
+        self.begin = self.at
+        self.end = self.at + size if isinstance(size, int) and size > 0 else len(data) + 1
+
+    def values(self, codec: Any) -> npt.NDArray[np.uint32] | None:
+        """The values of the page if they are lists of 32, one after the other."""
+        header, size = self.header.get(HEADER), self.header.get(UNPACKED)
+        if self.header.get(TYPE) != DATA_PAGE or not isinstance(header, dict) or self.end > len(self.data):
+            return None
+        count = header.get(VALUES)
+        if [header.get(field) for field in (ENCODING, ENDS, STARTS)] != [PLAIN, RLE, RLE]:
+            return None
+        if not isinstance(count, int) or count <= 0 or count % LANES:
+            return None
+        length = count // LANES * 4
+        all_there = varint_of(count << 1) + b"\x01"
+        head, values = 4 + length + 4 + len(all_there), 4 * count
+        if size != head + values:
+            return None
+        body = codec.decompress(self.data[self.begin : self.end], size)
+        starts = np.frombuffer(body, np.uint32, count // LANES, 4)
+        others = bytes(body[:4]) + bytes(body[4 + length : head])
+        if (starts != LIST_OF_32).any() or others != length.to_bytes(4, "little") + len(all_there).to_bytes(
+            4, "little"
+        ) + all_there:
+            return None
+        return np.frombuffer(body, np.uint32, count, head)
+
+    def struct(self, depth: int) -> dict[int, Any]:
+        """The fields of a Thrift struct by number. `ValueError` or `IndexError` for what is none."""
+        if depth > DEEPEST:
+            raise ValueError("a page header is nested too deep")
+        fields: dict[int, Any] = {}
+        number = 0
+        while (head := self.byte()) != 0:
+            number = number + (head >> 4) if head >> 4 else self.zigzag()
+            fields[number] = self.value(head & 15, depth)
+        return fields
+
+    def value(self, kind: int, depth: int) -> Any:
+        if kind in (1, 2):
+            return kind == 1
+        if kind in (4, 5, 6):
+            return self.zigzag()
+        if kind == 12:
+            return self.struct(depth + 1)
+        if kind == 8:
+            size = self.varint()
+        elif kind in FIXED:
+            size = FIXED[kind]
+        else:
+            raise ValueError(f"a page header has a field of kind {kind}")
+        self.at += size
+        return None
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self) -> int:
+        found = shift = 0
+        while True:
+            byte = self.byte()
+            found |= (byte & 127) << shift
+            if byte < 128:
+                return found
+            shift += 7
+
+    def zigzag(self) -> int:
+        number = self.varint()
+        return (number >> 1) ^ -(number & 1)
+
+
+def varint_of(number: int) -> bytes:
+    """`number` as Parquet's run lengths are written."""
+    found = b""
+    while number > 127:
+        found += bytes([number & 127 | 128])
+        number >>= 7
+    return found + bytes([number])
