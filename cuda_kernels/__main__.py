@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -27,7 +27,7 @@ def numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"{text!r} is no size: give numbers with commas, such as 4,4") from None
+        raise ArgumentTypeError(f"{text!r} is no size: give numbers with commas, such as 4,4") from None
 
 
 def parser() -> Parser:

@@ -34,9 +34,9 @@ for tile in (16, 32):
     (plain, fast), (padded, slow) = rows["Tiled"], rows["Pad"]
     gained = (padded.transactions - padded.ideal) - (plain.transactions - plain.ideal)
     print(
-        f"  Tiles of {tile}: without padding {plain.transactions - plain.ideal:,} conflicts, so there is nothing to cure. "
-        f"Padding adds {gained:,},\n  turns {requests(plain, 'LDS.128'):,} loads of 16 bytes into loads of 4, takes "
-        f"{padded.instructions / plain.instructions:.2f} times the instructions\n  and {slow / fast:.2f} times the time.\n"
+        f"  Tiles of {tile}: without padding {plain.transactions - plain.ideal:,} conflicts, so there is nothing to cure.\n"
+        f"  Padding adds {gained:,}, turns {requests(plain, 'LDS.128'):,} loads of 16 bytes into loads of 4, takes\n"
+        f"  {padded.instructions / plain.instructions:.2f} times the instructions and {slow / fast:.2f} times the time.\n"
     )
 print(
     """The laboratory measured the same on a T4 (N = 1024) and yet concluded that padding had helped:
