@@ -101,7 +101,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "divergence.shared_in_divergence": JOINS,
         "divergence.short_circuit": JOINS,
         "order.order_barrier_after_loop/warps": JOINS,
-        "order.order_barrier_after_return/00000001-128": "a barrier is believed out of reach",
         "order.order_syncwarp_sides/[0-57-9]*": GATHERED,
         "order.order_syncwarp_sides/fffffffe": GATHERED,
         "samples.spheres": JOINS,
@@ -118,7 +117,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "warp.syncwarp_after_exit": "which threads BSYNC gathers after a YIELD is not known well enough",
     },
     "shared": {
-        "order.order_barrier_after_return/00000001-128": "a barrier is believed out of reach",
         "tensor.matrix_*": MATRIX,
         "tensor.gemm_*": MATRIX,
         "tensor.copy_async_*": MATRIX,

@@ -149,6 +149,21 @@ def join(w: Any) -> None:
         g -= 1
 
 
+@njit(cache=True)
+def left_alone(w: Any) -> Any:
+    """The place of a group at WARPSYNC that goes on without the others that it names, as all of these wait at a BSYNC
+    and nobody else can go on (measured on one H200; numba-cuda's own reduction relies on it); -1 if there is none."""
+    converging = np.uint32(0)
+    for g in range(w.groups):
+        if 0 <= w.group_wait[g] < WARPSYNC:
+            converging |= w.group_mask[g]
+    for g in range(w.groups - 1, -1, -1):
+        mask = w.group_mask[g]
+        if w.group_wait[g] == WARPSYNC and not w.convergence[WARPSYNC, lowest(mask)] & w.live & ~mask & ~converging:
+            return release(w, g, mask)
+    return -1
+
+
 @cfunc(types.int32(CONTEXT, WARP), cache=True)
 def schedule(context: Any, warp: Any) -> Any:
     """Choose the group that runs next: RUN (`active` and `pc` are set), BLOCKED or DONE.
@@ -173,6 +188,8 @@ def schedule(context: Any, warp: Any) -> Any:
             if w.group_wait[g] == waiting:
                 best = g
         waiting -= 1
+    if best < 0:
+        best = left_alone(w)
     if best < 0:
         return BLOCKED
     w.active = w.group_mask[best]
