@@ -267,7 +267,8 @@ def half_instructions() -> Iterator[Expression]:
 
 def groups() -> dict[str, list[Expression]]:
     """Expressions by the kernel that computes them: of one kind, not too many, tables apart."""
-    every = [*c_expressions(), *float_instructions(), *integer_instructions(), *warp_instructions(), *half_instructions()]
+    every = [*c_expressions(), *float_instructions(), *integer_instructions()]
+    every += [*warp_instructions(), *half_instructions()]
     out: dict[str, list[Expression]] = {}
     for kind in KINDS:
         for table in (False, True):
