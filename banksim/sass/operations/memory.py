@@ -136,7 +136,7 @@ def reduction(x: Engine, i: Instruction) -> None:
 
 @operation("ATOMG ATOM", f"{ATOMIC} F16x2 CAST SPIN")
 def atomic(x: Engine, i: Instruction) -> None:
-    if any(o.kind in ("P", "UP") and not o.is_zero for o in i.operands) and "F16x2" not in i.modifiers:
+    if any(o.kind in ("P", "UP") and not o.is_zero for o in i.operands):
         raise UnsupportedError("an atomic with a predicate result")
     perform(x, i, FUNCTION_NAMES.get(function(i), function(i).lower()), result(i))
 
