@@ -42,26 +42,27 @@ class Kinds(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, out: Any) -> Any:
-    keys = np.empty((64, 3), np.int64)
-    following = np.empty(64, np.int64)
+def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, room: Any, out: Any) -> Any:
+    """How many kinds there are, each with its (site, op and width, next kind of the site) in `room`; −1: too many."""
     used = 0
     for row in range(len(sites)):
         if not masks[row]:
             out[row] = -1
             continue
-        kind = heads[sites[row]]
-        while kind >= 0 and (keys[kind, 1] != ops[row] or keys[kind, 2] != widths[row]):
-            kind = following[kind]
+        site = np.uint32(sites[row])
+        what = np.int32(ops[row]) << np.int32(8) | np.int32(widths[row])
+        kind = heads[site]
+        while kind >= 0 and room[np.uint32(kind), 1] != what:
+            kind = room[np.uint32(kind), 2]
         if kind < 0:
-            if used == len(keys):
-                keys = np.concatenate((keys, np.empty_like(keys)))
-                following = np.concatenate((following, np.empty_like(following)))
-            kind, used = used, used + 1
-            keys[kind, 0], keys[kind, 1], keys[kind, 2] = sites[row], ops[row], widths[row]
-            following[kind], heads[sites[row]] = heads[sites[row]], kind
+            if used == len(room):
+                return -1
+            kind = np.int32(used)
+            room[used, 0], room[used, 1], room[used, 2] = site, what, heads[site]
+            heads[site] = kind
+            used += 1
         out[row] = kind
-    return keys[:used]
+    return used
 
 
 @njit(cache=True, nogil=True)
@@ -187,10 +188,13 @@ def _tally(
 
 def kinds_of(trace: Trace) -> Kinds:
     out = np.empty(len(trace), np.int32)
-    heads = np.full(len(trace.sites), -1, np.int64)
     site, op, width, mask = map(np.ascontiguousarray, (trace.site, trace.op, trace.width, trace.mask))
-    keys = _kinds(site, op, width, mask, heads, out)
-    return Kinds([(int(site), int(op), int(width)) for site, op, width in keys], out)
+    size, used = 64, -1
+    while used < 0:
+        heads, room = np.full(len(trace.sites), -1, np.int32), np.empty((size, 3), np.int32)
+        used = _kinds(site, op, width, mask, heads, room, out)
+        size *= 8
+    return Kinds([(site, what >> 8, what & 255) for site, what, _ in room[:used].tolist()], out)
 
 
 def warps_of(trace: Trace, kinds: Kinds) -> list[Warps]:

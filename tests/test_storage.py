@@ -359,7 +359,8 @@ def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_AS, (used + (600 << 20),) * 2)\n"
         "sys.exit(main(['replay', 'big.parquet', '--json']))"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    allocators = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    environment = {**os.environ, **allocators, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.stderr == b""
     found = json.loads(done.stdout)["conflicts"][0]

@@ -54,6 +54,7 @@ def chunks(path: str) -> Iterator[Trace]:
                     batch, more = reader.read_next_batch_with_custom_metadata()
                 except StopIteration:
                     break
+                batch.validate(full=True)  # its buffers may point anywhere
                 sites = sites_of(more) or sites
                 yield trace_of(batch, sites)
                 number += 1
