@@ -125,7 +125,7 @@ def counters(prediction: Prediction, record: Record) -> tuple[list[str], float]:
         "instructions": prediction.instructions,
         "thread_instructions": sum(row.threads for row in prediction.rows),
     }
-    for kind in KINDS:
+    for kind in KINDS:  # the hardware counts instructions here, also those that no thread's predicate let through
         predicted[f"requests_{kind}"] = sum(
             row.warps for row in prediction.rows if SHARED.get(row.opcode.partition(".")[0]) == kind
         )

@@ -18,7 +18,6 @@ from cuda_kernels.compare import Verdict
 from cuda_kernels.records import Spread
 from cuda_kernels.validate import Validation
 
-
 NARROW = 100
 """Columns of a terminal under which the table does without the ideal, so that every other figure has its column."""
 

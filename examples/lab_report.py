@@ -32,11 +32,13 @@ print(f"{'kernel':20} {'conflicts':>9} {'LDS':>9} {'LDS.128':>8} {'transactions'
 for tile in (16, 32):
     rows = {product: row(f"product{product}{tile}") for product in PRODUCTS}
     (plain, fast), (padded, slow) = rows["Tiled"], rows["Pad"]
-    gained = (padded.transactions - padded.ideal) - (plain.transactions - plain.ideal)
+    before = plain.transactions - plain.ideal
+    wide, more = requests(plain, "LDS.128"), padded.instructions / plain.instructions
+    gained = padded.transactions - padded.ideal - before
     print(
-        f"  Tiles of {tile}: without padding {plain.transactions - plain.ideal:,} conflicts, so there is nothing to cure.\n"
-        f"  Padding adds {gained:,}, turns {requests(plain, 'LDS.128'):,} loads of 16 bytes into loads of 4, takes\n"
-        f"  {padded.instructions / plain.instructions:.2f} times the instructions and {slow / fast:.2f} times the time.\n"
+        f"  Tiles of {tile}: without padding {before} conflicts, so there is nothing to cure.\n"
+        f"  Padding adds {gained:,}, turns {wide:,} loads of 16 bytes into loads of 4, takes\n"
+        f"  {more:.2f} times the instructions and {slow / fast:.2f} times the time.\n"
     )
 print(
     """The laboratory measured the same on a T4 (N = 1024) and yet concluded that padding had helped:

@@ -1,8 +1,8 @@
 """The textbook's tiles: transactions of a request, store / load, published for a K40 and measured on an H200.
 
 Published: nvprof's shared_store_ and shared_load_transactions_per_request on a Tesla K40 (compute capability 3.5,
-4-byte mode). kepler-4, kepler-8 and sm_90 are banksim's counts of the same index expressions; measured is what an H200's
-profiler counted in the kernels of cuda_kernels/tiles.py.
+4-byte mode). kepler-4, kepler-8 and sm_90 are banksim's counts of the same index expressions; measured is what an
+H200's profiler counted in the kernels of cuda_kernels/tiles.py.
 """
 
 import banksim

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,6 +114,23 @@ def test_the_goldens_of_the_products() -> None:
     }
     for name, instructions in golden.items():
         assert sum(row.warps for row in RECORDS[name].rows) == instructions
+
+
+def test_the_readme_shows_the_figures_of_the_evidence() -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## Agreement with the hardware")[2].partition("\n## ")[0]
+    instructions = sum(len(record.rows) for record in EVIDENCE.records)
+    assert f"{len(RECORDS)} kernels, {instructions:,} executed instructions" in section
+    shown = re.findall(r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$", section, re.M)
+    assert len(shown) >= 16
+    for name, *figures in shown:
+        record = RECORDS[name]
+        shared = [row for row in record.rows if row.opcode.startswith(("LDS", "STS", "ATOMS"))]
+        counts = [sum(row.warps for row in shared), sum(row.transactions or 0 for row in shared)]
+        counts.append(sum(row.warps for row in record.rows))
+        assert record.microseconds is not None
+        assert figures == [*(f"{count:,}" for count in counts), f"{record.microseconds.median:.2f}"]
+    assert "driver {driver}, CUDA {cuda}, numba-cuda {numba_cuda}, {profiler}".format(**EVIDENCE.machine) in section
 
 
 # ---- what counts as disagreement

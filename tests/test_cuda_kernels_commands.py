@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +62,15 @@ def test_run_checks_the_result_in_banksim(command: Words) -> None:
     status, out, _ = command("run", "setRowReadCol", "productNoBarrier16")
     assert (status, out.splitlines()[:2]) == (0, ["in banksim: there is none in this test", "setRowReadCol: right"])
     assert "productNoBarrier16: not checked: one of its barriers is missing" in out
+
+
+def test_the_program_runs_unchanged_under_banksim_run() -> None:
+    names = ["setRowReadCol", "histogramShared", "softmaxRows", "productDynamicPad16"]
+    command = [sys.executable, "-m", "banksim", "run", "-m", "cuda_kernels", "run", "--gpu", *names]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("".join(f"{name}: right\n" for name in names))
+    assert "setRowReadCol" in done.stdout.partition("productDynamicPad16: right")[2]
 
 
 # ---- validate
