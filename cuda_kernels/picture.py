@@ -8,7 +8,7 @@ from html import escape
 
 from cuda_kernels.validate import Validation
 
-SIDE, LEFT, TOP, GAP, LEGEND = 400, 70, 60, 90, 230
+SIDE, LEFT, TOP, GAP, LEGEND = 400, 80, 60, 90, 230
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 """Okabe and Ito's palette, which every kind of colour vision tells apart."""
 SHAPES = "circle", "square", "diamond"
@@ -56,7 +56,7 @@ def panel(left: int, title: str, label: str, points: Sequence[Point], diagonal: 
         f'<text x="{left}" y="{TOP - 12}">{escape(title)}</text>',
         f'<rect x="{left}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#666"/>',
         f'<text x="{left + SIDE / 2}" y="{bottom + 40}" text-anchor="middle">transactions predicted</text>',
-        f'<text transform="translate({left - 48} {TOP + SIDE / 2}) rotate(-90)" text-anchor="middle">{label}</text>',
+        f'<text transform="translate({left - 56} {TOP + SIDE / 2}) rotate(-90)" text-anchor="middle">{label}</text>',
     ]
     if not points:
         return [*parts, f'<text x="{left + 20}" y="{TOP + 30}">nothing was measured</text>']
@@ -89,7 +89,7 @@ def decades(values: Sequence[float]) -> tuple[int, int]:
 
 
 def tick(power: int) -> str:
-    return f"{10**power:,}" if 0 <= power < 6 else f'10<tspan dy="-5" font-size="9">{power}</tspan>'
+    return f"{10**power:,}" if 0 <= power < 5 else f'10<tspan dy="-5" font-size="9">{power}</tspan>'
 
 
 def mark(x: float, y: float, number: int, text: str) -> str:
