@@ -283,7 +283,7 @@ def test_what_is_no_trace_is_refused(
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
-    assert main(["replay", str(path), "--format", format]) == 2
+    assert main(["replay", str(path), "--input-format", format]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"banksim: {path}")
     assert error.count("\n") == 1
@@ -298,7 +298,7 @@ def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str], name: str) 
 
 
 def test_a_folder_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", str(tmp_path), "--format", "parquet"]) == 2
+    assert main(["replay", str(tmp_path), "--input-format", "parquet"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -20,7 +20,7 @@ EXAMPLE = """\
 def options(parser: ArgumentParser) -> None:
     parser.add_argument("trace", metavar="FILE", help="a trace file, a URL, or - for an Arrow stream on standard input")
     formats = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
-    parser.add_argument("--format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}")
+    parser.add_argument("--input-format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}")
     parser.add_argument(
         "--no-dedup", action="store_true", help="judge every request, also those that are alike: the result is the same"
     )
@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
     dedup = not options.no_dedup
     if options.scheduler and workers:
         raise InputError("--scheduler and --workers: give one of them")
-    source = open_trace(options.trace, options.format)
+    source = open_trace(options.trace, options.input_format)
     progress = Progress("requests", source.requests)
     shown = progress if sys.stderr.isatty() else None
     try:

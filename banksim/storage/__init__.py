@@ -71,7 +71,7 @@ def format_of(path: str) -> str:
     format = next((format for ending, format in ENDINGS.items() if name.endswith(ending)), None)
     if format is None:
         endings = ", ".join(dict.fromkeys(ENDINGS))
-        raise InputError(f"{path}: the name tells no format: it ends in none of {endings}; give --format")
+        raise InputError(f"{path}: the name tells no format: it ends in none of {endings}; give --input-format")
     if format in BINARY and name != path:
         raise InputError(f"{path}: {format} is compressed within: decompress it ({', '.join(COMPRESSED)} are for text)")
     return format
