@@ -140,7 +140,7 @@ _ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
 _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
     "ldmatrix": ((7, 5), "ldmatrix"),
-    "cp_async": ((8, 0), "cp.async"),
+    **dict.fromkeys(("cp_async", "cp_async_gather"), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
@@ -156,6 +156,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "ldmatrix": (16,),
     "stmatrix": (16,),
     "cp_async": (4, 8, 16),
+    "cp_async_gather": (4, 8, 16),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
 

@@ -17,7 +17,7 @@ from strategies import RULES, Case, cases, kinds
 
 import banksim
 from banksim import banks
-from banksim.arch import Architecture, architecture
+from banksim.arch import WIDTHS_OF, Architecture, architecture
 from banksim.conflicts import Conflicts, Range, Request, SiteConflicts, ends
 from banksim.errors import InputError, UnknownCountError
 from banksim.trace import FULL_MASK, OPS, SMALL, Site, Trace
@@ -168,10 +168,9 @@ def test_more_sites_than_were_thought_of(way: str) -> None:
     ]
     every_site = banksim.replay(Trace.from_arrays("ld", 4, 1, address, site=np.arange(n)))
     assert len(every_site.sites) == n
-    every_kind = Trace.from_arrays(
-        [*OPS[:20]] * 25, [4] * 7 + [16] * 12 + [4] + ([8] * 2 + [4] * 5 + [16] * 12 + [4]) * 24, 1, address
-    )
-    assert sum(site.requests for site in banksim.replay(every_kind).sites) == n
+    first, last = ([WIDTHS_OF[op.partition("_x")[0]][end] for op in OPS] for end in (0, -1))
+    every_kind = Trace.from_arrays([*OPS] * 25, first + last * 24, 1, np.zeros((25 * len(OPS), 32), np.uint32))
+    assert sum(site.requests for site in banksim.replay(every_kind).sites) == len(every_kind)
 
 
 @pytest.mark.usefixtures("way")
@@ -247,7 +246,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"address": 4 * LANE, "mask": 2**32}, "mask 4294967296 is outside 0 to 0xffffffff"),
     ({"address": 4 * LANE, "mask": -1}, "mask -1 is outside"),
     ({"address": 4 * LANE, "op": "load"}, "unknown op 'load': give one of ld, st"),
-    ({"address": 4 * LANE, "op": 21}, "op 21 is outside 0 to 0x14"),
+    ({"address": 4 * LANE, "op": 22}, "op 22 is outside 0 to 0x15"),
     ({"address": 4 * LANE, "arch": "sm_1"}, "unknown architecture 'sm_1'"),
 ]
 

@@ -10,6 +10,7 @@ the like follow the kind: `signed(v)` and `unsigned(v)` choose. A shift of the w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from banksim.sass.program import Instruction, Operand
@@ -188,6 +189,17 @@ class Engine(ABC):
         """In each lane the u32 that lane `source` (u32, 0 to 31) holds, executing or not."""
 
     @abstractmethod
+    def permute(self, v: Value, source: Sequence[int]) -> Value:
+        """In lane l the u32 that lane `source[l]` holds, executing or not, known when the code is."""
+
+    @abstractmethod
+    def apart(
+        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        """`function(x, *values)`, which computes one to four u32 of u32 and of nothing else, as a routine of that
+        name: code of some length that many instructions share."""
+
+    @abstractmethod
     def special(self, name: str, uniform: bool) -> Value:
         """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
 
@@ -197,11 +209,31 @@ class Engine(ABC):
         """Sum of the terms of a memory operand: u64 if `wide`, else u32."""
 
     @abstractmethod
+    def fetch(
+        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> tuple[Value, ...]:
+        """The words that executing lanes, of those where `lanes` holds, read: 1 to 16 bytes. Undefined elsewhere."""
+
+    @abstractmethod
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        width: int,
+        words: Sequence[Value],
+        lanes: Value | None = None,
+        other: tuple[Value, str] | None = None,
+    ) -> None:
+        """Write 1 to 16 bytes for each executing lane, of those where `lanes` holds. `other`: (condition, one for the
+        warp; the op that the request counts as where it holds)."""
+
+    @abstractmethod
     def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
         """`width` bytes a lane into register `to` and those after it; 1 and 2 bytes extended to 32 bits."""
 
-    @abstractmethod
-    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None: ...
+    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
+        self.put(i, space, address, width, [self.raw(source, word) for word in range(max(width // 4, 1))])
 
     @abstractmethod
     def atomic(

@@ -106,6 +106,7 @@ class Worker:
             len(launch.buffers),
         )
         c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
+        c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
         c["grid"], c["budget"] = launch.grid, budget
 

@@ -12,7 +12,7 @@ from numba import carray, cfunc, from_dtype, njit, types  # type: ignore[attr-de
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from banksim.compiled import RULE_WORDS, judge
+from banksim.compiled import judge
 from banksim.sass import state
 from banksim.sass.state import (
     AND,
@@ -332,7 +332,8 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
     m = carray(memo, 1)[0]
     count: Any = np.int64(c.architectures)
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
-    rules = carray(pointer(c.rules), (count, RULE_WORDS), np.int64)
+    words: Any = np.int64(c.rule_words)  # a constant would not be part of the key under which this code is cached
+    rules = carray(pointer(c.rules), (count, words), np.int64)
     if m.hits:
         credit(m, tallies, count)
     address = carray(addresses, 32, np.uint32)

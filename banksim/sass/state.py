@@ -140,7 +140,8 @@ CONTEXT = layout(
     ("memo_count", "i8"),
     ("tallies", "u8"),  # (sites, architectures)
     ("architectures", "i8"),
-    ("rules", "u8"),  # (architectures, RULE_WORDS) int64
+    ("rules", "u8"),  # (architectures, rule_words) int64
+    ("rule_words", "i8"),
     ("period", "i8"),
     ("warps", "u8"),
     ("template", "u8"),  # the warps as a block finds them

@@ -6,6 +6,8 @@ reads from the warp's record and what it leaves there. The guard of a predicated
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import llvmlite.ir as ir
 
 from banksim.errors import UnsupportedError
@@ -18,6 +20,7 @@ from banksim.sass.llvm.values import (
     LANES,
     LONGS,
     POINTER,
+    VOID,
     WORDS,
     Value,
     constant,
@@ -63,6 +66,7 @@ class LLVMEngine(Engine):
         self.uses: set[Register] = set()
         self.defines: set[Register] = set()
         self.sites: list[tuple[Instruction, str, int]] = []
+        self.routines: dict[str, int] = {}
 
     def begin_block(self, active: ir.Value) -> None:
         self.active_mask = active
@@ -268,6 +272,25 @@ class LLVMEngine(Engine):
         byte = self.e.b.shl(source.spread().ir, vector([2] * LANES))
         return self.new("u", 32, LANES, self.e.gather(scratch, byte, vector([1] * LANES, 1)))
 
+    def permute(self, v: Value, source: Sequence[int]) -> Value:
+        v = v.spread()
+        return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.Undefined), vector(list(source))))
+
+    def apart(
+        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        def build(results: ir.Value, *arguments: ir.Value) -> None:
+            given = [self.new("u", 32, LANES, v) for v in arguments]
+            made = function(self, *given)
+            for n, v in enumerate(made):
+                self.e.store(v.spread().ir, self.e.at(results, ROW * n))
+            self.routines[name] = len(made)
+            self.e.b.ret_void()
+
+        routine = self.e.outline(name, VOID, [POINTER, *[WORDS] * len(values)], build)
+        self.e.b.call(routine, [self.scratch(RESULT), *(v.spread().ir for v in values)])
+        return self.results(self.routines[name])
+
     def scratch(self, place: int) -> ir.Value:
         return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)
 
@@ -307,13 +330,14 @@ class LLVMEngine(Engine):
     def site(self, i: Instruction) -> ir.Value:
         """The memo of an instruction that may make requests to shared memory."""
         asked = request(i)
-        if asked is None:
-            return ir.Constant(POINTER, None)
+        return ir.Constant(POINTER, None) if asked is None else self.memo(i, *asked)
+
+    def memo(self, i: Instruction, op: str, width: int) -> ir.Value:
         number = len(self.sites)
-        self.sites.append((i, *asked))
+        self.sites.append((i, op, width))
         return self.e.at(self.e.get(self.context, CONTEXT, "memos", as_type=POINTER), MEMO.itemsize * number)
 
-    def spread_address(self, address: Value, space: str) -> ir.Value:
+    def spread_address(self, address: Value) -> ir.Value:
         return splat(self.e.b, address.ir) if address.lanes == 1 else address.ir
 
     def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
@@ -321,41 +345,50 @@ class LLVMEngine(Engine):
             bank = next(o.number for o in i.operands if o.kind == "const")
             self.write(to, self.load_constant(bank, address, width, signed))
             return
+        for word, v in enumerate(self.read_memory(i, space, address, width, signed, None)):
+            self.write(to, v, word)
+
+    def fetch(
+        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> tuple[Value, ...]:
+        return self.read_memory(i, space, address, width, False, lanes)
+
+    def read_memory(
+        self, i: Instruction, space: str, address: Value, width: int, signed: bool, lanes: Value | None
+    ) -> tuple[Value, ...]:
         function = self.memory.load(space, width, signed)
-        memo = self.site(i)
-        arguments = [
-            self.context,
-            self.warp,
-            memo,
-            INT[32](i.pc),
-            self.spread_address(address, space),
-            self.executing(),
-        ]
-        result = self.e.b.call(function, arguments)
-        if width <= 4:
-            self.write(to, self.new("u", 32, LANES, result))
-        else:
-            self.write_results(to, width // 4)
+        result = self.e.b.call(function, self.access(i, space, address, lanes))
+        return (self.new("u", 32, LANES, result),) if width <= 4 else self.results(width // 4)
 
-    def write_results(self, to: Operand, words: int) -> None:
-        """Registers from the rows that a memory function left in scratch memory."""
+    def results(self, words: int) -> tuple[Value, ...]:
+        """The rows that a function left in scratch memory."""
         rows = [self.e.load(self.scratch(RESULT + ROW * word), WORDS) for word in range(words)]
-        for word, row in enumerate(rows):
-            self.write(to, self.new("u", 32, LANES, row), word)
+        return tuple(self.new("u", 32, LANES, row) for row in rows)
 
-    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
-        values = [self.raw(source, word).spread().ir for word in range(max(width // 4, 1))]
-        function = self.memory.store(space, width)
-        memo = self.site(i)
-        arguments = [
-            self.context,
-            self.warp,
-            memo,
-            INT[32](i.pc),
-            self.spread_address(address, space),
-            self.executing(),
-        ]
-        self.e.b.call(function, [*arguments, *values])
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        width: int,
+        words: Sequence[Value],
+        lanes: Value | None = None,
+        other: tuple[Value, str] | None = None,
+    ) -> None:
+        values = [v.spread().ir for v in words]
+        arguments = self.access(i, space, address, lanes)
+        if other is not None:
+            condition, op = other
+            arguments[2] = self.e.b.select(condition.ir, self.memo(i, op, width), arguments[2])
+        self.e.b.call(self.memory.store(space, width), [*arguments, *values])
+
+    def access(self, i: Instruction, space: str, address: Value, lanes: Value | None = None) -> list[ir.Value]:
+        """The arguments that every memory function has."""
+        mask = self.executing()
+        if lanes is not None:
+            mask = self.e.b.and_(mask, self.e.as_mask(lanes.spread().ir))
+        memo = self.site(i) if space in ("shared", "generic") else ir.Constant(POINTER, None)
+        return [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address), mask]
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
         function = self.memory.constant(bank, width, signed)
@@ -386,17 +419,8 @@ class LLVMEngine(Engine):
         wide = kind.endswith("64")
         if kind not in ("u32", "s32", "u64", "s64", "f32", "f64"):
             raise UnsupportedError(f"an atomic on {kind}")
-        memo = self.site(i)
-        arguments = [
-            self.context,
-            self.warp,
-            memo,
-            INT[32](i.pc),
-            self.spread_address(address, space),
-            self.executing(),
-        ]
         callee = self.memory.atomic(space, kind, function)
-        self.e.b.call(callee, [*arguments, *(v.spread().ir for v in values)])
+        self.e.b.call(callee, [*self.access(i, space, address), *(v.spread().ir for v in values)])
         if not wanted:
             return
         assert to is not None
@@ -404,4 +428,4 @@ class LLVMEngine(Engine):
             v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
             self.write64(to, v)
         else:
-            self.write_results(to, 1)
+            self.write(to, self.results(1)[0])

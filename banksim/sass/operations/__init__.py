@@ -4,12 +4,14 @@ Importing this package fills `OPERATIONS`. Control flow (branches, barriers, exi
 """
 
 from banksim.sass.operations import (  # noqa: F401  (importing a room registers its rows)
+    asynchronous,
     conversion,
     double,
     floating,
     half,
     integer,
     logic,
+    matrix,
     memory,
     moves,
     special,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from banksim.errors import UnsupportedError
@@ -54,8 +55,14 @@ def atomic_kind(i: Instruction) -> str:
     return "u64" if i.modifiers & {"64", "U64"} else "u32"
 
 
+REQUESTS: dict[str, Callable[[Instruction], tuple[str, int]]] = {}
+"""`request` of instructions that other rooms know."""
+
+
 def request(i: Instruction) -> tuple[str, int] | None:
     """(op of `banksim.trace.OPS`, bytes a lane) of an instruction that may access shared memory."""
+    if i.name in REQUESTS:
+        return REQUESTS[i.name](i)
     if SPACES.get(i.name) not in ("shared", "generic"):
         return None
     if i.name.startswith("LD"):

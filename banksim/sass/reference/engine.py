@@ -6,7 +6,7 @@ This is the readable half of the reference; `reference.py` holds the machine tha
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -181,6 +181,14 @@ class NumpyEngine(Engine):
 
     def shuffle(self, v: Value, source: Value) -> Value:
         return np.broadcast_to(v, LANES)[np.broadcast_to(source, LANES)]
+
+    def permute(self, v: Value, source: Sequence[int]) -> Value:
+        return np.broadcast_to(v, LANES)[list(source)]
+
+    def apart(
+        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        return function(self, *values)
 
     # ---- addresses
     def address(self, o: Operand, wide: bool) -> Value:

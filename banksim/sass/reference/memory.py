@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,10 +63,16 @@ class MemoryEngine(NumpyEngine):
         self.instruction: Instruction
 
     # ---- finding bytes
-    def places(self, space: str, address: Value, width: int) -> Iterator[tuple[int, Bytes, int]]:
-        """(lane, the memory that it addresses, offset) for each executing lane, in order. May raise Fault."""
+    def those(self, lanes: Value | None) -> npt.NDArray[np.bool_]:
+        """The executing lanes, of those where `lanes` holds if it is given."""
+        return self.executing.copy() if lanes is None else self.executing & lanes
+
+    def places(
+        self, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> Iterator[tuple[int, Bytes, int]]:
+        """(lane, the memory that it addresses, offset) for each lane that executes, in order. May raise Fault."""
         address = np.broadcast_to(address, LANES)
-        for lane in np.flatnonzero(self.executing):
+        for lane in np.flatnonzero(self.those(lanes)):
             at = int(address[lane])
             where, memory, offset = self.find(space, at, int(lane))
             if offset % width or offset + width > len(memory):
@@ -91,18 +97,25 @@ class MemoryEngine(NumpyEngine):
         block = faults.block_index(self.launch, self.block.number)
         return Fault(f"{name}: {what}, at {faults.place(i)}, block {block}, warp {self.index}, lane {lane}")
 
-    def note(self, i: Instruction, space: str, address: Value) -> None:
-        """Record the request that the executing lanes make to shared memory, if any."""
+    def note(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        lanes: Value | None = None,
+        kind: tuple[str, int] | None = None,
+    ) -> None:
+        """Record the request (of that op and width, or as the instruction says) that lanes make to shared memory."""
         address = np.broadcast_to(address, LANES)
-        lanes = self.executing.copy()
+        asking = self.those(lanes)
         if space == "generic":
-            lanes &= address >> 32 == SHARED_WINDOW >> 32
-        asked = request(i)
-        if asked is None or not lanes.any():
+            asking &= address >> 32 == SHARED_WINDOW >> 32
+        asked = kind or request(i)
+        if asked is None or space not in ("shared", "generic") or not asking.any():
             return
-        offsets = np.where(lanes, address & 0xFFFFFFFF, 0).astype(np.uint32)
+        offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
         self.block.outcome.requests.append(
-            Request(i.pc, *asked, mask_of(lanes), offsets, self.block.number, self.index)
+            Request(i.pc, *asked, mask_of(asking), offsets, self.block.number, self.index)
         )
 
     # ---- loads, stores, atomics
@@ -110,22 +123,40 @@ class MemoryEngine(NumpyEngine):
         if space == "const":
             bank = next(o.number for o in i.operands if o.kind == "const")
             return self.write(to, self.constant_bytes(bank, address, width, signed))
-        words = max(width // 4, 1)
-        rows = np.zeros((words, LANES), np.uint32)
-        kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
-        for lane, memory, offset in self.places(space, address, width):
-            rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
-        self.note(i, space, address)
-        for word, row in enumerate(rows):
+        for word, row in enumerate(self.rows(i, space, address, width, signed, None)):
             self.write(to, row, word)
         return None
 
-    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
-        words = [np.broadcast_to(self.raw(source, word), LANES) for word in range(max(width // 4, 1))]
-        content = np.stack(words, axis=1).view(np.uint8)
-        for lane, memory, offset in self.places(space, address, width):
+    def fetch(
+        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> tuple[Value, ...]:
+        return tuple(self.rows(i, space, address, width, False, lanes))
+
+    def rows(
+        self, i: Instruction, space: str, address: Value, width: int, signed: bool, lanes: Value | None
+    ) -> npt.NDArray[np.uint32]:
+        """What lanes read, one row for each word."""
+        rows = np.zeros((max(width // 4, 1), LANES), np.uint32)
+        kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
+        for lane, memory, offset in self.places(space, address, width, lanes):
+            rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
+        self.note(i, space, address, lanes)
+        return rows
+
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        width: int,
+        words: Sequence[Value],
+        lanes: Value | None = None,
+        other: tuple[Value, str] | None = None,
+    ) -> None:
+        content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
+        for lane, memory, offset in self.places(space, address, width, lanes):
             memory[offset : offset + width] = content[lane, :width]
-        self.note(i, space, address)
+        self.note(i, space, address, lanes, (other[1], width) if other is not None and other[0] else None)
 
     def atomic(
         self,

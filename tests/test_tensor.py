@@ -1,0 +1,111 @@
+"""Matrix instructions and asynchronous copies: results and counts per instruction as an H200 gave them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.run_kernel import Run
+
+HERE = Path(__file__).parent
+DATA = HERE / "data" / "hardware"
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """The recorded launches by name."""
+    return {one["name"]: one for one in json.loads((DATA / "tensor.json").read_text())["launches"]}
+
+
+@cache
+def results() -> dict[str, Any]:
+    with np.load(DATA / "tensor.npz") as stored:
+        return dict(stored)
+
+
+@cache
+def launches() -> Any:
+    spec = importlib.util.spec_from_file_location("hardware_launches", HERE / "hardware" / "launches.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(name: str, engine: str) -> tuple[Run, list[Any]]:
+    """A recorded launch, run here, and its arguments after it."""
+    launch = recorded()[f"tensor.{name}"]
+    kernel = banksim.load(DATA / "tensor.cubin")[launch["kernel"]]
+    arguments = [launches().argument(rule).copy() for rule in launch["arguments"]]
+    shape = launch["grid"], launch["block"]
+    done = banksim.run(kernel, *shape, arguments, dynamic_shared=launch["dynamic_shared"], engine=engine)
+    return done, arguments
+
+
+def assert_rows_equal(name: str, done: Run) -> None:
+    """Executions of every instruction, and the transactions of every one of which banksim knows them."""
+    profile = {e.instruction.pc: [e.warps, e.threads, e.predicated_on] for e in done.profile}
+    sites = {s.offset: s for s in done.conflicts.sites}
+    rows = recorded()[f"tensor.{name}"]["rows"]
+    for offset, *counts in rows:
+        assert profile[offset] == counts[:3], hex(offset)
+        if len(counts) > 3 and sites[offset].transactions is not None:
+            assert [sites[offset].transactions, sites[offset].ideal] == counts[3:], hex(offset)
+    assert sum(counts[0] for counts in profile.values()) == sum(row[1] for row in rows)
+
+
+def recorded_results(name: str, number: int) -> Any:
+    return results()[f"tensor.{name}/{number}"]
+
+
+both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
+COPIES = ["copy_async_words/1", "copy_async_words/2", "copy_async_words/32", "gemm_async"]
+ROWS = [f"matrix_load_store/{pitch}" for pitch in (16, 32, 48, 80, 128)]
+
+
+@both_engines
+@pytest.mark.parametrize("name", ROWS)
+def test_matrices_between_shared_memory_and_registers(name: str, engine: str) -> None:
+    done, arguments = run(name, engine)
+    np.testing.assert_array_equal(arguments[1], recorded_results(name, 1))
+    assert_rows_equal(name, done)
+    kinds = {site.op for site in done.conflicts.sites}
+    assert kinds == {
+        *("ld", "st", "stmatrix_x1", "stmatrix_x2_trans", "stmatrix_x4"),
+        *(f"ldmatrix_x{n}{trans}" for n in (1, 2, 4) for trans in ("", "_trans")),
+    }
+    assert all(site.transactions is not None for site in done.conflicts.sites)
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"), [(name, "llvm") for name in COPIES] + [(name, "numpy") for name in COPIES[:3]]
+)
+def test_asynchronous_copies(name: str, engine: str) -> None:
+    done, arguments = run(name, engine)
+    (number,) = recorded()[f"tensor.{name}"]["changed"]
+    np.testing.assert_array_equal(arguments[number], recorded_results(name, number))
+    assert_rows_equal(name, done)
+
+
+def test_copies_are_counted_where_the_count_is_known() -> None:
+    """Copies of rows that lie apart, and of 16 bytes: unknown, and so are the totals."""
+    done, _ = run("gemm_async", "llvm")
+    copies = [s for s in done.conflicts.sites if s.op.startswith("cp_async")]
+    assert [(s.op, s.width, s.status, s.transactions) for s in copies] == 2 * [
+        ("cp_async_gather", 8, "unknown", None),
+        ("cp_async_gather", 16, "unknown", None),
+    ]
+    assert done.conflicts.transactions is None
+    words, _ = run("copy_async_words/2", "llvm")
+    (copy,) = (s for s in words.conflicts.sites if s.op == "cp_async")
+    assert (copy.requests, copy.transactions, copy.ideal, copy.status) == (2, 4, 2, "measured")
