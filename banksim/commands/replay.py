@@ -20,7 +20,9 @@ EXAMPLE = """\
 def options(parser: ArgumentParser) -> None:
     parser.add_argument("trace", metavar="FILE", help="a trace file, a URL, or - for an Arrow stream on standard input")
     formats = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
-    parser.add_argument("--input-format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}")
+    parser.add_argument(
+        "--input-format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}"
+    )
     parser.add_argument(
         "--no-dedup", action="store_true", help="judge every request, also those that are alike: the result is the same"
     )
