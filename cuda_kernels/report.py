@@ -18,9 +18,6 @@ from cuda_kernels.compare import Verdict
 from cuda_kernels.records import Spread
 from cuda_kernels.validate import Validation
 
-NARROW = 100
-"""Columns of a terminal under which the table does without the ideal, so that every other figure has its column."""
-
 
 def show(found: Validation, not_done: Sequence[str], recorded: bool) -> None:
     """Print the report."""
@@ -87,9 +84,9 @@ def table(found: Validation, width: int) -> list[Text]:
         column(("block's", "cycles"), rows, lambda v: spread(v.record.cycles if v.record else None, 0)),
         column(("banks", "busy"), rows, lambda v: percent(v.busy(found.machine)) if timed else ""),
     ]
-    if width < NARROW:
-        columns = [one for one in columns if one.name != "ideal"]
-    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    fewer = [one for one in columns if one.name != "ideal"]
+    lines = beside(labels, columns, width) or beside(labels, fewer, width)
+    lines = lines or above(labels, fewer, width) or prose(labels, columns, width)
     quiet = "requests … instructions: predicted; µs, cycles: median ± half the interquartile range"
     return [*lines, *fold(Text(quiet, QUIET), width)]
 
