@@ -101,9 +101,9 @@ def judge_pieces(
     in plain Python, with no numba to load.
     """
     rest = iter(pieces)
-    short = _short(rest)
-    if short.complete and "banksim.sweep" not in sys.modules:
-        whole = concatenated([trace for _, trace in short.chunks])
+    chunks, more = _first(rest)
+    if more is None and "banksim.sweep" not in sys.modules:
+        whole = concatenated([trace for _, trace in chunks])
         return tuple(replay(whole, rule) for rule in rules)
     from banksim.sweep import cores
 
@@ -112,7 +112,7 @@ def judge_pieces(
     workers = workers or cores()
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for piece in _chain(short.chunks, rest):
+            for piece in _chain(chunks, more, rest):
                 waiting.append(pool.submit(judge_piece, piece, rules, dedup, progress))
                 if len(waiting) > workers:
                     found = merge(found, waiting.popleft().result(), rules)
@@ -125,26 +125,30 @@ def judge_pieces(
     return found.conflicts(rules)
 
 
-@dataclass
-class _Short:
-    chunks: list[tuple[int, Trace]]
-    complete: bool
+Chunk = tuple[int, Trace]
 
 
-def _short(pieces: Iterator[Piece]) -> _Short:
-    """The chunks of the first pieces, as long as they are few requests, and whether that is all."""
-    chunks: list[tuple[int, Trace]] = []
+def _first(pieces: Iterator[Piece]) -> tuple[list[Chunk], Iterator[Chunk] | None]:
+    """The first chunks, as long as they are few requests; then the rest of that piece, or None if that is all."""
+    chunks: list[Chunk] = []
+    requests = 0
     for piece in pieces:
-        chunks += piece()
-        if sum(len(trace) for _, trace in chunks) > SMALL:
-            return _Short(chunks, False)
-    return _Short(chunks, True)
+        rest = iter(piece())
+        for first, trace in rest:
+            chunks.append((first, trace))
+            requests += len(trace)
+            if requests > SMALL:
+                return chunks, rest
+    return chunks, None
 
 
-def _chain(chunks: list[tuple[int, Trace]], rest: Iterator[Piece]) -> Iterator[Piece]:
+def _chain(chunks: list[Chunk], more: Iterator[Chunk] | None, rest: Iterator[Piece]) -> Iterator[Piece]:
+    """All that is left to do; chunks are let go of one by one."""
     while chunks:
         chunk = chunks.pop(0)
         yield lambda chunk=chunk: [chunk]  # type: ignore[misc]
+    if more is not None:
+        yield lambda: more
     yield from rest
 
 

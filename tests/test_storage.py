@@ -77,6 +77,17 @@ def test_sites_may_grow_while_a_trace_is_written(tmp_path: Path, format: str) ->
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_traces_of_several_programs_share_a_file(tmp_path: Path, format: str) -> None:
+    a, b = random_trace(3, 50, sites=SITES[:3]), random_trace(4, 50, sites=SITES[::-1])
+    with write_trace(tmp_path / f"t.{format}") as writer:
+        writer.write(a)
+        writer.write(b)
+    found = whole(tmp_path / f"t.{format}")
+    assert [found.sites[k] for k in found.site] == [t.sites[k] for t in (a, b) for k in t.site]
+    assert sorted(map(repr, found.sites)) == sorted(map(repr, SITES))
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_trace_without_requests(tmp_path: Path, format: str) -> None:
     with write_trace(tmp_path / f"t.{format}"):
         pass

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import weakref
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace as changed
 from itertools import pairwise
 
@@ -194,6 +196,29 @@ def test_short_and_long_traces(requests: int) -> None:
     pieces = [lambda chunk=chunk: [chunk] for chunk in chunks]  # type: ignore[misc]
     found = judge_pieces(pieces, rules, progress=progress.append)
     assert text(found) == text([replay(trace, rule) for rule in rules])
+
+
+def test_a_large_piece_is_never_held_as_a_whole() -> None:
+    chunk = random_trace(1, 9000, COMMON)
+    alive = most = 0
+
+    def piece() -> Iterator[tuple[int, Trace]]:
+        nonlocal alive, most
+        for n in range(40):
+            copy = changed(chunk)
+            alive += 1
+            most = max(most, alive)
+            weakref.finalize(copy, died)
+            yield n * len(chunk), copy
+            del copy
+
+    def died() -> None:
+        nonlocal alive
+        alive -= 1
+
+    [found] = judge_pieces([piece], [architecture("sm_90")])
+    assert found.transactions == 40 * (replay(chunk).transactions or 0)  # type: ignore[operator]
+    assert most < 6
 
 
 def test_an_error_in_a_piece_ends_the_work() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from banksim.errors import InputError
 from banksim.storage.files import opened
 from banksim.storage.parquet import FAILURES, first_line
-from banksim.storage.schema import SCHEMA, SITES_KEY, batch_of, check, sites_of, sites_to_json, trace_of
+from banksim.storage.schema import SCHEMA, SITES_KEY, SiteNumbers, batch_of, check, sites_of, sites_to_json, trace_of
 from banksim.storage.source import Source, stream
 from banksim.trace import Site, Trace
 
@@ -20,15 +20,14 @@ class Writer:
 
     def __init__(self, file: BinaryIO) -> None:
         self.writer = pa.ipc.new_stream(file, SCHEMA)
-        self.sites: tuple[Site, ...] | None = None
+        self.sites, self.told = SiteNumbers(), -1
 
     def write(self, trace: Trace) -> None:
-        """Add the requests of a trace, whose sites begin with those of the traces before it."""
-        more = None
-        if self.sites is None or len(trace.sites) > len(self.sites):
-            self.sites = trace.sites
-            more = {SITES_KEY: sites_to_json(trace.sites)}
-        self.writer.write_batch(batch_of(trace), custom_metadata=more)
+        """Add the requests of a trace; sites that are alike in several traces become one."""
+        batch = batch_of(self.sites.renumbered(trace))
+        more = None if len(self.sites.all) == self.told else {SITES_KEY: sites_to_json(self.sites.all)}
+        self.told = len(self.sites.all)
+        self.writer.write_batch(batch, custom_metadata=more)
 
     def close(self) -> None:
         """Mark the end, without which a reader knows that something is missing."""

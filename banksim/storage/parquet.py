@@ -14,7 +14,7 @@ from banksim.errors import InputError
 from banksim.partial import Piece
 from banksim.storage import pages
 from banksim.storage.files import is_remote, opened
-from banksim.storage.schema import SCHEMA, SITES_KEY, batch_of, check, sites_of, sites_to_json, trace_of
+from banksim.storage.schema import SCHEMA, SITES_KEY, SiteNumbers, batch_of, check, sites_of, sites_to_json, trace_of
 from banksim.storage.source import Source
 from banksim.trace import Site, Trace
 
@@ -22,6 +22,8 @@ GROUP = 1 << 17
 """Requests of a row group that is written, and of a chunk that is read."""
 LARGEST_GROUP = 1 << 31
 """Bytes that a row group may claim to have uncompressed."""
+BUFFER = 1 << 20
+"""Bytes of a column that are read at a time, so that memory does not go with the size of row groups."""
 FAILURES = (pa.ArrowException, OSError, ValueError, MemoryError, KeyError, IndexError, OverflowError)
 
 
@@ -32,13 +34,11 @@ class Writer:
         self.writer = pq.ParquetWriter(file, SCHEMA, compression="zstd", use_dictionary=["op", "site"])
         self.waiting: list[pa.RecordBatch] = []
         self.rows = 0
-        self.sites: tuple[Site, ...] = ()
+        self.sites = SiteNumbers()
 
     def write(self, trace: Trace) -> None:
-        """Add the requests of a trace, whose sites begin with those of the traces before it."""
-        if len(trace.sites) > len(self.sites):
-            self.sites = trace.sites
-        self.waiting.append(batch_of(trace))
+        """Add the requests of a trace; sites that are alike in several traces become one."""
+        self.waiting.append(batch_of(self.sites.renumbered(trace)))
         self.rows += len(trace)
         while self.rows >= GROUP:
             table = pa.Table.from_batches(self.waiting, SCHEMA)
@@ -50,14 +50,16 @@ class Writer:
         """Write what is left, and the sites."""
         if self.rows:
             self.writer.write_table(pa.Table.from_batches(self.waiting, SCHEMA), GROUP)
-        self.writer.add_key_value_metadata({SITES_KEY: sites_to_json(self.sites)})
+        self.writer.add_key_value_metadata({SITES_KEY: sites_to_json(self.sites.all)})
         self.writer.close()
 
 
 @contextmanager
 def reader(path: str, metadata: Any = None) -> Iterator[Any]:
     """An open Parquet file, local or on any file system that fsspec knows; `metadata`: its footer, if known."""
-    with opened(path) as file, pq.ParquetFile(file if is_remote(path) else path, metadata=metadata) as found:
+    with opened(path) as file, pq.ParquetFile(
+        file if is_remote(path) else path, metadata=metadata, buffer_size=BUFFER
+    ) as found:
         yield found
 
 

@@ -21,8 +21,9 @@ may be of any size.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,28 @@ def addresses_of(name: str, column: pa.Array) -> npt.NDArray[np.integer]:
 
 
 READERS = {"op": ops_of, "address": addresses_of}
+
+
+class SiteNumbers:
+    """Numbers for the sites of all traces that go into one file."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[Site, int], int] = {}
+
+    @property
+    def all(self) -> tuple[Site, ...]:
+        return tuple(site for site, _ in self.numbers)
+
+    def renumbered(self, trace: Trace) -> Trace:
+        """The trace with the file's numbers. Sites that are alike within a trace stay apart."""
+        seen: Counter[Site] = Counter()
+        here = []
+        for site in trace.sites:
+            here.append(self.numbers.setdefault((site, seen[site]), len(self.numbers)))
+            seen[site] += 1
+        if here == list(range(len(here))):
+            return trace
+        return replace(trace, site=np.array(here, np.int32)[trace.site])
 
 
 def check(schema: pa.Schema, metadata: Mapping[bytes, bytes]) -> None:
