@@ -167,7 +167,9 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
     words: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*words, "--no-picture"]) == status
-    assert capsys.readouterr().err == ""
+    named = capsys.readouterr().err
+    assert (named == "") == (status == 0)
+    assert all(line.startswith(f"banksim: {words[1]}: ") for line in named.splitlines())
 
 
 @pytest.mark.parametrize(

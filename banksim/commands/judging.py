@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from banksim import guard
 from banksim.arch import Architecture, architecture
-from banksim.conflicts import Conflicts, ends
+from banksim.conflicts import Conflicts
+from banksim.differences import from_json
 from banksim.errors import InputError
 
 PICTURES = {
     "worst": "of all accesses the worst request, if it has a conflict",
     "all": "the worst request of every access",
     "none": "no picture",
+}
+FORMATS = {
+    "text": "for people",
+    "github": "annotations on the lines of a pull request (GitHub Actions)",
+    "sarif": "SARIF 2.1.0, for code scanning",
 }
 
 
@@ -37,7 +46,22 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
         "--no-picture", dest="picture", action="store_const", const="none", help="short for --picture none"
     )
     group.add_argument(
-        "--fail-above", metavar="N", help="exit with 1 if conflicts cost more than N transactions in all"
+        "--fail-above",
+        action="append",
+        metavar="[FIGURE=]N",
+        help="exit with 1 and name the lines if conflicts cost more than N transactions in all (excess=N), or above: "
+        + "; ".join(f"{name}=N: {what}" for name, what in guard.FIGURES.items() if name != "excess")
+        + "; line-excess=N, line-per-request=N: of any line by itself",
+    )
+    group.add_argument(
+        "--baseline", metavar="FILE", help="lines that cost no more than in this report (--json) do not count"
+    )
+    group.add_argument(
+        "--format",
+        dest="report_format",
+        choices=FORMATS,
+        default="text",
+        help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()) + " (default text)",
     )
     return group
 
@@ -50,21 +74,35 @@ def architectures(options: Namespace) -> list[Architecture]:
     return [architecture(name) for name in dict.fromkeys(names)]
 
 
-def limit(options: Namespace) -> int | None:
-    """The number of `--fail-above`."""
-    if options.fail_above is None:
+def limit(options: Namespace) -> guard.Guard | None:
+    """What `--fail-above` and `--baseline` ask for; None if there is no limit. `InputError` for options at odds."""
+    if options.json and options.report_format != "text":
+        raise InputError(f"--json and --format {options.report_format}: give one of them")
+    if options.baseline and not options.fail_above:
+        raise InputError("--baseline: give a limit too, such as --fail-above 0")
+    if not options.fail_above:
         return None
-    if not options.fail_above.isdecimal():
-        raise InputError(
-            f"--fail-above {options.fail_above}: give a whole number of transactions, 0 to allow no conflict"
-        )
-    return int(options.fail_above)
+    limits = tuple(guard.limit(text) for text in options.fail_above)
+    if options.baseline is None:
+        return guard.Guard(limits)
+    try:
+        text = Path(options.baseline).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"{options.baseline}: {error.strerror}: make a baseline with --json") from None
+    return guard.Guard(limits, from_json(text, options.baseline))
+
+
+def is_data(options: Namespace) -> bool:
+    """Whether the report is for programs: `finish` prints it."""
+    return bool(options.json or options.report_format != "text")
 
 
 def finish(options: Namespace, command: str, judged: Sequence[Conflicts], labels: Sequence[str], **more: Any) -> int:
     """Print the report, `labels` naming the sites and `more` going into the JSON; the exit status."""
     most = limit(options)
-    if options.json:
+    if options.report_format != "text":
+        print(review(options, judged))
+    elif options.json:
         from banksim.report.json import conflicts
 
         print(conflicts(command, judged, **more))
@@ -77,9 +115,20 @@ def finish(options: Namespace, command: str, judged: Sequence[Conflicts], labels
     return status(judged, most)
 
 
-def status(judged: Sequence[Conflicts], most: int | None) -> int:
-    """1 if conflicts cost more than `most` transactions by any architecture, or if that cannot be told."""
+def review(options: Namespace, judged: Sequence[Conflicts]) -> str:
+    """What `--format` asks for."""
+    from banksim.report.review import WRITERS
+
+    return WRITERS[options.report_format](judged, guard.check(judged, limit(options) or guard.Guard(())))
+
+
+def status(judged: Sequence[Conflicts], most: guard.Guard | None) -> int:
+    """1 if a line is above a limit, or if that cannot be told; such lines, and unused excuses, are named."""
     if most is None:
         return 0
-    excesses = [conflicts.excess for conflicts in judged]
-    return int(any(excess is None or ends(excess).high > most for excess in excesses))
+    found = guard.check(judged, most)
+    for finding in found.above:
+        print(f"banksim: {finding}", file=sys.stderr)
+    for excuse in found.unused:
+        print(f"banksim: unused excuse: {excuse}", file=sys.stderr)
+    return int(bool(found.above))

@@ -154,7 +154,7 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
 
 
 def report(done: Run, options: Namespace) -> int:
-    if options.json:
+    if judging.is_data(options):
         return judging.finish(options, "kernel", done.judged, [], **described(done))
     from banksim.report import kernel
     from banksim.report.console import console, show

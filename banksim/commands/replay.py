@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
             judged = judge_pieces(source.pieces, rules, dedup, shown)
     finally:
         progress.clear()
-    if options.json:
+    if judging.is_data(options):
         return judging.finish(options, "replay", judged, [], notes=source.notes)
     from banksim.report.console import console, show
     from banksim.report.trace import report

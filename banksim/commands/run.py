@@ -81,6 +81,9 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
 
 
 def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:
+    if options.report_format != "text":
+        print(judging.review(options, launches.judged), file=file)
+        return
     if options.json:
         from banksim.report.json import launches as as_json
 

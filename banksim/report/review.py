@@ -1,0 +1,126 @@
+"""Conflicts as code review shows them: GitHub's annotations, and SARIF for code scanning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from banksim.conflicts import Conflicts, SiteConflicts
+from banksim.guard import Findings, cost, has_conflict, what
+from banksim.report.lines import by_line
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+RULE = "bank-conflict"
+TITLE = "Shared-memory bank conflict"
+
+
+def conflicting(judged: Sequence[Conflicts]) -> Iterator[tuple[Conflicts, SiteConflicts]]:
+    """Every line with a conflict or of unknown cost, by each architecture."""
+    for conflicts in judged:
+        lines = by_line(conflicts)
+        yield from ((lines, site) for site in lines.sites if has_conflict(site))
+
+
+def level(conflicts: Conflicts, site: SiteConflicts, findings: Findings) -> str:
+    """`error` above a limit, else `warning`."""
+    above = any(one.arch == conflicts.arch and one.site == site for one in findings.above)
+    return "error" if above else "warning"
+
+
+def message(conflicts: Conflicts, site: SiteConflicts) -> str:
+    return f"{what(site)}: {cost(site)} on {conflicts.arch.name} ({site.status})"
+
+
+def relative(file: str) -> str:
+    """A path as a repository has it: from the current folder, where it lies in it."""
+    path = PurePath(file)
+    return (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
+
+
+# ---- GitHub
+def github(judged: Sequence[Conflicts], findings: Findings) -> str:
+    """Workflow commands: an annotation for each line with a conflict that no comment excuses."""
+    excused = [site for site, _ in findings.excused]
+    lines = []
+    for conflicts, site in conflicting(judged):
+        if site in excused:
+            continue
+        where = {"title": TITLE}
+        if site.file and site.line:
+            where = {"file": relative(site.file), "line": str(site.line), **where}
+        properties = ",".join(f"{name}={escaped(text, ':,')}" for name, text in where.items())
+        lines.append(f"::{level(conflicts, site, findings)} {properties}::{escaped(message(conflicts, site))}")
+    for excuse in findings.unused:
+        properties = f"file={escaped(relative(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
+        lines.append(f"::notice {properties}::{escaped(str(excuse))}")
+    return "\n".join(lines) or "No conflicts."
+
+
+def escaped(text: str, also: str = "") -> str:
+    """`text` as workflow commands want it: nothing in it can end a line or begin a command."""
+    for character in "%\r\n" + also:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+# ---- SARIF
+def sarif(judged: Sequence[Conflicts], findings: Findings) -> str:
+    """A SARIF 2.1.0 log; what a comment excuses is there as suppressed."""
+    from banksim.__main__ import version
+
+    excuses = {id(site): excuse for site, excuse in findings.excused}
+    excused = [site for site, _ in findings.excused]
+    results = []
+    for conflicts, site in conflicting(judged):
+        one: dict[str, Any] = {
+            "ruleId": RULE,
+            "ruleIndex": 0,
+            "level": level(conflicts, site, findings),
+            "message": {"text": message(conflicts, site)},
+            "properties": {"arch": conflicts.arch.name, **figures(site)},
+        }
+        if site.file and site.line:
+            one["locations"] = [location(site)]
+        if site in excused:
+            excuse = excuses[id(excused[excused.index(site)])]
+            one["suppressions"] = [{"kind": "inSource", "justification": excuse.reason}]
+        results.append(one)
+    driver = {
+        "name": "banksim",
+        "version": version(),
+        "rules": [
+            {
+                "id": RULE,
+                "shortDescription": {"text": TITLE},
+                "fullDescription": {
+                    "text": "Lanes of a warp want different words of one bank, which serves them one after the other."
+                },
+                "help": {"text": "Another layout may cure it: banksim advise proposes one and proves it."},
+            }
+        ],
+    }
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def location(site: SiteConflicts) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    assert site.file is not None
+    file = relative(site.file)
+    uri = Path(file).as_uri() if PurePath(file).is_absolute() else quote(file)
+    region: dict[str, Any] = {"startLine": site.line}
+    if site.text.strip():
+        region["snippet"] = {"text": site.text.strip()}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+
+
+def figures(site: SiteConflicts) -> dict[str, Any]:
+    found = site.to_json()
+    return {name: found[name] for name in ("op", "width", "requests", "transactions", "ideal", "excess", "degree")}
+
+
+WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings], str]] = {"github": github, "sarif": sarif}
+"""By what `--format` calls them."""
