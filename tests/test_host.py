@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import Any
 
@@ -230,6 +231,16 @@ def test_compiled_kernels_tell_what_they_need() -> None:
         np.testing.assert_array_equal(x, np.roll(np.arange(256), -1))
         with pytest.raises(NotImplementedError, match="inspect_sass"):
             shift.inspect_sass()
+
+
+def test_streams_can_be_awaited() -> None:
+    async def finished() -> Any:
+        stream = cuda.stream()
+        return stream, await stream.async_done()
+
+    with simulated(HOPPER):
+        stream, result = asyncio.run(finished())
+        assert result is stream
 
 
 def test_a_fault_leaves_the_device_usable() -> None:

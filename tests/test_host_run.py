@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +91,7 @@ def test_an_unchanged_program_gets_right_results(
     assert report["launches"] == sum(kernel["launches"] for kernel in report["kernels"]) > 0
     assert all(kernel["instructions"] > 0 and not kernel["partial"] for kernel in report["kernels"])
     shared = sum(kernel["conflicts"][0]["requests"] for kernel in report["kernels"])
-    assert report["totals"][0]["requests"] == shared
+    assert report["conflicts"][0]["requests"] == shared
     assert report["time_was_asked"] == (name == "streams")
 
 
@@ -116,7 +118,7 @@ def test_launches_of_a_kernel_add_up(tmp_path: Path) -> None:
     ]
     assert [site["transactions"] for site in kepler["sites"]] == [3 * 32, 3 * 32 * 16]
     assert (untouched["conflicts"][0]["requests"], untouched["conflicts"][0]["sites"]) == (0, [])
-    assert [total["excess"] for total in report["totals"]] == [3 * 32 * 31, 3 * 32 * 15]
+    assert [total["excess"] for total in report["conflicts"]] == [3 * 32 * 31, 3 * 32 * 15]
 
 
 def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
@@ -285,3 +287,58 @@ def test_a_program_finds_what_python_gives_it(as_module: bool, tmp_path: Path) -
     expected[0].insert(1, "kernel")
     assert json.loads(under[0]) == expected
     assert under[1:] == ["64.0 True"]
+
+
+def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, report = run(["-m", "cuda_kernels", "run", "setRowReadCol", "transposeShared"], tmp_path)
+    assert status == 0
+    assert capsys.readouterr().out.count(": right\n") == 2
+    assert [kernel["launches"] for kernel in report["kernels"]] == [1, 1]
+
+
+def test_a_long_launch_shows_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("banksim.commands.kernel.PROGRESS_AFTER", -1)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["run", "--output", os.devnull, written(tmp_path, COLUMNS)]) == 0
+    said = capsys.readouterr()
+    assert said.out == "said by the program\n"
+    assert " of 1 blocks, " in said.err
+    assert said.err.endswith("\r\x1b[K")
+
+
+ENDLESS = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def endless(out):
+    while out[0] == 0:
+        out[1] += 1
+
+endless[1, 32](np.ones(2))
+print("launching", flush=True)
+endless[1, 32](np.zeros(2))
+"""
+
+
+def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Path) -> None:
+    root = str(Path(main.__code__.co_filename).parent.parent)
+    words = ["-W", "ignore", "-m", "banksim", "run", "--json", "--output", str(tmp_path / "report.json")]
+    process = subprocess.Popen(
+        [sys.executable, *words, written(tmp_path, ENDLESS)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "launching\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaint.endswith("KeyboardInterrupt\n")
+    (kernel,) = json.loads((tmp_path / "report.json").read_text())["kernels"]
+    assert (kernel["launches"], kernel["partial"]) == (2, 1)

@@ -20,19 +20,15 @@ def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> str:
 
 
 def launches(program: str, status: int, found: Launches) -> str:
-    """JSON text: how a program ended, its kernels with their launches, and the totals of each architecture."""
-    totals = [{key: value for key, value in one.to_json().items() if key != "sites"} for one in found.judged]
-    return json.dumps(
-        {
-            "command": "run",
-            "program": program,
-            "status": status,
-            "launches": found.count,
-            "time_was_asked": found.time_was_asked,
-            "kernels": [kernel.to_json() for kernel in found.kernels],
-            "totals": totals,
-        },
-        indent=2,
+    """JSON text: how a program ended, its kernels with their launches, and under `conflicts` all of them together."""
+    return conflicts(
+        "run",
+        found.judged,
+        program=program,
+        status=status,
+        launches=found.count,
+        time_was_asked=found.time_was_asked,
+        kernels=[kernel.to_json() for kernel in found.kernels],
     )
 
 
