@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import banksim
+from banksim.errors import UnsupportedError
 from banksim.run_kernel import Run
 
 HERE = Path(__file__).parent
@@ -32,21 +34,22 @@ def results() -> dict[str, Any]:
 
 
 @cache
-def launches() -> Any:
-    spec = importlib.util.spec_from_file_location("hardware_launches", HERE / "hardware" / "launches.py")
+def module(name: str) -> Any:
+    """tests/hardware/NAME.py"""
+    spec = importlib.util.spec_from_file_location(f"hardware_{name}", HERE / "hardware" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def run(name: str, engine: str) -> tuple[Run, list[Any]]:
     """A recorded launch, run here, and its arguments after it."""
     launch = recorded()[f"tensor.{name}"]
     kernel = banksim.load(DATA / "tensor.cubin")[launch["kernel"]]
-    arguments = [launches().argument(rule).copy() for rule in launch["arguments"]]
+    arguments = [module("launches").argument(rule).copy() for rule in launch["arguments"]]
     shape = launch["grid"], launch["block"]
     done = banksim.run(kernel, *shape, arguments, dynamic_shared=launch["dynamic_shared"], engine=engine)
     return done, arguments
@@ -70,6 +73,7 @@ def recorded_results(name: str, number: int) -> Any:
 
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 COPIES = ["copy_async_words/1", "copy_async_words/2", "copy_async_words/32", "gemm_async"]
+PRODUCTS = ["gemm_half", "gemm_wmma", "matrix_shapes"]
 ROWS = [f"matrix_load_store/{pitch}" for pitch in (16, 32, 48, 80, 128)]
 
 
@@ -109,3 +113,56 @@ def test_copies_are_counted_where_the_count_is_known() -> None:
     words, _ = run("copy_async_words/2", "llvm")
     (copy,) = (s for s in words.conflicts.sites if s.op == "cp_async")
     assert (copy.requests, copy.transactions, copy.ideal, copy.status) == (2, 4, 2, "measured")
+
+
+@both_engines
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_kernels_of_matrix_products(name: str, engine: str) -> None:
+    done, arguments = run(name, engine)
+    for number in recorded()[f"tensor.{name}"]["changed"]:
+        np.testing.assert_array_equal(arguments[number], recorded_results(name, number))
+    assert_rows_equal(name, done)
+    assert all(site.transactions is not None for site in done.conflicts.sites)
+
+
+@cache
+def products() -> dict[str, Any]:
+    with np.load(DATA / "matrix.npz") as stored:
+        return dict(stored)
+
+
+@both_engines
+@pytest.mark.parametrize("product", module("matrix").products(), ids=lambda p: p.name)
+def test_products_equal_the_h200_bit_for_bit(product: Any, engine: str) -> None:
+    """Tiles of numbers near one, of all sizes, with zeros, denormal, huge, infinite, no numbers, any bits."""
+    tiles = 64 if engine == "llvm" else 8
+    arguments = module("matrix").operands(product)
+    expected = products()[product.name]
+    assert len(expected) == module("matrix").TILES == 64
+    out = np.zeros_like(expected)
+    banksim.run(banksim.load(DATA / "matrix.cubin")[product.name], tiles, 32, [*arguments, out], engine=engine)
+    np.testing.assert_array_equal(out[:tiles], expected[:tiles])
+
+
+@both_engines
+@pytest.mark.parametrize(
+    ("name", "opcode"),
+    [
+        ("m16n8k4_f32_tf32_tf32", "HMMA.1684.F32"),
+        ("m16n8k8_f32_tf32_tf32", "HMMA.1688.F16.TF32"),
+        ("m16n8k16_f32_f16_f16", "HMMA.SP.16816.F32"),
+        ("m16n8k32_s32_s8_s8", "IMMA.16832.S8.S4"),
+        ("m16n8k32_s32_s8_s8", "IMMA.16832.S8"),
+        ("m8n8k4_f64_f64_f64", "DMMA.8x8x8"),
+    ],
+)
+def test_other_forms_are_refused(name: str, opcode: str, engine: str) -> None:
+    kernel = banksim.load(DATA / "matrix.cubin")[name]
+    head, *marks = opcode.split(".")
+    code = tuple(
+        replace(i, opcode=opcode, modifiers=frozenset(marks)) if i.name == head else i for i in kernel.instructions
+    )
+    changed = replace(kernel, instructions=code, cubin=kernel.cubin + opcode.encode())
+    arguments = [np.zeros(4096, np.float64) for _ in range(4)]
+    with pytest.raises(UnsupportedError, match=head):
+        banksim.run(changed, 1, 32, arguments, engine=engine)

@@ -196,7 +196,7 @@ class Engine(ABC):
     def apart(
         self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
     ) -> tuple[Value, ...]:
-        """`function(x, *values)`, which computes one to four u32 of u32 and of nothing else, as a routine of that
+        """`function(x, *values)`, which computes one to eight u32 of u32 and of nothing else, as a routine of that
         name: code of some length that many instructions share."""
 
     @abstractmethod

@@ -14,6 +14,7 @@ from banksim.sass.operations import (  # noqa: F401  (importing a room registers
     matrix,
     memory,
     moves,
+    product,
     special,
     warp,
 )
