@@ -6,13 +6,16 @@ import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from banksim import guard
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts
 from banksim.differences import from_json
 from banksim.errors import InputError
+
+if TYPE_CHECKING:
+    from banksim.run_kernel import Run
 
 PICTURES = {
     "worst": "of all accesses the worst request, if it has a conflict",
@@ -45,6 +48,7 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument(
         "--no-picture", dest="picture", action="store_const", const="none", help="short for --picture none"
     )
+    group.add_argument("--html", metavar="FILE", help="write the report as one HTML file too")
     group.add_argument(
         "--fail-above",
         action="append",
@@ -113,6 +117,16 @@ def finish(options: Namespace, command: str, judged: Sequence[Conflicts], labels
         screen = console()
         show(report(judged, labels, screen.width, options.picture), screen)
     return status(judged, most)
+
+
+def write_html(options: Namespace, judged: Sequence[Conflicts], what: str, run: Run | None = None) -> None:
+    """Write the file of `--html`: `what` names the program; of a single launch also its `run`."""
+    if options.html is not None:
+        from banksim.report.html import html
+        from banksim.report.words import listed
+
+        text = html(judged, f"{what} on {listed([conflicts.arch.name for conflicts in judged])}", run)
+        Path(options.html).write_text(text, encoding="utf-8")
 
 
 def review(options: Namespace, judged: Sequence[Conflicts]) -> str:

@@ -154,6 +154,7 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
 
 
 def report(done: Run, options: Namespace) -> int:
+    judging.write_html(options, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
     if judging.is_data(options):
         return judging.finish(options, "kernel", done.judged, [], **described(done))
     from banksim.report import kernel

@@ -79,6 +79,7 @@ def run(options: Namespace) -> int:
         allow_out_of_bounds=options.allow_out_of_bounds,
     )
     judged = [replay(trace, rule) for rule in rules]
+    judging.write_html(options, judged, "Shared-memory bank conflicts")
     with written(options.trace) as write:
         if write:
             write(trace)

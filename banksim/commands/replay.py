@@ -55,6 +55,7 @@ def run(options: Namespace) -> int:
             judged = judge_pieces(source.pieces, rules, dedup, shown)
     finally:
         progress.clear()
+    judging.write_html(options, judged, "Shared-memory bank conflicts")
     if judging.is_data(options):
         return judging.finish(options, "replay", judged, [], notes=source.notes)
     from banksim.report.console import console, show

@@ -71,6 +71,7 @@ def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
 
 def report(launches: Launches, ended: Ended, program: str, options: Namespace) -> None:
     """Write it where it belongs."""
+    judging.write_html(options, launches.judged, f"{program}: bank conflicts")
     if options.output is None:
         write(launches, ended, program, options, sys.stderr)
     elif options.output == "-":

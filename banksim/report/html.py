@@ -1,0 +1,250 @@
+"""The report as one HTML file that needs nothing else: heat by source line, SASS on demand, passes to step through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from banksim.banks import explain, words
+from banksim.conflicts import Conflicts, Explanation, SiteConflicts, ends
+from banksim.report.figures import MEANINGS, access
+from banksim.report.kernel import flat
+from banksim.report.lines import by_line, cost, shown
+from banksim.report.picture import diagnosis
+from banksim.report.words import mean, number, plural, runs, ways
+
+if TYPE_CHECKING:
+    from banksim.run_kernel import Run
+
+TEMPLATE = "report.html.j2"
+MOST_PICTURES = 40
+"""Pictures of a report; each takes up to 80 kB."""
+AROUND = 4
+"""Lines shown before and behind those of the kernel."""
+CELL = 11
+"""Pixels of a cell of the picture."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Lane and bank of a word, and the pass (from 1) that serves it."""
+
+    lane: int
+    bank: int
+    turn: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The worst request of a site, pass by pass; `steps[k]` says what pass k + 1 serves."""
+
+    number: int
+    arch: str
+    label: str
+    place: str
+    diagnosis: str
+    banks: int
+    cells: tuple[Cell, ...]
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a site as they are shown; `heat` from 0 to 1 is its share of the worst excess."""
+
+    arch: str
+    op: str
+    requests: str
+    transactions: str
+    per_request: str
+    ideal: str
+    excess: str
+    worst: str
+    status: str
+    heat: float
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of source, or an access of a pattern; `sass`: its instructions, each with how often warps executed it."""
+
+    line: int | None
+    text: str
+    sites: tuple[Figures, ...] = ()
+    sass: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, or what has none."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+def html(judged: Sequence[Conflicts], title: str, run: Run | None = None) -> str:
+    """The whole report; with the `run` that made the requests also the launch and the machine code."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    lines = [by_line(conflicts) for conflicts in judged]
+    drawer = Drawer(lines)
+    sources = list(files(lines, run, drawer)) + list(loose(lines, drawer))
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    statuses = {site.status for conflicts in lines for site in conflicts.sites}
+    return environment.get_template(TEMPLATE).render(
+        title=title,
+        launch=launch(run),
+        totals=[total(conflicts) for conflicts in judged],
+        sources=sources,
+        notes=[f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses],
+        left_out=drawer.left_out,
+        cell=CELL,
+    )
+
+
+def launch(run: Run | None) -> str:
+    if run is None:
+        return ""
+    sizes = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
+    partial = ", PARTIAL: interrupted" if run.partial else ""
+    return "grid {}, block {}".format(*sizes) + f": {number(run.instructions)} warp instructions{partial}"
+
+
+def total(conflicts: Conflicts) -> dict[str, Any]:
+    """The figures of all sites together."""
+    withheld = "withheld"
+    known = conflicts.transactions is not None
+    return {
+        "arch": conflicts.arch.name,
+        "requests": number(conflicts.requests),
+        "transactions": number(conflicts.transactions) if known else withheld,
+        "per_request": mean(conflicts.transactions_per_request) if known and conflicts.requests else withheld,
+        "ideal": number(conflicts.ideal) if known else withheld,
+        "excess": number(conflicts.excess) if known else withheld,
+        "hot": conflicts.excess is None or ends(conflicts.excess).high > 0,
+    }
+
+
+def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterator[Source]:
+    """Every file with the lines around the kernel's."""
+    by_place: dict[tuple[str, int], list[Figures]] = {}
+    for conflicts in lines:
+        for site in conflicts.sites:
+            if site.file and site.line:
+                by_place.setdefault((site.file, site.line), []).append(drawer.figures(conflicts, site))
+    code = machine_code(run)
+    for file in dict.fromkeys(file for file, _ in [*by_place, *code]):
+        used = [line for name, line in [*by_place, *code] if name == file]
+        texts = {site.line: site.text for one in lines for site in one.sites if site.file == file and site.line}
+        texts |= content(file)
+        first, last = max(1, min(used) - AROUND), max(used) + AROUND
+        rows = tuple(
+            Row(line, texts.get(line, ""), tuple(by_place.get((file, line), ())), tuple(code.get((file, line), ())))
+            for line in range(first, last + 1)
+            if line in texts or line in used
+        )
+        if any(row.sites for row in rows):
+            yield Source(shown(file), rows)
+
+
+def content(file: str) -> dict[int, str]:
+    """The lines of a file by number; none if it is not here."""
+    try:
+        return dict(enumerate(Path(file).read_text(errors="replace").splitlines(), 1))
+    except OSError:
+        return {}
+
+
+def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]]:
+    """The executed instructions of each line."""
+    found: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    for executed in run.profile if run else ():
+        site = executed.instruction.site
+        if executed.warps and site.file and site.line:
+            text = f"{executed.instruction.pc:#06x} {executed.instruction.text}"
+            found.setdefault((site.file, site.line), []).append((text, number(executed.warps)))
+    return found
+
+
+def loose(lines: Sequence[Conflicts], drawer: Drawer) -> Iterator[Source]:
+    """What has no line: the accesses of a pattern, instructions without line information."""
+    rows: dict[str, list[Figures]] = {}
+    for conflicts in lines:
+        for site in conflicts.sites:
+            if not (site.file and site.line):
+                text = site.text or site.opcode or access(site.op, site.width)
+                rows.setdefault(text, []).append(drawer.figures(conflicts, site))
+    if rows:
+        yield Source("accesses", tuple(Row(None, text, tuple(sites)) for text, sites in rows.items()))
+
+
+class Drawer:
+    """Makes figures and pictures; knows the worst excess of each architecture, and counts the pictures."""
+
+    def __init__(self, lines: Sequence[Conflicts]) -> None:
+        self.worst = {
+            one.arch.name: max((ends(site.excess).high for site in one.sites if site.excess is not None), default=0)
+            for one in lines
+        }
+        self.drawn = self.left_out = 0
+
+    def figures(self, conflicts: Conflicts, site: SiteConflicts) -> Figures:
+        excess = ends(site.excess).high if site.excess is not None else 0
+        return Figures(
+            arch=conflicts.arch.name,
+            op=access(site.op, site.width),
+            requests=number(site.requests),
+            transactions=number(site.transactions),
+            per_request=mean(site.transactions_per_request),
+            ideal=number(site.ideal),
+            excess=number(site.excess),
+            worst=ways(site.degree),
+            status=site.status,
+            heat=excess / self.worst[conflicts.arch.name] if excess else 0,
+            picture=self.picture(conflicts, site),
+        )
+
+    def picture(self, conflicts: Conflicts, site: SiteConflicts) -> Picture | None:
+        """Of the worst request, if it has a conflict."""
+        if site.worst is None or not cost(conflicts.arch, site):
+            return None
+        if self.drawn == MOST_PICTURES:
+            self.left_out += 1
+            return None
+        self.drawn += 1
+        worst = site.worst
+        found = explain(worst.address, worst.op, worst.width, worst.mask, conflicts.arch)
+        return Picture(
+            number=self.drawn,
+            arch=conflicts.arch.name,
+            label=site.text.strip() or site.opcode,
+            place=f"warp {worst.warp} of block {worst.block}",
+            diagnosis=diagnosis(found),
+            banks=conflicts.arch.banks,
+            cells=tuple(cells(found)),
+            steps=tuple(
+                f"serves {plural(len(step.lanes), 'lane', runs(step.lanes))} in "
+                f"{plural(len(step.banks), 'bank', runs(step.banks))}"
+                for step in found.passes
+            ),
+        )
+
+
+def cells(found: Explanation) -> Iterator[Cell]:
+    """Every word of every lane, with the first pass that serves it."""
+    seen: set[tuple[int, int, int]] = set()
+    for turn, step in enumerate(found.passes, 1):
+        for lane in step.lanes:
+            for word in words(found.address[lane], found.width, found.arch):
+                if word in step.words and (lane, word, word % found.arch.banks) not in seen:
+                    seen.add((lane, word, word % found.arch.banks))
+                    yield Cell(lane, word % found.arch.banks, turn)

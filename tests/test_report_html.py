@@ -1,0 +1,169 @@
+"""The HTML report: what it shows, that no text in it does harm, and how it behaves in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.__main__ import main
+from banksim.conflicts import Conflicts
+from banksim.report.html import MOST_PICTURES, html
+from banksim.trace import Site, Trace
+
+EXAMPLE = str(Path(__file__).parent.parent / "examples" / "transpose.py")
+MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+EVIL = """</script><script>document.title = "harm"</script><img src=x onerror="document.title='harm'">'"&{{ 7 * 7 }}"""
+VOID = ("meta", "link", "input", "rect")
+
+
+class Page(HTMLParser):
+    """The elements of a page; every one is closed, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def strided(strides: list[int], text: str = "s[t]", file: str | None = None, width: int = 4) -> Conflicts:
+    """A request of each stride, on lines 1, 2, …"""
+    sites = [Site("LDS", 16 * n, file, n if file else None, text) for n in range(1, len(strides) + 1)]
+    address = np.array([np.arange(32) * width * stride for stride in strides])
+    number = np.arange(len(strides))
+    return banksim.replay(Trace.from_arrays("ld", width, 0xFFFFFFFF, address, site=number, sites=sites))
+
+
+@pytest.fixture(scope="module")
+def transpose(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("html") / "report.html"
+    words = ["kernel", f"{EXAMPLE}:transpose", "--block", "32,32", *MATRICES, "--arch", "kepler-4,sm_90"]
+    assert main([*words, "--html", str(file)]) == 0
+    return file
+
+
+def test_a_kernel_s_report_has_source_figures_code_and_pictures(transpose: Path) -> None:
+    text = transpose.read_text(encoding="utf-8")
+    page = Page(text)
+    said = " ".join(page.texts)
+    for expected in ("transpose: bank conflicts on kepler-4 and sm_90", "tile = cuda.shared.array((32, 32), float32)"):
+        assert expected in said
+    for figure in ("16-way", "32-way", "480", "992", "16.50"):
+        assert figure in page.texts
+    assert "STS [R" in said
+    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [16, 32]
+    assert sum("data-p" in one for one in page.named("rect")) == 64
+
+
+def test_it_needs_nothing_else(transpose: Path) -> None:
+    text = transpose.read_text(encoding="utf-8")
+    assert not re.search(r"https?://|//\w|@import|url\(", text.replace("// ", ""))
+    assert len(text) < 100_000
+
+
+def test_it_can_be_used_without_eyes_and_mouse(transpose: Path) -> None:
+    page = Page(transpose.read_text(encoding="utf-8"))
+    assert page.named("html")[0]["lang"] == "en"
+    assert all(one.get("aria-label") for name in ("button", "input", "svg") for one in page.named(name))
+    assert all("scope" in one for one in page.named("th"))
+    assert [one["aria-live"] for one in page.named("output")] == ["polite"] * 2
+    scrolled = [one for one in page.named("div") if one.get("class") == "scroll"]
+    assert scrolled
+    assert all(one["tabindex"] == "0" and one["aria-labelledby"] for one in scrolled)
+
+
+@pytest.mark.parametrize("file", [None, "evil.cu"])
+def test_text_of_users_does_no_harm(file: str | None) -> None:
+    text = html([strided([2, 1], EVIL, file)], EVIL)
+    page = Page(text)
+    assert len(page.named("script")) == 1
+    assert not page.named("img")
+    assert EVIL in page.texts
+    assert "49" not in page.texts
+
+
+def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
+    file = tmp_path / "large.cu"
+    file.write_text("    float x = tile[threadIdx.x][threadIdx.y] * weights[threadIdx.y] + bias;\n" * 1000)
+    text = html([strided([2] * 1000, file=str(file), width=16)], "large")
+    assert len(text) < 2_000_000
+    assert text.count("<svg") == MOST_PICTURES
+    assert f"{1000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
+
+
+def test_a_pattern_has_a_report_too(tmp_path: Path) -> None:
+    file = tmp_path / "pattern.html"
+    words = ["pattern", "tile[threadIdx.x][0]", "atomicAdd(&tile[0][0], 2)", "--declare", "int tile[32][32]"]
+    assert main([*words, "--html", str(file), "--arch", "tesla,kepler-4,sm_90"]) == 0
+    page = Page(file.read_text(encoding="utf-8"))
+    assert {"tile[threadIdx.x][0]", "unknown", "withheld"} <= set(page.texts)
+
+
+def test_a_file_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pattern", "a[threadIdx.x]", "--declare", "int a[32]", "--html", "/none/report.html"]) == 2
+    assert capsys.readouterr().err == "banksim: /none/report.html: No such file or directory\n"
+
+
+STEPPING = """
+<script>
+const said = [];
+const box = document.querySelector(".steps"), output = box.querySelector("output");
+const next = box.querySelector('[data-move="1"]'), before = box.querySelector('[data-move="-1"]');
+const look = () => said.push(output.textContent + document.querySelectorAll("svg")[0].querySelectorAll(".now").length
+  + "/" + document.querySelectorAll("svg")[0].querySelectorAll(".done").length);
+look(); next.click(); look(); before.click(); before.click(); look();
+box.querySelector("input").value = 16; box.querySelector("input").dispatchEvent(new Event("input")); look();
+said.push(document.documentElement.scrollWidth <= window.innerWidth);
+document.title = JSON.stringify(said);
+</script>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+@pytest.mark.parametrize("width", [500, 1280])
+def test_a_browser_steps_through_the_passes(transpose: Path, tmp_path: Path, width: int) -> None:
+    assert CHROMIUM is not None
+    page = tmp_path / "stepping.html"
+    text = transpose.read_text(encoding="utf-8").replace("tile[x, y]", "tile[x, y]&lt;/script&gt;")
+    page.write_text(text.replace("<details>", "<details open>").replace("</body>", STEPPING + "</body>"))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"]
+    command += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert "CONSOLE" not in done.stderr
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert title is not None
+    assert json.loads(title[1]) == [
+        "Pass 1 of 16 serves lanes 0–1 in bank 31.2/0",
+        "Pass 2 of 16 serves lanes 2–3 in bank 31.2/2",
+        "Pass 1 of 16 serves lanes 0–1 in bank 31.2/0",
+        "Pass 16 of 16 serves lanes 30–31 in bank 31.2/30",
+        True,
+    ]
