@@ -223,6 +223,15 @@ def test_nans_keep_the_bits_that_nvdisasm_does_not_print() -> None:
     assert {0x7FF80000, 0xFFF80000, 0xFFC00000} <= found
 
 
+@pytest.mark.parametrize("divisor", [1.4142135623730951, -3.0, 1e300, 2.5e-200])
+def test_the_upper_word_of_a_double_is_taken_as_such(divisor: float) -> None:
+    """A division by a constant begins with MUFU.RCP64H of its upper word, which nvdisasm prints as a double."""
+    source = f'extern "C" __global__ void divide(double *x) {{ *x /= {divisor!r}; }}'
+    (kernel,) = decode(compile_cuda(source, "sm_90")).values()
+    words = {i.operands[1].number for i in kernel.instructions if i.opcode == "MUFU.RCP64H"}
+    assert int.from_bytes(struct.pack("<d", divisor)[4:], "little") in words
+
+
 def test_p2r_and_r2p_have_their_predicates() -> None:
     operands = {i.name: i.operands for i in instructions("forms.cu", "sm_90")}
     for name, at in (("P2R", 1), ("R2P", 0)):

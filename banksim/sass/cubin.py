@@ -252,7 +252,7 @@ class Reading:
             name=name,
             modifiers=frozenset(modifiers),
             predicate=listing.operand(guard[1:]) if guard else None,
-            operands=tuple(listing.exact(found, encoding) for found in operands),
+            operands=tuple(listing.exact(found, opcode, encoding) for found in operands),
             site=Site(
                 opcode=opcode,
                 offset=base + offset,
