@@ -9,15 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, Count, Range, SiteConflicts, ends, per_request
-from banksim.differences import Line, lines_of, matched
 from banksim.errors import InputError
 from banksim.report.lines import by_line
 from banksim.report.lines import label as source_place
 from banksim.report.words import mean, number, ways
+
+if TYPE_CHECKING:
+    from banksim.differences import Line
 
 Figure = Literal["excess", "per-request", "degree"]
 FIGURES: dict[Figure, str] = {
@@ -129,7 +131,7 @@ def check(judged: Sequence[Conflicts], guard: Guard) -> Findings:
             excuse = excuses.get((site.file or "", site.line or 0))
             if excuse and has_conflict(site) and high(site.degree) <= excuse.most:
                 excused.append((site, excuse))
-            elif (site.file, site.line, label(site)) not in known:
+            elif not known or (site.file, site.line, label(site)) not in known:
                 counted.append(site)
         for one in guard.limits:
             above += [Finding(one, conflicts.arch, site) for site in exceeding(one, counted)]
@@ -195,6 +197,8 @@ def accepted(
     """The lines that cost no more than the baseline has of them."""
     if baseline is None:
         return set()
+    from banksim.differences import lines_of, matched
+
     if conflicts.arch.name not in baseline:
         known = ", ".join(baseline) or "nothing"
         raise InputError(f"the baseline was judged by {known}, not by {conflicts.arch.name}: make it anew with --json")
@@ -208,5 +212,7 @@ def accepted(
 
 def label(site: SiteConflicts) -> str:
     """The text of a site's line as a baseline has it."""
+    from banksim.differences import lines_of
+
     (line,) = lines_of([site.to_json()])
     return line.text

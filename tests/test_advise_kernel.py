@@ -97,6 +97,17 @@ def test_declarations_are_those_of_the_kernel() -> None:
     assert not list(cuda_arrays(CUDA.encode(), "missing"))
 
 
+def test_a_kernel_with_a_signature_keeps_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "eager.py"
+    text = (EXAMPLES / "transpose.py").read_text()
+    file.write_text(text.replace("@cuda.jit\n", "@cuda.jit('void(float32[:, :], float64[:, :])')\n", 1))
+    words = [f"{file}:transpose", "--block", "32,32", "--arg", "float32[32,32]", "--arg", "float64[32,32]=random"]
+    assert advised(words, capsys)["best"] == {"tile": 1}
+    with pytest.raises(AssertionError):
+        advised([f"{file}:transpose", *LAUNCH], capsys)
+    assert "declared for" in capsys.readouterr().err
+
+
 # ---- the honest no: the products of HARDWARE.md, whose padding cost the compiler its 16-byte loads
 def product(tile: int, size: int) -> KernelAdvice:
     random = np.random.default_rng(1)

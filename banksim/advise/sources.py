@@ -78,10 +78,12 @@ def require_arrays(source: Source) -> None:
 # ---- Numba
 @dataclass(eq=False)
 class Rewritten:
-    """What `banksim.run` needs of a dispatcher: the function and the options that it was compiled with."""
+    """What `banksim.run` needs of a dispatcher: the function, its options, and its signatures if it has some."""
 
     py_func: Any
     targetoptions: dict[str, Any]
+    _can_compile: bool
+    banksim_signatures: list[Any]
 
 
 class NumbaSource:
@@ -139,7 +141,11 @@ class NumbaSource:
         return made
 
     def kernel(self, content: bytes) -> Rewritten:
-        return Rewritten(self.remade(content), dict(getattr(self.dispatcher, "targetoptions", {})))
+        from banksim.compilers.numba import declared
+
+        signatures = declared(self.dispatcher)
+        options = dict(getattr(self.dispatcher, "targetoptions", {}))
+        return Rewritten(self.remade(content), options, not signatures, signatures)
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from banksim import guard
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts
-from banksim.differences import from_json
 from banksim.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,6 +92,8 @@ def limit(options: Namespace) -> guard.Guard | None:
         text = Path(options.baseline).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"{options.baseline}: {error.strerror}: make a baseline with --json") from None
+    from banksim.differences import from_json
+
     return guard.Guard(limits, from_json(text, options.baseline))
 
 

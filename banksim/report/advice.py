@@ -19,7 +19,10 @@ SHOWN = 6
 
 def report(advice: Sequence[ArrayAdvice], width: int, everything: bool = False) -> Text:
     """For each array the ranked layouts, and what to write for the best of them."""
-    return Text("\n\n").join([part for one in advice for part in paragraphs(one, width, everything)])
+    parts = [part for one in advice for part in paragraphs(one, width, everything)]
+    if len(advice) > 1:
+        parts.append(Text("Each array is judged with the others as they are declared.", QUIET))
+    return Text("\n\n").join(parts)
 
 
 def paragraphs(advice: ArrayAdvice, width: int, everything: bool) -> Iterator[Text]:
