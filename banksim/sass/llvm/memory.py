@@ -23,6 +23,11 @@ from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REQUEST, TRACE_ROWS, WARP
 
 FAULT_OF = {"shared": state.OUT_OF_SHARED, "global": state.OUT_OF_GLOBAL, "local": state.OUT_OF_LOCAL}
+WINDOWS: dict[str, tuple[tuple[str, int | None], ...]] = {
+    "generic": (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("global", None)),
+    "anywhere": (("global", None),),
+}
+"""Spaces whose addresses are told apart by their upper words: what lies where. "anywhere": in several buffers."""
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
 
@@ -55,11 +60,11 @@ class Memory:
         def build(*arguments: ir.Value) -> None:
             a = Access(*arguments)
             self.unless_empty(a, result)
-            if space == "generic":
-                self.by_window(a, lambda s: self.load(s, width, signed), (), result)
+            if space in WINDOWS:
+                self.by_window(a, space, lambda s: self.load(s, width, signed), (), result)
                 return
             if space == "global":
-                self.one_buffer(a, lambda: self.load("generic", width, signed), (), result)
+                self.one_buffer(a, lambda: self.load("anywhere", width, signed), (), result)
             base, offsets, first = self.place(a, space, width, result, atomic=False)
             self.move_in(a, base, offsets, first, width, signed, contiguous=space != "local")
 
@@ -72,11 +77,11 @@ class Memory:
         def build(*arguments: ir.Value) -> None:
             a, values = Access(*arguments[:6]), arguments[6:]
             self.unless_empty(a, VOID)
-            if space == "generic":
-                self.by_window(a, lambda s: self.store(s, width), values, VOID)
+            if space in WINDOWS:
+                self.by_window(a, space, lambda s: self.store(s, width), values, VOID)
                 return
             if space == "global":
-                self.one_buffer(a, lambda: self.store("generic", width), values, VOID)
+                self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
             base, offsets, first = self.place(a, space, width, VOID, atomic=False)
             self.move_out(a, base, offsets, first, width, values, contiguous=space != "local")
 
@@ -91,11 +96,11 @@ class Memory:
         def build(*arguments: ir.Value) -> None:
             a, values = Access(*arguments[:6]), arguments[6:]
             self.unless_empty(a, VOID)
-            if space == "generic":
-                self.by_window(a, lambda s: self.atomic(s, kind, function), values, VOID)
+            if space in WINDOWS:
+                self.by_window(a, space, lambda s: self.atomic(s, kind, function), values, VOID)
                 return
             if space == "global":
-                self.one_buffer(a, lambda: self.atomic("generic", kind, function), values, VOID)
+                self.one_buffer(a, lambda: self.atomic("anywhere", kind, function), values, VOID)
             base, offsets, _ = self.place(a, space, bits // 8, VOID, atomic=True)
             lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space)
 
@@ -142,22 +147,27 @@ class Memory:
             e.b.store(wide, e.field(error, ERROR, "address"), align=8)
 
     def one_buffer(
-        self, a: Access, generic: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
+        self, a: Access, apart: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
     ) -> None:
-        """Addresses that differ in their upper words go window by window."""
+        """Addresses that differ in their upper words go buffer by buffer."""
         e = self.e
         upper = e.b.trunc(e.b.lshr(a.address, vector([32] * LANES, 64)), WORDS)
         leader = e.b.extract_element(upper, e.first_lane(a.mask))
         same = e.everywhere(e.b.icmp_unsigned("==", upper, splat(e.b, leader)), e.b.not_(a.mask))
         with e.b.if_then(e.b.not_(same), likely=False):
             arguments = (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values)
-            r = e.b.call(generic(), arguments)
+            r = e.b.call(apart(), arguments)
             e.b.ret_void() if isinstance(result, ir.VoidType) else e.b.ret(r)
 
     def by_window(
-        self, a: Access, part: Callable[[str], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
+        self,
+        a: Access,
+        space: str,
+        part: Callable[[str], ir.Function],
+        values: tuple[ir.Value, ...],
+        result: ir.Type,
     ) -> None:
-        """Generic addresses: lanes that share the upper word of their address go together."""
+        """Lanes that share the upper word of their address go together, each to one of WINDOWS[space]."""
         e = self.e
         b = e.b
         has_result = not isinstance(result, ir.VoidType)
@@ -179,15 +189,15 @@ class Memory:
         switch = None
         default = b.append_basic_block("in_global")
         switch = b.switch(leader, default)
-        for space, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("global", None)):
-            if space == "local" and "atomic" in e.function.name:
+        for name, window in WINDOWS[space]:
+            if name == "local" and "atomic" in e.function.name:
                 continue  # no atomics on local memory: the address then lies in no buffer
-            block = default if window is None else b.append_basic_block(f"in_{space}")
+            block = default if window is None else b.append_basic_block(f"in_{name}")
             if window is not None:
                 switch.add_case(INT[32](window >> 32), block)
             b.position_at_end(block)
-            place = a.address if space == "global" else lower
-            r = b.call(part(space), (a.context, a.warp, a.memo, a.pc, place, lanes, *values))
+            place = a.address if name == "global" else lower
+            r = b.call(part(name), (a.context, a.warp, a.memo, a.pc, place, lanes, *values))
             cases.append((r, b.block))
             b.branch(join)
         b.position_at_end(join)
