@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from banksim.advise.layouts import Layout, Offsets, SharedArray, as_declared, keeps, layouts
+from banksim.advise.layouts import VECTOR, Layout, Offsets, SharedArray, as_declared, keeps, layouts
 from banksim.advise.limits import blocks_per_sm, fits
 from banksim.arch import Architecture, architecture
 from banksim.errors import InputError, UnknownCountError
 from banksim.patterns.build import Pattern
 from banksim.patterns.inputs import parse
-from banksim.patterns.types import dimensions_of
+from banksim.patterns.types import dimensions_of, round_up
 from banksim.replay import ideal, transactions
 from banksim.trace import LANES, OPS, Trace
 
@@ -67,6 +67,7 @@ class ArrayAdvice:
     tried: int
     breaking: int
     too_large: int
+    different: Requests = field(repr=False, compare=False)
 
     @property
     def best(self) -> Judged:
@@ -220,7 +221,25 @@ def advise_array(array: SharedArray, requests: Requests, archs: tuple[Architectu
         tried=len(found),
         breaking=breaking,
         too_large=too_large,
+        different=requests,
     )
+
+
+def together(advice: Sequence[ArrayAdvice]) -> tuple[tuple[int, ...], int]:
+    """Transactions by architecture of all arrays in the best layout of each, one behind the other, and the bytes
+    that these take more; `advice` as `advise` gives it."""
+    archs = advice[0].archs
+    found = [0] * len(archs)
+    shift = 0
+    for one in advice:
+        layout = one.best.layout
+        align = max(layout.align, one.array.element.align)
+        base = round_up(one.array.base + shift, align)
+        address = layout.move(one.different.address) + base
+        for place, arch in enumerate(archs):
+            found[place] += int(cost(one.different, address, arch) @ one.different.times)
+        shift = round_up(base - one.array.base + layout.size - one.array.size, VECTOR)
+    return tuple(found), shift
 
 
 def is_better(one: Judged, before: Judged) -> bool:
@@ -251,7 +270,7 @@ def judge(
         if not keeps(layout, requests.address[rows], int(width), moved[rows]):
             return None
     align = max(layout.align, array.element.align)
-    base = -(-array.base // align) * align
+    base = round_up(array.base, align)
     size = total + (base - array.base) + layout.size - array.size
     return Judged(
         layout=layout,

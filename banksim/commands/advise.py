@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
 
 def pattern(options: Namespace) -> int:
     """Advice on the arrays of a pattern."""
-    from banksim.advise.patterns import advise
+    from banksim.advise.patterns import advise, together
 
     if options.write or options.arg:
         raise InputError("--write and --arg are for kernels: banksim advise kernel FILE:NAME")
@@ -64,7 +64,10 @@ def pattern(options: Namespace) -> int:
         stores=options.store,
     )
     if options.json:
-        print(json.dumps({"command": "advise", "arrays": [one.to_json() for one in found]}, indent=2))
+        transactions, more = together(found)
+        whole = {"transactions": list(transactions), "bytes_added": more}
+        arrays = [one.to_json() for one in found]
+        print(json.dumps({"command": "advise", "arrays": arrays, "together": whole}, indent=2))
         return 0
     from banksim.report.advice import report
     from banksim.report.console import console, show

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from banksim.advise.layouts import SharedArray
-from banksim.advise.patterns import ArrayAdvice, Judged
+from banksim.advise.patterns import ArrayAdvice, Judged, together
 from banksim.patterns.types import Record
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
@@ -21,8 +21,19 @@ def report(advice: Sequence[ArrayAdvice], width: int, everything: bool = False) 
     """For each array the ranked layouts, and what to write for the best of them."""
     parts = [part for one in advice for part in paragraphs(one, width, everything)]
     if len(advice) > 1:
-        parts.append(Text("Each array is judged with the others as they are declared.", QUIET))
+        parts.append(Text("\n").join(fold(Text(all_together(advice), STRONG), width)))
     return Text("\n\n").join(parts)
+
+
+def all_together(advice: Sequence[ArrayAdvice]) -> str:
+    """What the best layouts of all arrays cost at once."""
+    after, more = together(advice)
+    before = [sum(counts) for counts in zip(*(one.before.transactions for one in advice), strict=True)]
+    changes = [
+        f"{number(old)} → {number(new)} transactions on {arch.name}"
+        for old, new, arch in zip(before, after, advice[0].archs, strict=True)
+    ]
+    return f"The best of each at once: {listed(changes)}, {number(more)} bytes more."
 
 
 def paragraphs(advice: ArrayAdvice, width: int, everything: bool) -> Iterator[Text]:
