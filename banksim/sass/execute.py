@@ -109,6 +109,7 @@ class Worker:
         c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
         c["grid"], c["budget"] = launch.grid, budget
+        c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
         return compiled.blocks(self.context.ctypes.data, first, last)

@@ -16,6 +16,7 @@ from banksim.compiled import judge
 from banksim.sass import state
 from banksim.sass.state import (
     AND,
+    APART,
     AT_BARRIER,
     BLOCK_BARRIERS,
     BLOCKED,
@@ -110,7 +111,9 @@ def release(w: Any, g: Any, released: Any) -> Any:
     more. Groups that came to one barrier at different places go on apart, unless it opens a collective region."""
     b = w.group_wait[g]
     gathered = w.convergence[b, lowest(w.group_mask[g])]
-    w.group_wait[g] = READY
+    w.group_wait[g] = READY if b < WARPSYNC else APART
+    if b == COLLECTIVE:
+        w.collected = w.group_mask[g]
     h = g - 1
     while h >= 0:
         if w.group_wait[h] == b and w.group_mask[h] & released:
@@ -119,7 +122,7 @@ def release(w: Any, g: Any, released: Any) -> Any:
                 remove(w, h)
                 g -= 1
             else:
-                w.group_wait[h] = READY
+                w.group_wait[h] = APART
         h -= 1
     for lane in range(32):
         left_behind = (gathered & ~released) >> np.uint32(lane) & np.uint32(1)
@@ -168,56 +171,74 @@ def left_alone(w: Any) -> Any:
 def schedule(context: Any, warp: Any) -> Any:
     """Choose the group that runs next: RUN (`active` and `pc` are set), BLOCKED or DONE.
 
-    Groups are a stack: of those that are ready the one that was put aside last goes on (measured on one H200); of
-    those that have yielded, if all have, the one that did so first.
+    The part that a branch put aside last goes on alone. Otherwise groups are a stack: of those that are ready the
+    one that was put aside last goes on, with all that are ready at the same place (but not inside of functions, where
+    they may come from different calls); of those that have yielded, if all have, the one that did so first. So it was
+    measured on one H200: tests/test_hardware.py.
     """
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     if not w.live:
         return DONE
-    if w.groups > 1:
+    if w.groups > 1 or w.group_wait[0] >= 0:
         join(w)
     for g in range(w.groups):
         b = w.group_wait[g] - AT_BARRIER
         if b >= 0 and c.phase[b] != w.group_phase[g]:
             w.group_wait[g] = READY
     best = -1
-    waiting = READY
-    while best < 0 and waiting >= YIELDED:
-        for g in range(w.groups):
-            if w.group_wait[g] == waiting:
-                best = g
-        waiting -= 1
+    for g in range(w.groups):
+        if w.group_wait[g] == READY or w.group_wait[g] == APART:
+            best = g
+    for g in range(w.groups):
+        if w.group_mask[g] == w.slot and (w.group_wait[g] == READY or w.group_wait[g] == APART):
+            best = g
+    g = w.groups - 1
+    while best < 0 and g >= 0:
+        if w.group_wait[g] == YIELDED:
+            best = g
+        g -= 1
     if best < 0:
         best = left_alone(w)
     if best < 0:
         return BLOCKED
+    alone = w.group_mask[best] == w.slot or w.group_wait[best] != READY
+    w.slot = 0
     w.active = w.group_mask[best]
     w.pc = w.group_pc[best]
     remove(w, best)
+    if not alone and w.pc < c.outside:
+        g = w.groups - 1
+        while g >= 0:
+            if w.group_wait[g] == READY and w.group_pc[g] == w.pc:
+                w.active |= w.group_mask[g]
+                remove(w, g)
+            g -= 1
     c.resumed += 1
     return RUN
 
 
 @cfunc(types.void(WARP, types.uint32, types.uint32, types.uint32, types.uint32), cache=True)
 def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
-    """A group parts at a branch. The part with fewer threads runs first, that behind the branch if they are equal
-    (measured on one H200)."""
+    """A group parts at a branch: that with fewer threads goes on (`active` and `pc` are set), that behind the branch
+    if they are equal (measured on one H200)."""
     w = carray(warp, 1)[0]
     if popcount(taken) < popcount(rest):
         put_aside(w, rest, behind, READY, 0)
-        put_aside(w, taken, target, READY, 0)
+        w.slot, w.active, w.pc = rest, taken, target
     else:
         put_aside(w, taken, target, READY, 0)
-        put_aside(w, rest, behind, READY, 0)
+        w.slot, w.active, w.pc = taken, rest, behind
 
 
 @njit(cache=True)
-def put_parts_aside(w: Any, mask: Any, keys: Any, targets: Any, wait: Any) -> None:
-    """Part threads that differ in their keys. Those that go with the lowest lane are split off first, and they run
-    before the rest unless the rest has fewer threads; and so on with the rest (measured on one H200)."""
+def parts_of(mask: Any, keys: Any) -> Any:
+    """The threads of `mask` by their keys, in the order in which they run (32 masks, 0 behind the last). Those that go
+    with the lowest lane are split off first, and they run before the rest unless the rest has fewer threads; and so on
+    with the rest (measured on one H200)."""
     parts = np.zeros(32, np.uint32)
-    front, back = 0, 32
+    later = np.zeros(32, np.uint32)
+    front, back = 0, 0
     while mask:
         first = lowest(mask)
         same = np.uint32(0)
@@ -225,30 +246,58 @@ def put_parts_aside(w: Any, mask: Any, keys: Any, targets: Any, wait: Any) -> No
             if (mask >> np.uint32(lane)) & np.uint32(1) and keys[lane] == keys[first]:
                 same |= np.uint32(1) << np.uint32(lane)
         mask &= ~same
-        if popcount(mask) < popcount(same) and mask:
-            back -= 1
-            parts[back] = same
+        if mask and popcount(mask) < popcount(same):
+            later[back] = same
+            back += 1
         else:
             parts[front] = same
             front += 1
-    for n in range(31, -1, -1):
+    while back:
+        back -= 1
+        parts[front] = later[back]
+        front += 1
+    return parts
+
+
+@njit(cache=True)
+def run_first(w: Any, parts: Any, targets: Any) -> None:
+    """The first of several parts goes on (`active` and `pc` are set), the others in turn, each by itself."""
+    for n in range(31, 0, -1):
         if parts[n]:
-            put_aside(w, parts[n], targets[lowest(parts[n])], wait, 0)
+            put_aside(w, parts[n], targets[lowest(parts[n])], APART, 0)
+    w.slot, w.active, w.pc = np.uint32(0), parts[0], targets[lowest(parts[0])]
 
 
 @cfunc(types.void(WARP, types.uint32, POINTER), cache=True)
 def scatter(warp: Any, mask: Any, targets: Any) -> None:
     """Part the threads of `mask` by their targets (a word a lane): an indirect branch or return."""
     pc = carray(targets, 32, np.uint32)
-    put_parts_aside(carray(warp, 1)[0], mask, pc, pc, READY)
+    run_first(carray(warp, 1)[0], parts_of(mask, pc), pc)
+
+
+@cfunc(types.void(WARP, types.uint32, POINTER), cache=True)
+def end_collective(warp: Any, mask: Any, targets: Any) -> None:
+    """The threads that came last to a collective region go on first, then the others."""
+    w = carray(warp, 1)[0]
+    pc = carray(targets, 32, np.uint32)
+    last = mask & w.collected
+    parts = parts_of(mask & ~last, pc)
+    if last:
+        for n in range(31, 0, -1):
+            parts[n] = parts[n - 1]
+        parts[0] = last
+    run_first(w, parts, pc)
 
 
 @cfunc(types.void(WARP, types.uint32, types.uint32, types.int32), cache=True)
 def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
     """WARPSYNC whose threads name different masks: those with one mask wait for each other only."""
     w = carray(warp, 1)[0]
-    targets = np.full(32, pc, np.uint32)
-    put_parts_aside(w, mask, w.convergence[number], targets, number)
+    parts = parts_of(mask, w.convergence[number])
+    w.slot = np.uint32(0)
+    for n in range(31, -1, -1):
+        if parts[n]:
+            put_aside(w, parts[n], pc, number, 0)
 
 
 @cfunc(types.void(WARP, types.uint32, types.uint32), cache=True)
@@ -290,6 +339,7 @@ def arrive(
     c.arrived[b] += popcount(mask)
     c.expected[b] = expected
     if how != NO_REDUCTION:
+        w.reduced = b
         c.reduction[b] = how
         c.votes[b] += popcount(votes & mask)
     if c.arrived[b] >= (expected if expected else c.live):
@@ -362,7 +412,6 @@ def settle(context: Any) -> None:
         credit(memos[s], tallies, np.int64(c.architectures))
 
 
-SYMBOLS: dict[str, Any] = {
-    f.__name__: f.address for f in (schedule, part, scatter, sync_by_mask, give_way, arrive, leave, judge_new, settle)
-}
+CALLED = (schedule, part, end_collective, scatter, sync_by_mask, give_way, arrive, leave, judge_new, settle)
+SYMBOLS: dict[str, Any] = {f.__name__: f.address for f in CALLED}
 """Addresses of the functions that LLVM code calls."""

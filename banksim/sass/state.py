@@ -16,8 +16,9 @@ CONVERGENCE = 18
 WARPSYNC, COLLECTIVE = 16, 17
 BLOCK_BARRIERS = 16
 
-READY, YIELDED = -1, -2
-"""What a group waits for: nothing; nothing, but others go first; 0 to 17 a convergence barrier …"""
+APART, READY, YIELDED = -3, -1, -2
+"""What a group waits for: nothing, but it joins no other; nothing; nothing, but others go first; 0 to 17 a
+convergence barrier …"""
 AT_BARRIER = 64
 """… AT_BARRIER + n the block's barrier n."""
 
@@ -68,6 +69,9 @@ WARP = layout(
     ("groups", "i4"),  # how many groups are parked
     ("index", "u4"),  # number of this warp in its block
     ("block", "u4", 3),  # blockIdx
+    ("slot", "u4"),  # the part that was put aside last at a branch (its mask; 0: none): it goes on alone
+    ("collected", "u4"),  # of the last collective region, the group that came last
+    ("reduced", "i4"),  # the barrier that the warp's last BAR.RED named
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),
     ("group_wait", "i4", GROUPS),
@@ -155,6 +159,7 @@ CONTEXT = layout(
     ("stop", "u8"),  # address of a word that says: stop
     ("error", "u8"),
     ("threads", "i8"),  # of a block
+    ("outside", "i8"),  # where the code of the kernel ends and that of its functions begins
     ("live", "i8"),  # threads of the block that have not left
     (
         "resumed",

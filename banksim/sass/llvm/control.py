@@ -35,6 +35,8 @@ class ControlFlow:
     active: ir.Value
     """Where the mask of the running group is kept."""
     scheduler: ir.Block
+    resume: ir.Block
+    """Where the group that the warp's record names goes on."""
     dispatch: ir.Block
     code: dict[int, ir.Block]
     """The basic blocks by their first pc."""
@@ -99,7 +101,7 @@ class ControlFlow:
         e.b.position_at_end(part)
         rest = e.b.and_(active, e.b.not_(taken))
         e.call("part", VOID, self.warp, taken, pc, rest, INT[32](next_pc))
-        e.b.branch(self.scheduler)
+        e.b.branch(self.resume)
 
     def only_guarded(self, i: Instruction, next_pc: int, act: Callable[[ir.Value], None]) -> None:
         """Run `act(mask)`, which ends the block, for the threads whose guard holds; the others go on."""
@@ -156,7 +158,7 @@ class ControlFlow:
             where = self.x.scratch(TARGETS)
             e.store(targets.spread().ir, where)
             e.call("scatter", VOID, self.warp, mask, where)
-            e.b.branch(self.scheduler)
+            e.b.branch(self.resume)
 
         self.only_guarded(i, next_pc, act)
 
@@ -241,8 +243,16 @@ class ControlFlow:
 
     def end_collective(self, i: Instruction, next_pc: int) -> None:
         """Every thread goes to the place that its own WARPSYNC.COLLECTIVE named."""
-        resume = self.e.load(self.e.field(self.warp, WARP, "resume"), WORDS)
-        self.go_apart(self.x.new("u", 32, 32, resume), i, next_pc)
+        e = self.e
+        resume = self.x.new("u", 32, 32, e.load(e.field(self.warp, WARP, "resume"), WORDS))
+        lane = self.x.first(resume)
+        with e.b.if_then(e.everywhere((resume == lane).ir, e.b.not_(self.x.active_mask))):
+            e.set(self.warp, WARP, "pc", lane.ir)
+            e.b.branch(self.dispatch)
+        where = self.x.scratch(TARGETS)
+        e.store(resume.ir, where)
+        e.call("end_collective", VOID, self.warp, self.x.active_mask, where)
+        e.b.branch(self.resume)
 
     def none_missing(self, mask: Value, executing: ir.Value, i: Instruction) -> ir.Value:
         """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive or collective
@@ -267,6 +277,8 @@ class ControlFlow:
             together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
             e.b.cbranch(e.empty(missing), together, wait)
             e.b.position_at_end(together)
+            if number == COLLECTIVE:
+                e.set(self.warp, WARP, "collected", mask)
             if i.predicate is not None:
                 self.put_aside(mask, INT[32](next_pc), READY)
                 e.b.branch(self.scheduler)

@@ -420,13 +420,21 @@ class Memory:
         values: tuple[ir.Value, ...],
         contiguous: bool,
     ) -> None:
-        """Write and return. Where lanes write the same bytes, the highest lane wins."""
+        """Write and return. Where lanes write the same bytes, the lowest lane of the last part of the request wins
+        (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
         e = self.e
         b = e.b
         lanes = e.as_bools(a.mask)
+        part = 128 // max(width, 4)
+        turned = vector([lane // part * part + part - 1 - lane % part for lane in range(LANES)])
+
+        def turn(v: ir.Value) -> ir.Value:
+            return b.shuffle_vector(v, ir.Constant(v.type, ir.Undefined), turned) if contiguous else v
+
         if width < 4:
             narrow = b.trunc(values[0], typed("u", 8 * width, LANES))
-            e.scatter(base, offsets if contiguous else self.interleaved(offsets), lanes, narrow)
+            places = offsets if contiguous else self.interleaved(offsets)
+            e.scatter(base, turn(places), turn(lanes), turn(narrow))
             b.ret_void()
             return
         if contiguous and width == 4:
@@ -436,7 +444,7 @@ class Memory:
                 b.ret_void()
         for word, v in enumerate(values):
             if contiguous:
-                e.scatter(base, b.add(offsets, vector([4 * word] * LANES)), lanes, v)
+                e.scatter(base, turn(b.add(offsets, vector([4 * word] * LANES))), turn(lanes), turn(v))
             else:
                 e.scatter(base, self.interleaved(offsets, word), lanes, v)
         b.ret_void()
