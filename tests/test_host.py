@@ -181,7 +181,7 @@ def test_everything_is_as_before_afterwards() -> None:
         return [dict(vars(owner)) for owner in owners] + [type(inside.driver), dict(vars(inside.driver))]
 
     with simulated(HOPPER):
-        pass  # what numba-cuda does once in a process is done
+        cuda.device_array(1)  # what numba-cuda does once in a process is done
     before = state()
     kept: list[Any] = []
 
@@ -241,6 +241,21 @@ def test_streams_can_be_awaited() -> None:
     with simulated(HOPPER):
         stream, result = asyncio.run(finished())
         assert result is stream
+
+
+def test_half_precision_needs_no_driver() -> None:
+    """Numba compiles its functions for float16 by NVRTC, through a library that asks the driver's version."""
+    with simulated(HOPPER):
+
+        @cuda.jit
+        def polynomial(x: Any, out: Any) -> None:
+            i = cuda.grid(1)
+            out[i] = x[i] * x[i] + x[i]
+
+        x = np.arange(32).astype(np.float16)
+        out = np.zeros_like(x)
+        polynomial[1, 32](x, out)
+        np.testing.assert_array_equal(out, np.arange(32) * np.arange(32) + np.arange(32))
 
 
 def test_a_fault_leaves_the_device_usable() -> None:

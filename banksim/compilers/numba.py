@@ -109,19 +109,22 @@ def generate(
     """A function and what it is linked with: PTX, the function's own first, and cubins."""
     cuda = module("numba.cuda")
     debug = bool(options.get("debug"))
-    parts, _ = cuda.compile_all(
-        body,
-        types,
-        device=False,
-        abi="numba",
-        output="ptx",
-        cc=target,
-        debug=debug,
-        lineinfo=not debug,
-        opt=options.get("opt"),
-        fastmath=options.get("fastmath", False),
-        launch_bounds=options.get("launch_bounds"),
-    )
+    nvrtc = module("numba.cuda.cudadrv.nvrtc")
+    with replaced(nvrtc, "compile", lambda source, name, cc, **_: (SimpleNamespace(kind="cu", data=source), None)):
+        parts, _ = cuda.compile_all(
+            body,
+            types,
+            device=False,
+            abi="numba",
+            output="ptx",
+            cc=target,
+            debug=debug,
+            lineinfo=not debug,
+            opt=options.get("opt"),
+            fastmath=options.get("fastmath", False),
+            launch_bounds=options.get("launch_bounds"),
+        )
+    headers = Path(cuda.__file__).parent / "include" / str(cuda.runtime.get_version()[0])
     dispatcher = module("numba.cuda.dispatcher")
     parts += options.get("link") or ()
     if any(name in parts[0] for name in dispatcher.reshape_funcs):
@@ -136,7 +139,7 @@ def generate(
             codes.append(text(content))
         elif kind == "cu":
             source = content if isinstance(content, Path) else text(content)
-            cubins.append(compile_cuda(source, "sm_{}{}".format(*target), relocatable=True))
+            cubins.append(compile_cuda(source, "sm_{}{}".format(*target), includes=[headers], relocatable=True))
         elif kind == "cubin":
             cubins.append(content.read_bytes() if isinstance(content, Path) else content)
         else:
