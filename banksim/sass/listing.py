@@ -164,7 +164,7 @@ def relocated(text: str, place: Place) -> Operand | None:
 def exact(found: Operand, opcode: str, encoding: int) -> Operand:
     """A NaN with the bits that the instruction holds, for nvdisasm prints NaNs of one sign alike; and the upper word
     of a double for MUFU.RCP64H and RSQ64H, which it prints as that double."""
-    if found.kind != "float" or not (found.text.endswith("nan") or opcode.startswith("MUFU") and "64H" in opcode):
+    if found.kind != "float" or not (found.text.endswith("nan") or (opcode.startswith("MUFU") and "64H" in opcode)):
         return found
     return Operand("float", encoding >> 32 & 0xFFFFFFFF, text=found.text)
 
