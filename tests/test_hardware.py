@@ -56,7 +56,6 @@ TIMED = {
     "atomics.spin_lock/128": "warps contend for a lock",
     "atomics.spin_lock_naive/128": "warps contend for a lock",
     "atomics.warp_relay": "warps wait for one another by spinning",
-    "tensor.transaction_barrier": "warps poll a barrier",
     "tensor.copy_bulk": "warps poll a barrier",
 }
 """Launches whose counts depend on time, and why: their results are compared, their rows are not."""
@@ -83,7 +82,7 @@ APPROXIMATE = {
 
 JOINS = "which ready threads join, and when, is not known well enough here"
 RECURSION = "calls of different depth share convergence barriers on the GPU"
-MATRIX = "mbarrier and bulk copies are not known"
+BULK = "bulk copies are not known"
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
 UNKNOWN: dict[str, dict[str, str]] = {
     "rows": {
@@ -106,8 +105,7 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "schedule.schedule_states/1-[12]": NATIVE,
         "schedule.schedule_loop/8-0": NATIVE,
         "schedule.schedule_recursion/0": RECURSION,
-        "tensor.transaction_barrier": MATRIX,
-        "tensor.copy_bulk": MATRIX,
+        "tensor.copy_bulk": BULK,
     },
 }
 """What banksim does not reproduce yet, by aspect and launch, and why."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.errors import UnsupportedError
+from banksim.errors import Fault, UnsupportedError
 from banksim.run_kernel import Run
 
 HERE = Path(__file__).parent
@@ -166,3 +166,77 @@ def test_other_forms_are_refused(name: str, opcode: str, engine: str) -> None:
     arguments = [np.zeros(4096, np.float64) for _ in range(4)]
     with pytest.raises(UnsupportedError, match=head):
         banksim.run(changed, 1, 32, arguments, engine=engine)
+
+
+@both_engines
+def test_threads_wait_at_a_transaction_barrier(engine: str) -> None:
+    """As often as on the H200: an instruction that waits is executed once."""
+    done, arguments = run("transaction_barrier", engine)
+    np.testing.assert_array_equal(arguments[1], recorded_results("transaction_barrier", 1))
+    assert_rows_equal("transaction_barrier", done)
+
+
+BARRIER = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry barrier(.param .u64 results, .param .u32 count, .param .u32 bytes, .param .u32 parity)
+{
+    .shared .align 8 .b64 word;
+    .reg .pred %p, %over;
+    .reg .b32 %x, %at, %count, %bytes, %parity, %before, %after;
+    .reg .b64 %out, %offset;
+    ld.param.u64 %out, [results];
+    ld.param.u32 %count, [count];
+    ld.param.u32 %bytes, [bytes];
+    ld.param.u32 %parity, [parity];
+    mov.u32 %x, %tid.x;
+    mov.u32 %at, word;
+    mov.u32 %before, 0;
+    setp.ne.u32 %p, %x, 0;
+    @%p bra JOIN;
+    mbarrier.init.shared.b64 [%at], %count;
+    mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%at], %bytes;
+JOIN:
+    bar.sync 0;
+    @%p bra ARRIVED;
+    mbarrier.arrive.shared.b64 _, [%at], %count;
+    mbarrier.test_wait.parity.shared.b64 %over, [%at], 0;
+    selp.u32 %before, 1, 0, %over;
+    mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%at], 64;
+ARRIVED:
+    bar.sync 0;
+    mbarrier.try_wait.parity.shared.b64 %over, [%at], %parity;
+    selp.u32 %after, 1, 0, %over;
+    shl.b32 %before, %before, 1;
+    or.b32 %after, %after, %before;
+    mul.wide.u32 %offset, %x, 4;
+    add.u64 %out, %out, %offset;
+    st.global.u32 [%out], %after;
+    ret;
+}
+"""
+
+
+def barrier(count: int, bytes_: int, parity: int, engine: str, folder: Path) -> Any:
+    file = folder / "barrier.ptx"
+    file.write_text(BARRIER)
+    out = np.zeros(64, np.uint32)
+    numbers = [np.uint32(n) for n in (count, bytes_, parity)]
+    banksim.run(banksim.load(file)["barrier"], 1, 64, [out, *numbers], engine=engine, workers=1)
+    return out
+
+
+@both_engines
+def test_a_phase_ends_when_all_have_arrived_and_all_bytes_have_come(engine: str, tmp_path: Path) -> None:
+    for count in (1, 7, 1 << 19):
+        out = barrier(count, 64, 0, engine, tmp_path)
+        assert out[1:].tolist() == [1] * 63
+        assert out[0] == 1, "over before its bytes had come"
+
+
+@both_engines
+def test_a_phase_that_never_ends_is_a_fault(engine: str, tmp_path: Path) -> None:
+    for bytes_, parity in ((65, 0), (64, 1)):
+        with pytest.raises(Fault, match=r"not all can reach.*SYNCS\.PHASECHK\.TRANS64\.TRYWAIT"):
+            barrier(3, bytes_, parity, engine, tmp_path)

@@ -203,7 +203,8 @@ class Engine(ABC):
     def special(self, name: str, uniform: bool) -> Value:
         """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
 
-    # ---- primitives: memory. `space`: "global", "shared", "local", "generic", "const"
+    # ---- primitives: memory. `space`: "global", "shared", "local", "generic", "const", and "barrier":
+    # shared memory, for accesses that make no request
     @abstractmethod
     def address(self, o: Operand, wide: bool) -> Value:
         """Sum of the terms of a memory operand: u64 if `wide`, else u32."""
@@ -248,7 +249,8 @@ class Engine(ABC):
     ) -> None:
         """One read-modify-write a lane, lane by lane.
 
-        `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2. `function`: add min max inc dec and or xor exch cas cas_spin.
+        `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2. `function`: add min max inc dec and or xor exch cas cas_spin, or
+        arrive (at a transaction barrier; the value: arrivals and bytes to come, each at the place of its field).
         `values`: the operand (cas: compare, then new), u32 or u64 bits. `to` receives the old value. cas_spin tries
         only one lane of each bank, the lowest (of 8 bytes, one of each bank in each half of the warp), and gives 1
         where the exchange took place, else 0.

@@ -91,8 +91,10 @@ def deadlock(launch: Launch, stop: Stop) -> str:
         for g in range(int(w["groups"])):
             wait = int(w["group_wait"][g])
             what = f"barrier {wait - state.AT_BARRIER}" if wait >= state.AT_BARRIER else "other threads of their warp"
+            if wait == state.AT_WORD:
+                what = "a barrier in shared memory"
             threads = int(w["group_mask"][g]).bit_count()
-            key = what, int(w["group_pc"][g]) - BYTES
+            key = what, int(w["group_pc"][g]) - BYTES * (wait != state.AT_WORD)
             waiting[key] = waiting.get(key, 0) + threads
     parts = [
         f"{threads} threads wait for {what} at {place(code[max(pc, 0) // BYTES])}"

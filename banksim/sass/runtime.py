@@ -18,6 +18,7 @@ from banksim.sass.state import (
     AND,
     APART,
     AT_BARRIER,
+    AT_WORD,
     BLOCK_BARRIERS,
     BLOCKED,
     COLLECTIVE,
@@ -167,6 +168,14 @@ def left_alone(w: Any) -> Any:
     return -1
 
 
+@njit(cache=True)
+def phase_over(c: Any, where: Any) -> Any:
+    """Whether the transaction barrier at an address (its lowest bit: the parity of the phase) has gone on."""
+    address: Any = np.uint64(c.shared) + np.uint64(where & np.uint32(0xFFFFFFF8))
+    upper = carray(pointer(address), 2, np.uint32)[1]
+    return upper >> np.uint32(31) != where & np.uint32(1)
+
+
 @cfunc(types.int32(CONTEXT, WARP), cache=True)
 def schedule(context: Any, warp: Any) -> Any:
     """Choose the group that runs next: RUN (`active` and `pc` are set), BLOCKED or DONE.
@@ -184,7 +193,11 @@ def schedule(context: Any, warp: Any) -> Any:
         join(w)
     for g in range(w.groups):
         b = w.group_wait[g] - AT_BARRIER
-        if b >= 0 and c.phase[b] != w.group_phase[g]:
+        if w.group_wait[g] == AT_WORD:
+            over = phase_over(c, w.group_phase[g])
+        else:
+            over = b >= 0 and c.phase[b] != w.group_phase[g]
+        if over:
             w.group_wait[g] = READY
     best = -1
     for g in range(w.groups):

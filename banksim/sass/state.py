@@ -20,7 +20,11 @@ APART, READY, YIELDED = -3, -1, -2
 """What a group waits for: nothing, but it joins no other; nothing; nothing, but others go first; 0 to 17 a
 convergence barrier …"""
 AT_BARRIER = 64
-"""… AT_BARRIER + n the block's barrier n."""
+"""… AT_BARRIER + n the block's barrier n …"""
+AT_WORD = 128
+"""… the end of a phase of a transaction barrier: `group_phase` is its address, plus 1 if the phase's parity is odd."""
+PENDING, BYTES_TO_COME, PARITY = 0xFFFFF << 43, 0x3FFFFF << 21, 1 << 63
+"""Fields of a transaction barrier: operations/transactions.py."""
 
 RUN, BLOCKED, DONE, SWITCH = 0, 1, 2, 3
 """What a warp answers: run on; waits for other warps; all threads have left; has used up its turn."""

@@ -7,7 +7,7 @@ import llvmlite.ir as ir
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.scratch import ADDRESSES, COMPARE, RESULT, VALUES
 from banksim.sass.llvm.values import FLOAT, INT, POINTER
-from banksim.sass.state import CONTEXT
+from banksim.sass.state import BYTES_TO_COME, CONTEXT, PARITY, PENDING
 
 
 def lane_by_lane(
@@ -80,6 +80,10 @@ def exchange(
 ) -> ir.Value:
     """One lane's read-modify-write → the old value's bits. Blocks run on several workers: global memory needs
     real atomics, while a block's shared memory belongs to one worker."""
+    if function == "arrive":
+        old = b.load(where, typ=INT[bits])
+        b.store(arrived(b, old, taken[0]), where)
+        return old
     if function == "cas":
         if space == "shared":
             old = b.load(where, typ=INT[bits])
@@ -88,7 +92,7 @@ def exchange(
         return b.extract_value(b.cmpxchg(where, taken[0], taken[1], "monotonic", "monotonic"), 0)
     name = atomic_name(kind, function)
     v = b.bitcast(taken[0], FLOAT[bits]) if kind[0] == "f" else taken[0]
-    if space == "shared" and name in ("add", "and", "or", "xor", "xchg", "fadd"):
+    if space in ("shared", "barrier") and name in ("add", "and", "or", "xor", "xchg", "fadd"):
         old = b.load(where, typ=v.type)
         plain = {
             "add": b.add,
@@ -102,6 +106,21 @@ def exchange(
     else:
         old = b.atomic_rmw(name, where, v, "monotonic")
     return b.bitcast(old, INT[bits])
+
+
+def arrived(b: ir.IRBuilder, old: ir.Value, change: ir.Value) -> ir.Value:
+    """A transaction barrier once arrivals and bytes are added; the phase ends when none are to come."""
+
+    def part(field: int) -> ir.Value:
+        mask = INT[64](field)
+        return b.and_(b.add(b.and_(old, mask), b.and_(change, mask)), mask)
+
+    pending, bytes_ = part(PENDING), part(BYTES_TO_COME)
+    rest = b.and_(old, INT[64](~(PENDING | BYTES_TO_COME) & ((1 << 64) - 1)))
+    renewed = b.and_(b.shl(rest, INT[64](42)), INT[64](PENDING))
+    ended = b.icmp_unsigned("==", b.or_(pending, bytes_), INT[64](0))
+    following = b.or_(b.xor(rest, INT[64](PARITY)), renewed)
+    return b.select(ended, following, b.or_(rest, b.or_(pending, bytes_)))
 
 
 def atomic_name(kind: str, function: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from banksim.errors import UnsupportedError
+from banksim.sass.operations.transactions import try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
 
 ENDS = frozenset(
@@ -39,6 +40,8 @@ def basic_blocks(kernel: Kernel) -> dict[int, Block]:
     for i in code:
         if i.name in ENDS:
             entries.add(i.pc + BYTES)
+        if try_wait(i):
+            entries.add(i.pc)
         if i.name in ("BRA", "JMP", "CALL"):
             to = target(i)
             entries |= {to} if to is not None else set(kernel.functions.values())

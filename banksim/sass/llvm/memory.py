@@ -22,12 +22,19 @@ from banksim.sass.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, sp
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REQUEST, TRACE_ROWS, WARP
 
-FAULT_OF = {"shared": state.OUT_OF_SHARED, "global": state.OUT_OF_GLOBAL, "local": state.OUT_OF_LOCAL}
+FAULT_OF = {
+    "shared": state.OUT_OF_SHARED,
+    "barrier": state.OUT_OF_SHARED,
+    "global": state.OUT_OF_GLOBAL,
+    "local": state.OUT_OF_LOCAL,
+}
 WINDOWS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "generic": (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("global", None)),
     "anywhere": (("global", None),),
 }
 """Spaces whose addresses are told apart by their upper words: what lies where. "anywhere": in several buffers."""
+NARROW = ("shared", "barrier", "local")
+"""Spaces whose addresses have 32 bits."""
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
 
@@ -55,7 +62,7 @@ class Memory:
         """→ <32 x i32>; 8 and 16 bytes a lane: rows of scratch memory at RESULT."""
         result = WORDS if width <= 4 else VOID
         name = f"load_{space}_{width}{'_signed' * signed}"
-        kind = WORDS if space in ("shared", "local") else LONGS
+        kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
             a = Access(*arguments)
@@ -72,7 +79,7 @@ class Memory:
 
     def store(self, space: str, width: int) -> ir.Function:
         words = max(width // 4, 1)
-        kind = WORDS if space in ("shared", "local") else LONGS
+        kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
             a, values = Access(*arguments[:6]), arguments[6:]
@@ -90,7 +97,7 @@ class Memory:
     def atomic(self, space: str, kind: str, function: str) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs."""
         bits = 64 if kind.endswith("64") else 32
-        wide = WORDS if space == "shared" else LONGS
+        wide = WORDS if space in NARROW else LONGS
         operand = LONGS if bits == 64 else WORDS
 
         def build(*arguments: ir.Value) -> None:
@@ -235,8 +242,9 @@ class Memory:
             size = b.trunc(b.load(e.at(entry, 8), typ=INT[64]), INT[32])
             offsets = b.trunc(a.address, WORDS)
         else:
-            base = e.get(a.context, CONTEXT, space, as_type=POINTER)
-            size = b.trunc(e.get(a.context, CONTEXT, f"{space}_size"), INT[32])
+            field = "shared" if space == "barrier" else space
+            base = e.get(a.context, CONTEXT, field, as_type=POINTER)
+            size = b.trunc(e.get(a.context, CONTEXT, f"{field}_size"), INT[32])
             offsets = a.address
         limit = b.sub(size, INT[32](width))
         fits = b.icmp_unsigned("<=", offsets, splat(b, limit))

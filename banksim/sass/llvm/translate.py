@@ -21,10 +21,12 @@ from banksim.sass.llvm.flow import ENDS, Block, basic_blocks, live_out
 from banksim.sass.llvm.memory import Memory
 from banksim.sass.llvm.values import INT, POINTER, Value
 from banksim.sass.operations import OPERATIONS
+from banksim.sass.operations.memory import memory_operand
+from banksim.sass.operations.transactions import over, try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
 
-TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED")
+TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS")
 
 
 @dataclass
@@ -110,6 +112,8 @@ class Translator(ControlFlow):
         e.b.position_at_end(self.code[block.start])
         x.begin_block(e.b.load(self.active))
         self.out.blocks.append((block.start, block.end))
+        if try_wait(self.kernel.instructions[block.start // BYTES]):
+            self.hold(self.kernel.instructions[block.start // BYTES])
         self.count(number, block)
         for i in self.kernel.instructions[block.start // BYTES : block.end // BYTES]:
             x.pc = i.pc
@@ -170,6 +174,30 @@ class Translator(ControlFlow):
             elif o.kind in ("R", "UR"):
                 x.raw(o)
 
+    def hold(self, i: Instruction) -> None:
+        """Wait in front of a try_wait, with nothing counted, while the phase is over for none of its threads. (The
+        hardware gives up after some time, and code tries again.)"""
+        e, x = self.e, self.x
+        x.pc = i.pc
+        x.guard = x.predicate(i.predicate) if i.predicate is not None else None
+        done = x.ballot(over(x, i)).ir
+        where = x.first(x.address(memory_operand(i), False)) | x.first(x.raw(i.operands[-1])) >> 31
+        self.leave_if_fault()
+        wait, go = e.b.append_basic_block("wait"), e.b.append_basic_block("go")
+        e.b.cbranch(e.b.and_(e.empty(done), e.b.not_(e.empty(x.executing()))), wait, go)
+        e.b.position_at_end(wait)
+        self.put_aside(x.active_mask, INT[32](i.pc), state.AT_WORD, where.ir)
+        e.b.branch(self.scheduler)
+        e.b.position_at_end(go)
+        x.guard = None
+
+    def leave_if_fault(self) -> None:
+        e = self.e
+        error = e.get(self.context, CONTEXT, "error", as_type=POINTER)
+        code = e.get(error, ERROR, "code")
+        with e.b.if_then(e.b.icmp_unsigned("!=", code, INT[32](0)), likely=False):
+            e.b.ret(e.b.add(code, INT[32](state.FAULT)))
+
     # ---- the end of a block
     def keep(self, registers: dict[tuple[str, int], Value]) -> None:
         """Write what lives on to the warp's record: whole registers if all lanes are active."""
@@ -201,10 +229,7 @@ class Translator(ControlFlow):
         code = self.kernel.instructions[block.start // BYTES : block.end // BYTES]
         if any(i.name.startswith(TOUCHES_MEMORY) for i in code):
             e.set(self.warp, WARP, "slot", INT[32](0))  # as Nsight Compute counts: see tests/test_hardware.py
-            error = e.get(self.context, CONTEXT, "error", as_type=POINTER)
-            code_of_fault = e.get(error, ERROR, "code")
-            with e.b.if_then(e.b.icmp_unsigned("!=", code_of_fault, INT[32](0)), likely=False):
-                e.b.ret(e.b.add(code_of_fault, INT[32](state.FAULT)))
+            self.leave_if_fault()
         last = code[-1]
         if last.name not in ENDS:
             self.go(block.end, last.pc)

@@ -16,6 +16,7 @@ from banksim.sass.operations import (  # noqa: F401  (importing a room registers
     moves,
     product,
     special,
+    transactions,
     warp,
 )
 from banksim.sass.operations.memory import request

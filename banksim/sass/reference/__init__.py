@@ -15,7 +15,7 @@ from banksim.sass import faults, state
 from banksim.sass.launch import Launch
 from banksim.sass.program import BYTES
 from banksim.sass.reference.memory import Request
-from banksim.sass.reference.warp import Warp
+from banksim.sass.reference.warp import Warp, Word
 from banksim.trace import LANES, Trace
 
 
@@ -82,7 +82,7 @@ class Block:
         waiting = []
         for warp in self.warps:
             for group in warp.groups:
-                place = faults.place(code[group.pc // BYTES - 1])
+                place = faults.place(code[group.pc // BYTES - (not isinstance(group.waits, Word))])
                 waiting.append(f"{group.mask.bit_count()} threads of warp {warp.index} wait at {place}")
         where = faults.block_index(self.launch, self.number)
         return f"a barrier that not all can reach: {'; '.join(waiting[:3])}, block {where}"

@@ -37,7 +37,17 @@ UPDATES: dict[str, Callable[..., Any]] = {
     "inc": lambda old, v: 0 if old >= v else old + 1,
     "dec": lambda old, v: v if old == 0 or old > v else old - 1,
     "cas": lambda old, compare, v: v if old == compare else old,
+    "arrive": lambda old, change: arrived(int(old), int(change)),
 }
+
+
+def arrived(old: int, change: int) -> int:
+    """A transaction barrier once arrivals and bytes are added; the phase ends when none are to come."""
+    pending, bytes_ = ((old & field) + (change & field) & field for field in (state.PENDING, state.BYTES_TO_COME))
+    rest = old & ~(state.PENDING | state.BYTES_TO_COME)
+    if pending or bytes_:
+        return rest | pending | bytes_
+    return rest ^ state.PARITY | (rest << 42 & state.PENDING)
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,7 @@ class MemoryEngine(NumpyEngine):
     def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
         """The space, memory and offset of an address."""
         window, offset = at >> 32 << 32, at & 0xFFFFFFFF
-        if space == "shared" or (space == "generic" and window == SHARED_WINDOW):
+        if space in ("shared", "barrier") or (space == "generic" and window == SHARED_WINDOW):
             return "shared", self.block.shared, offset
         if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
             return "local", self.block.local[self.thread[lane]], offset

@@ -18,6 +18,8 @@ from banksim.sass import state
 from banksim.sass.check import refused
 from banksim.sass.engine import Value
 from banksim.sass.operations import OPERATIONS
+from banksim.sass.operations.memory import memory_operand
+from banksim.sass.operations.transactions import over, try_wait
 from banksim.sass.program import BYTES, Instruction
 from banksim.sass.reference.engine import lanes_of, mask_of
 from banksim.sass.reference.memory import MemoryEngine
@@ -47,6 +49,14 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Word:
+    """… the end of a phase of this parity of the transaction barrier at an address …"""
+
+    address: int
+    parity: int
+
+
+@dataclass(frozen=True)
 class Yielded:
     """… or nothing, but others go first."""
 
@@ -57,7 +67,7 @@ class Group:
 
     mask: int
     pc: int
-    waits: Convergence | Phase | Yielded | None = None
+    waits: Convergence | Phase | Word | Yielded | None = None
 
     @property
     def lowest(self) -> int:
@@ -103,8 +113,11 @@ class Warp(MemoryEngine):
         """Take the group that goes on from the stack: the last that is ready, else the last that has yielded."""
         self.join()
         for g in self.groups:
-            if isinstance(g.waits, Phase) and self.block.barriers[g.waits.number].phase != g.waits.phase:
-                g.waits = None
+            if isinstance(g.waits, Phase):
+                gone = self.block.barriers[g.waits.number].phase != g.waits.phase
+            else:
+                gone = isinstance(g.waits, Word) and self.block.shared[g.waits.address + 7] >> 7 != g.waits.parity
+            g.waits = None if gone else g.waits
         ready = [g for g in self.groups if g.waits is None] or [g for g in self.groups if g.waits == Yielded()]
         ready = ready or self.left_alone()
         if not ready:
@@ -164,6 +177,10 @@ class Warp(MemoryEngine):
         if i.predicate is not None:
             self.executing = self.executing & self.predicate(i.predicate)
         executing = mask_of(self.executing)
+        if executing and try_wait(i) and not (self.executing & over(self, i)).any():
+            address = int(self.first(self.address(memory_operand(i), False)))
+            self.park(group.mask, group.pc, Word(address, int(self.first(self.raw(i.operands[-1]))) >> 31))
+            return None
         self.block.count(i.pc, group.mask.bit_count(), executing.bit_count())
         if self.block.limit < 0:
             raise self.fault(state.LIMIT, 0)
@@ -176,7 +193,7 @@ class Warp(MemoryEngine):
         return Group(group.mask, group.behind)
 
     # ---- branches: what goes on, or None once every part is parked
-    def park(self, mask: int, pc: int, waits: Convergence | Phase | Yielded | None = None) -> None:
+    def park(self, mask: int, pc: int, waits: Convergence | Phase | Word | Yielded | None = None) -> None:
         if mask:
             self.groups.append(Group(mask, pc, waits))
 
