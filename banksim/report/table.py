@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,6 +13,8 @@ from banksim.report.style import QUIET
 
 LEAST_LABEL = 28
 """Characters that a long label gets beside its figures, at least."""
+PLACE = re.compile(r"\S+:\d+(?=\s|$)")
+"""A file and line, which is never broken."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,11 @@ class Column:
 def beside(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text] | None:
     """A table with labels left of their figures, folded if need be; None if `width` has no room for it."""
     longest = max((len(label.plain) for label in labels), default=0)
+    least = max([LEAST_LABEL, *(len(place) for label in labels for place in PLACE.findall(label.plain))])
     for short in (False, True):
         grid = Grid(columns, short, 2)
         room = min(longest, width - grid.width)
-        if room >= min(longest, LEAST_LABEL):
+        if room >= min(longest, least):
             lines = [Text.assemble(" " * room, head) for head in grid.heads()]
             for row, label in enumerate(labels):
                 first, *rest = fold(label, room)
