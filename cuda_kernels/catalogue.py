@@ -106,10 +106,10 @@ def add(name: str, group: str, about: str, make: Callable[..., Launch], race: st
 
 
 def entries() -> dict[str, Entry]:
-    """All kernels by name."""
+    """All kernels by name, in the order of `FAMILIES` whichever module was imported first."""
     for family in FAMILIES:
         importlib.import_module(f"cuda_kernels.{family}")
-    return _entries
+    return dict(sorted(_entries.items(), key=lambda item: FAMILIES.index(item[1].family)))
 
 
 def find(names: Sequence[str]) -> list[Entry]:

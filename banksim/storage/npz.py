@@ -5,6 +5,7 @@ site, block, warp and epoch are optional. The array of addresses is read in piec
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ DENSEST = 1032
 """Bytes that one byte of deflated data can become, at most."""
 FAILURES = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, MemoryError, NotImplementedError,
-    SyntaxError, TypeError, OverflowError, RuntimeError,
+    SyntaxError, TypeError, OverflowError, RuntimeError, tokenize.TokenError,
 )  # fmt: skip
 
 
