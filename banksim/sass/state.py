@@ -30,24 +30,8 @@ RUN, BLOCKED, DONE, SWITCH = 0, 1, 2, 3
 """What a warp answers: run on; waits for other warps; all threads have left; has used up its turn."""
 FAULT = 16
 """… or FAULT + one of these."""
-FAULTS = (
-    "none",
-    "shared memory out of bounds",
-    "global memory out of bounds",
-    "local memory out of bounds",
-    "misaligned address",
-    "address in no buffer",
-    "branch to an address that is no instruction",
-    "threads of one warp wait for each other",
-    "barrier that not all threads of the block can reach",
-    "instruction limit",
-    "interrupted",
-    "read of constant memory out of bounds",
-    "too many return addresses in one warp",
-    "trap",
-)
-OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, MISALIGNED, NO_BUFFER, BAD_TARGET = range(1, 7)
-WARP_DEADLOCK, BLOCK_DEADLOCK, LIMIT, INTERRUPTED, OUT_OF_CONSTANT, TOO_MANY_TARGETS, TRAP = range(7, 14)
+OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, OUT_OF_CONSTANT, BAD_TARGET = range(1, 6)
+BLOCK_DEADLOCK, LIMIT, INTERRUPTED, TRAP = range(6, 10)
 
 
 def layout(

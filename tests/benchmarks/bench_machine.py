@@ -8,68 +8,20 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import cuda, float32, int32
 
 import banksim
 from banksim.sass.llvm import codegen
 
-
-def product(tile: int, pad: int) -> Any:
-    row = tile + pad
-
-    @cuda.jit
-    def matmul(a, b, c):
-        shared_a = cuda.shared.array((tile, row), float32)
-        shared_b = cuda.shared.array((tile, row), float32)
-        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-        x, y = cuda.blockIdx.x * tile + tx, cuda.blockIdx.y * tile + ty
-        total = float32(0)
-        for t in range(a.shape[1] // tile):
-            shared_a[ty, tx] = a[y, t * tile + tx]
-            shared_b[ty, tx] = b[t * tile + ty, x]
-            cuda.syncthreads()
-            for k in range(tile):
-                total += shared_a[ty, k] * shared_b[k, tx]
-            cuda.syncthreads()
-        c[y, x] = total
-
-    return matmul
-
-
-@cuda.jit
-def reduction(out, a):
-    s = cuda.shared.array(256, float32)
-    t = cuda.threadIdx.x
-    s[t] = a[cuda.blockIdx.x * 256 + t]
-    cuda.syncthreads()
-    half = 128
-    while half > 0:
-        if t < half:
-            s[t] += s[t + half]
-        cuda.syncthreads()
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = s[0]
-
-
-@cuda.jit
-def histogram(out, a):
-    s = cuda.shared.array(256, int32)
-    t = cuda.threadIdx.x
-    s[t] = 0
-    cuda.syncthreads()
-    i = cuda.blockIdx.x * 256 + t
-    while i < a.size:
-        cuda.atomic.add(s, a[i], 1)
-        i += cuda.gridDim.x * 256
-    cuda.syncthreads()
-    cuda.atomic.add(out, t, s[t])
+sys.path.append(str(Path(__file__).parents[1]))
+from numba_kernels import histogram, product, reduction
 
 
 def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 
-from banksim.sass.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed, vector
+from banksim.sass.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
 from banksim.sass.state import offset
 
 MOVES = "\n".join(
@@ -42,7 +42,6 @@ define void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline 
 """Gathers have sign-extended offsets: with zero-extended ones LLVM splits the vector of addresses and takes twice
 as long. Offsets stay below 2 GiB."""
 
-LANE_NUMBERS = vector(list(range(LANES)))
 
 
 class Emitter:
