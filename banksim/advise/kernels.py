@@ -1,59 +1,93 @@
-"""Advice on a kernel: longer rows of its shared arrays, each compiled, executed and compared with the original."""
+"""Advice on a kernel: layouts of its shared arrays, each compiled, executed and compared with the original."""
 
 from __future__ import annotations
 
 import copy
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from banksim.advise.changes import PADDINGS, groups, padded
+from banksim.advise.costs import Cost, costs
 from banksim.advise.limits import blocks_per_sm, fits
-from banksim.advise.sources import Declared, Source, padded, require_arrays
+from banksim.advise.sources import Change, Declared, Source, rewritten
 from banksim.arch import Architecture, architecture
-from banksim.conflicts import Conflicts, ends
-from banksim.errors import BanksimError, CompileError, Fault, InputError, UnknownCountError
-from banksim.report.words import number
+from banksim.errors import BanksimError, CompileError, Fault, InputError
+from banksim.report.words import listed, number, plural
+from banksim.run_kernel import Run
 
-PADDINGS = (1, 2, 4)
-"""Elements that rows get more."""
 MOST_RUNS = 64
 """Programs that are compiled and executed."""
+Changes = tuple[Change, ...]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the compiled code with some paddings costs; `transactions` by architecture, of a range the most."""
+    """What the compiled code with some changes costs, by architecture; `run`: its launch."""
 
-    paddings: tuple[tuple[Declared, int], ...]
-    requests: int
-    transactions: tuple[int, ...]
-    ideal: tuple[int, ...]
-    instructions: int
-    wide: Mapping[int, int]
-    """Requests of more than 4 bytes a lane, by these bytes."""
-    size: int
-    """Shared memory of a block, in bytes."""
+    run: Run
+    costs: tuple[Cost, ...]
     results: tuple[bytes, ...]
+    dynamic: int
+    """Bytes of dynamic shared memory that the launch asked for."""
+
+    @property
+    def requests(self) -> int:
+        return self.run.conflicts.requests
+
+    @property
+    def transactions(self) -> tuple[int, ...]:
+        return tuple(cost.transactions for cost in self.costs)
+
+    @property
+    def instructions(self) -> int:
+        return self.run.instructions
 
     @property
     def excess(self) -> int:
-        return sum(self.transactions) - sum(self.ideal)
+        return sum(cost.transactions - cost.ideal for cost in self.costs)
+
+    @property
+    def time(self) -> float:
+        return sum(cost.time for cost in self.costs)
+
+    @property
+    def size(self) -> int:
+        """Shared memory of a block, in bytes."""
+        return self.run.launch.shared_bytes - self.run.launch.kernel.shared_base
+
+    @property
+    def wide(self) -> Mapping[int, int]:
+        """Requests of more than 4 bytes a lane, by these bytes."""
+        found: dict[int, int] = {}
+        for site in self.run.conflicts.sites:
+            if site.width > 4:
+                found[site.width] = found.get(site.width, 0) + site.requests
+        return found
 
 
 @dataclass(frozen=True)
 class Tried:
     """A cure that was tried, with the reason why it was refused (empty: it was not)."""
 
-    paddings: tuple[tuple[Declared, int], ...]
+    changes: Changes
     measured: Measured | None
     refused: str = ""
+    is_same: bool = False
+    """Whether the results are those of the original."""
 
     @property
     def name(self) -> str:
-        return ", ".join(f"{declared.name}: rows of {declared.longer(more)}" for declared, more in self.paddings)
+        return ", ".join(change.name for change in self.changes)
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """By array."""
+        return {change.array.name: change.layout for change in self.changes}
 
 
 @dataclass(frozen=True)
@@ -69,21 +103,46 @@ class KernelAdvice:
     @property
     def content(self) -> bytes:
         """The file with the best cure; as it is, if none pays."""
-        return padded(self.source.content, dict(self.best.paddings)) if self.best else self.source.content
+        return rewritten(self.source.content, self.best.changes) if self.best else self.source.content
+
+    @property
+    def after(self) -> Measured:
+        """What the best costs; what the kernel costs as it is, if nothing pays."""
+        return self.best.measured if self.best and self.best.measured else self.before
 
     @property
     def is_proven(self) -> bool:
         """Whether the compiled code has no conflict left, by any architecture."""
-        return ((self.best and self.best.measured) or self.before).excess == 0
+        return self.after.excess == 0
 
     @property
     def verdict(self) -> str:
         if self.best is not None:
             proof = "no conflict is left" if self.is_proven else "conflicts are left"
-            return f"Results are the same bit for bit, and {proof}: {self.best.name}."
+            return f"Results are the same bit for bit, and {proof}: {self.best.name}.{self.launch}"
         if self.is_proven:
-            return "No layout pays: as written no access conflicts, and no layout can do better."
-        return "No layout pays: every padding that was tried is refused."
+            return "No layout pays: as written no access conflicts."
+        if not self.tried:
+            return "No layout pays: none can be written into the source."
+        return "No layout pays: every one that was tried is refused."
+
+    @property
+    def launch(self) -> str:
+        """What the launch has to change."""
+        if self.after.dynamic == self.before.dynamic:
+            return ""
+        dynamic = f"{number(self.after.dynamic)} in the place of {number(self.before.dynamic)} bytes"
+        return f" Launch it with {dynamic} of dynamic shared memory."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Arrays of which only the rows can be made longer, with the reason."""
+        left = "cannot be changed" if len(self.source.declared) == 1 else "can only have longer rows"
+        return tuple(
+            f"{array.name} {'can only have longer rows' if len(array.lengths) > 1 else left}: {array.fixed}"
+            for array in self.source.declared
+            if array.fixed and self.before.excess
+        )
 
     def diff(self) -> str:
         """The change as a unified diff; empty if nothing pays."""
@@ -102,15 +161,16 @@ class KernelAdvice:
             "before": self.figures(self.before),
             "tried": [
                 {
-                    "paddings": {declared.name: more for declared, more in one.paddings},
+                    "layouts": one.layouts,
                     "refused": one.refused or None,
                     **(self.figures(one.measured) if one.measured else {}),
                 }
                 for one in self.tried
             ],
-            "best": self.best and {declared.name: more for declared, more in self.best.paddings},
+            "best": self.best and self.best.layouts,
             "proven": self.is_proven,
             "verdict": self.verdict,
+            "notes": list(self.notes),
             "diff": self.diff(),
         }
 
@@ -118,10 +178,11 @@ class KernelAdvice:
         return {
             "requests": one.requests,
             "transactions": list(one.transactions),
-            "ideal": list(one.ideal),
+            "ideal": [cost.ideal for cost in one.costs],
             "instructions": one.instructions,
             "wide_requests": {str(width): count for width, count in one.wide.items()},
             "shared_bytes": one.size,
+            "dynamic_shared": one.dynamic,
             "blocks_per_sm": [blocks_per_sm(one.size, arch) for arch in self.archs],
         }
 
@@ -134,42 +195,36 @@ def advise_kernel(
     *,
     arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
     dynamic_shared: int = 0,
+    arrays: Sequence[str] = (),
 ) -> KernelAdvice:
-    """Try longer rows for the shared arrays that `source` declares, and measure each in the compiled code.
+    """Try layouts of the shared arrays that `source` declares (only `arrays`, if some are named), in compiled code.
 
     Arguments as those of `banksim.run`; the arrays in `args` are left as they are. A cure is taken if the results
-    are the same bit for bit, no architecture needs more transactions and one fewer, and more transactions are
-    saved than instructions added. Raises what `banksim.run` raises for the kernel as it is written.
+    are the same bit for bit, no architecture needs more transactions and one fewer, and what it adds to the
+    instructions costs less than that saves. Raises what `banksim.run` raises for the kernel as it is written.
     """
-    require_arrays(source)
+    declared = chosen(source, arrays)
     given = [arch] if isinstance(arch, str | Architecture) else list(arch)
     archs = tuple(architecture(one) for one in given)
     bench = Bench(source, grid, block, args, archs, dynamic_shared)
-    before = bench.measure({})
-    if not before.excess:  # one attempt shows what a padding would cost
-        shown = bench.attempt(dict.fromkeys(source.declared, PADDINGS[0]), before)
-        return KernelAdvice(source, archs, before, (shown,), None)
-    tried: list[Tried] = []
-    best: Tried | None = None
-    single = [(one,) for one in source.declared]
-    for arrays in [*single, source.declared] if len(single) > 1 else single:
-        for more in PADDINGS:
-            base = dict(best.paddings) if best and len(arrays) == 1 else {}
-            attempt = bench.attempt({**base, **dict.fromkeys(arrays, more)}, before)
-            tried.append(attempt)
-            if not attempt.refused and is_cheaper(attempt, best, before):
-                best = attempt
-            if best and best.measured and not best.measured.excess:  # longer rows would only take more memory
-                return KernelAdvice(source, archs, before, tuple(tried), best)
-    return KernelAdvice(source, archs, before, tuple(tried), best)
+    before = bench.measure(())
+    search = Search(bench, before)
+    if before.excess:
+        search.all(declared)
+    elif rows := [array for array in declared if len(array.lengths) > 1]:  # one attempt shows what a padding costs
+        search.attempt(tuple(padded(array, PADDINGS[0]) for array in rows))
+    return KernelAdvice(source, archs, before, tuple(search.tried), search.best)
 
 
-def is_cheaper(one: Tried, than: Tried | None, before: Measured) -> bool:
-    """Whether a cure costs fewer transactions, or as many and less memory."""
-    known = than.measured if than and than.measured else before
-    assert one.measured is not None
-    mine, other = one.measured, known
-    return (sum(mine.transactions), mine.size) < (sum(other.transactions), other.size)
+def chosen(source: Source, names: Sequence[str]) -> list[Declared]:
+    """The shared arrays of these names, or all. `InputError` if there is none."""
+    known = {array.name: array for array in source.declared}
+    if not known:
+        raise InputError(f"{source.file}: {source.name} declares no shared array whose layout could change")
+    for name in names:
+        if name not in known:
+            raise InputError(f"{source.file}: {source.name} has no shared array {name!r}: it has {', '.join(known)}")
+    return [array for array in source.declared if not names or array.name in names]
 
 
 class Bench:
@@ -188,56 +243,81 @@ class Bench:
         self.archs, self.dynamic_shared = archs, dynamic_shared
         self.runs = 0
 
-    def measure(self, paddings: Mapping[Declared, int]) -> Measured:
+    def measure(self, changes: Changes) -> Measured:
         """Compile, execute on copies of the arguments, and count. One worker: results have one order."""
         from banksim.run_kernel import run
 
         self.runs += 1
-        if self.runs > MOST_RUNS:
-            raise InputError(
-                f"{self.source.name} has {len(self.source.declared)} shared arrays, "
-                f"and that takes more than {MOST_RUNS} programs: give it fewer"
-            )
         args = copy.deepcopy(list(self.args))
-        kernel = self.source.kernel(padded(self.source.content, paddings))
-        done = run(kernel, self.grid, self.block, args, arch=self.archs, dynamic_shared=self.dynamic_shared, workers=1)
-        wide: dict[int, int] = {}
-        for site in done.conflicts.sites:
-            if site.width > 4:
-                wide[site.width] = wide.get(site.width, 0) + site.requests
-        return Measured(
-            paddings=tuple(paddings.items()),
-            requests=done.conflicts.requests,
-            transactions=tuple(known(judged)[0] for judged in done.judged),
-            ideal=tuple(known(judged)[1] for judged in done.judged),
-            instructions=done.instructions,
-            wide=wide,
-            size=done.launch.shared_bytes - done.launch.kernel.shared_base,
-            results=tuple(arg.tobytes() for arg in args if isinstance(arg, np.ndarray)),
-        )
+        kernel = self.source.kernel(rewritten(self.source.content, changes))
+        dynamic = self.dynamic_shared
+        for change in changes:
+            dynamic = change.bytes_after(dynamic) if change.bytes_after else dynamic
+        done = run(kernel, self.grid, self.block, args, arch=self.archs, dynamic_shared=dynamic, workers=1)
+        results = tuple(arg.tobytes() for arg in args if isinstance(arg, np.ndarray))
+        return Measured(done, costs(done), results, dynamic)
 
-    def attempt(self, paddings: Mapping[Declared, int], before: Measured) -> Tried:
+
+class Search:
+    """Tries layouts of one array after the other, on top of the best of those before it."""
+
+    def __init__(self, bench: Bench, before: Measured) -> None:
+        self.bench, self.before = bench, before
+        self.tried: list[Tried] = []
+        self.best: Tried | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.best is not None and self.best.measured is not None and not self.best.measured.excess
+
+    def all(self, arrays: Sequence[Declared]) -> None:
+        for array in arrays:
+            self.one(array)
+            if self.is_done:
+                return
+        rows = [array for array in arrays if len(array.lengths) > 1]
+        for more in PADDINGS if len(rows) > 1 else ():
+            self.attempt(tuple(padded(array, more) for array in rows))
+
+    def one(self, array: Declared) -> None:
+        base = self.best.changes if self.best else ()
+        for place, group in enumerate(groups(array, self.bench.dynamic_shared)):
+            for change in group:
+                attempt = self.attempt((*base, change))
+                if not attempt.refused and attempt.measured and not attempt.measured.excess:
+                    break
+            if self.is_done and place:  # a padding and a swizzle, to compare
+                return
+
+    def attempt(self, changes: Changes) -> Tried:
         """A cure, with the reason if it is none."""
-        pairs = tuple(paddings.items())
+        if self.bench.runs == MOST_RUNS:
+            raise InputError(
+                f"{self.bench.source.name}: more than {MOST_RUNS} programs to compile and run: name one array "
+                f"with --array ({listed(sorted({one.name for one in self.bench.source.declared}))})"
+            )
         try:
-            measured = self.measure(paddings)
+            measured = self.bench.measure(changes)
+            is_same = measured.results == self.before.results
+            found = Tried(changes, measured, refusal(measured, self.before, self.bench.archs), is_same)
         except (CompileError, Fault, InputError) as error:
-            if self.runs > MOST_RUNS:
-                raise
-            return Tried(pairs, None, f"it does not run: {first_line(error)}")
-        return Tried(pairs, measured, refusal(measured, before, self.archs))
+            found = Tried(changes, None, f"it does not run: {self.gist(error)}")
+        self.tried.append(found)
+        if not found.refused and (self.best is None or self.is_cheaper(found, self.best)):
+            self.best = found
+        return found
 
+    def gist(self, error: BanksimError) -> str:
+        """The first line of a message, in which a copy of the file is called as the file is."""
+        name = self.bench.source.file.name
+        return re.sub(rf"\S+/(?={re.escape(name)}:)", "", (str(error).splitlines() or [""])[0])
 
-def first_line(error: BanksimError) -> str:
-    return (str(error).splitlines() or [""])[0]
-
-
-def known(judged: Conflicts) -> tuple[int, int]:
-    """Transactions (of a range the most) and ideal of a run."""
-    if judged.transactions is None or judged.ideal is None:
-        site = next(site for site in judged.sites if site.transactions is None)
-        raise UnknownCountError(judged.arch.why_unknown(site.op, site.width))
-    return ends(judged.transactions).high, judged.ideal
+    @staticmethod
+    def is_cheaper(one: Tried, than: Tried) -> bool:
+        """Whether a cure costs less, or as much and less memory."""
+        assert one.measured is not None
+        assert than.measured is not None
+        return (one.measured.time, one.measured.size) < (than.measured.time, than.measured.size)
 
 
 def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) -> str:
@@ -246,16 +326,14 @@ def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) ->
         return "the results differ"
     if not all(fits(after.size, before.size, arch) for arch in archs):
         return f"{number(after.size)} bytes of shared memory are too many"
-    saved = [old - new for old, new in zip(before.transactions, after.transactions, strict=True)]
-    added = after.instructions - before.instructions
-    if min(saved) >= 0 and max(saved) > 0 and max(saved) > added:
+    pairs = list(zip(before.costs, after.costs, strict=True))
+    saved = [old.transactions - new.transactions for old, new in pairs]
+    if min(saved) >= 0 and max(saved) > 0 and all(new.time < old.time or new == old for old, new in pairs):
         return ""
-    return "; ".join(losses(after, before, saved, added, archs)) or "it changes nothing"
+    return "; ".join(losses(after, before, saved, archs)) or "it changes nothing"
 
 
-def losses(
-    after: Measured, before: Measured, saved: Sequence[int], added: int, archs: Sequence[Architecture]
-) -> Iterator[str]:
+def losses(after: Measured, before: Measured, saved: Sequence[int], archs: Sequence[Architecture]) -> Iterator[str]:
     """What a change loses, and that it gains nothing."""
     for width, count in sorted(before.wide.items(), reverse=True):
         left = after.wide.get(width, 0)
@@ -263,8 +341,8 @@ def losses(
             yield f"it loses merged loads: {number(count)} requests of {width} bytes become {number(left)}"
     worse = [(arch.name, -count) for arch, count in zip(archs, saved, strict=True) if count < 0]
     for name, count in worse:
-        yield f"{number(count)} transactions more" + (f" on {name}" if len(archs) > 1 else "")
+        yield f"{plural(count, 'transaction')} more" + (f" on {name}" if len(archs) > 1 else "")
     if not worse:
-        yield f"only {number(max(saved))} transactions fewer" if max(saved) else "no transaction fewer"
-    if added > 0:
-        yield f"{number(added)} warp instructions more"
+        yield f"only {plural(max(saved), 'transaction')} fewer" if max(saved) else "no transaction fewer"
+    if added := max(0, after.instructions - before.instructions):
+        yield f"{plural(added, 'warp instruction')} more"

@@ -1,51 +1,89 @@
-"""Where a kernel's source declares its shared arrays, and how to make their rows longer there.
+"""A kernel's source: where it declares its shared arrays and uses their elements, and how both are rewritten there.
 
-Places are byte offsets: nothing but the length of a row changes in the file.
+Places are byte offsets of the file: nothing changes in it but lengths and indices.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FunctionType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from banksim.errors import InputError
 
 SIMPLE = re.compile(r"[\w.]+(?: *[-+*/] *[\w.]+)*")
 """Expressions to which a number can be added without brackets."""
-COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
-SHARED = re.compile(rb"__shared__\s[^;{}=]*;")
-DECLARATOR = re.compile(rb"(\w+)\s*((?:\[[^\[\]]*\]\s*)+)(?=[,;])")
-LENGTH = re.compile(rb"\[\s*([^\[\]]*?)\s*\]")
+Texts = tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """Bytes `start` to `end` of a file and the text there; `value` if it is a number that is known."""
+
+    start: int
+    end: int
+    text: str
+    value: int | None = None
+
+    def longer(self, more: int) -> str:
+        """A length with `more` added."""
+        if self.value is not None:
+            return str(self.value + more)
+        return f"{self.text} + {more}" if SIMPLE.fullmatch(self.text) else f"({self.text}) + {more}"
+
+
+class Use(NamedTuple):
+    """An access to one element, at bytes `start` to `end`. `wide`: its address is cast, so it may be to several."""
+
+    start: int
+    end: int
+    indices: tuple[Place, ...]
+    wide: bool = False
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A shared array of several dimensions: `row` is the length of its rows as written, at bytes `start` to `end`.
+    """A shared array in a kernel's source, whose declaration ends at byte `end`; a dynamic one has no lengths.
 
-    `value`: that length, where a number must stand in the place of a name, as Numba wants it.
+    `size`: bytes of an element, None if the source does not tell. `fixed`: why its indices cannot be rewritten
+    (empty: they can), as where the whole array goes elsewhere.
     """
 
     name: str
     line: int
-    row: str
-    start: int
     end: int
-    value: int | None = None
+    lengths: tuple[Place, ...]
+    size: int | None
+    uses: tuple[Use, ...] = field(default=(), repr=False)
+    fixed: str = ""
 
-    def longer(self, more: int) -> str:
-        """The length of a row with `more` elements more."""
-        if self.value is not None or self.row.isdecimal():
-            return str((int(self.row) if self.value is None else self.value) + more)
-        return f"{self.row} + {more}" if SIMPLE.fullmatch(self.row) else f"({self.row}) + {more}"
+    @property
+    def is_wide(self) -> bool:
+        return any(use.wide for use in self.uses)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another layout of an array: new lengths, and new indices in the place of those that every use has.
+
+    `requires`: what has to be true of lengths that the source names, as C++ says it. `bytes_after`: how much
+    dynamic shared memory the array takes in the place of so many bytes.
+    """
+
+    array: Declared
+    layout: str
+    lengths: Texts
+    index: Callable[[Texts], Texts] | None = None
+    requires: str = ""
+    bytes_after: Callable[[int], int] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.array.name}: {self.layout}"
 
 
 class Source(Protocol):
@@ -60,193 +98,56 @@ class Source(Protocol):
         """The kernel of this content of the file, as `banksim.run` takes it."""
 
 
-def padded(content: bytes, paddings: Mapping[Declared, int]) -> bytes:
-    """The file with longer rows."""
-    for declared in sorted(paddings, key=lambda one: -one.start):
-        longer = declared.longer(paddings[declared]).encode()
-        content = content[: declared.start] + longer + content[declared.end :]
-    return content
+# ---- rewriting
+class Edit(NamedTuple):
+    """Bytes `start` to `end` become what `made` makes; it gets a function that gives places as they are rewritten."""
+
+    start: int
+    end: int
+    made: Callable[[Callable[[int, int], bytes]], bytes]
 
 
-def require_arrays(source: Source) -> None:
-    if not source.declared:
-        raise InputError(
-            f"{source.file}: {source.name} declares no shared array of two dimensions whose rows could be longer"
-        )
+def rewritten(content: bytes, changes: Sequence[Change]) -> bytes:
+    """The file with other layouts."""
+    edits = sorted((edit for change in changes for edit in edits_of(content, change)), key=lambda one: one[:2])
+
+    def applied(start: int, end: int) -> bytes:
+        parts, at = [], start
+        for edit in edits:
+            if at <= edit.start and edit.end <= end:  # else it is within one that is done, or elsewhere
+                parts += [content[at : edit.start], edit.made(applied)]
+                at = edit.end
+        return b"".join([*parts, content[at:end]])
+
+    return applied(0, len(content))
 
 
-# ---- Numba
-@dataclass(eq=False)
-class Rewritten:
-    """What `banksim.run` needs of a dispatcher: the function, its options, and its signatures if it has some."""
-
-    py_func: Any
-    targetoptions: dict[str, Any]
-    _can_compile: bool
-    banksim_signatures: list[Any]
-
-
-class NumbaSource:
-    """A Numba kernel, whose function may be made by another with variables of that one in its closure."""
-
-    def __init__(self, kernel: Any, file: str | Path | None = None) -> None:
-        """`file`: how the user calls the file."""
-        body = getattr(kernel, "py_func", kernel)
-        if not isinstance(body, FunctionType):
-            raise InputError(f"{kernel!r} is no Numba kernel")
-        self.dispatcher, self.function = kernel, body
-        self.name = body.__name__
-        self.file = Path(file or body.__code__.co_filename)
-        try:
-            self.content = self.file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{self.name}: its source cannot be read: {error.strerror} ({self.file})") from None
-        if not any(is_same(body.__code__, code) for code in codes(self.content, self.file)):
-            raise self.changed()
-        names = {**body.__globals__, **inspect.getclosurevars(body).nonlocals}
-        self.declared = tuple(numba_arrays(self.definition(self.content), self.content, names))
-
-    def changed(self) -> InputError:
-        return InputError(f"{self.file}: it changed since {self.name} was imported: run again")
-
-    def definition(self, content: bytes) -> ast.FunctionDef:
-        """The function in the file."""
-        first = self.function.__code__.co_firstlineno
-        try:
-            tree = ast.parse(content)
-        except SyntaxError:
-            raise self.changed() from None
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == self.name:
-                lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
-                if min(lines) == first:
-                    return node
-        raise self.changed()
-
-    def remade(self, content: bytes) -> FunctionType:
-        """The function as this content of its file has it, in the place of the original."""
-        node = self.definition(content)
-        node.decorator_list = []
-        free = self.function.__code__.co_freevars
-        arguments = ast.arguments(
-            posonlyargs=[], args=[ast.arg(name) for name in free], kwonlyargs=[], kw_defaults=[], defaults=[]
-        )
-        outer = ast.FunctionDef("outer", arguments, [node, ast.Return(ast.Name(self.name, ast.Load()))], [])
-        module = ast.fix_missing_locations(ast.Module([outer], []))
-        names = dict(self.function.__globals__)
-        exec(compile(module, self.function.__code__.co_filename, "exec", dont_inherit=True), names)
-        cells = [cell.cell_contents for cell in self.function.__closure__ or ()]
-        made = names["outer"](*cells)
-        assert isinstance(made, FunctionType)
-        return made
-
-    def kernel(self, content: bytes) -> Rewritten:
-        from banksim.compilers.numba import declared
-
-        signatures = declared(self.dispatcher)
-        options = dict(getattr(self.dispatcher, "targetoptions", {}))
-        return Rewritten(self.remade(content), options, not signatures, signatures)
+def edits_of(content: bytes, change: Change) -> Iterator[Edit]:
+    array = change.array
+    for length, text in zip(array.lengths, change.lengths, strict=True):
+        if text != length.text:
+            yield Edit(length.start, length.end, lambda _, text=text: text.encode())  # type: ignore[misc]
+    if change.requires:
+        line = content[content.rfind(b"\n", 0, array.end) + 1 : array.end]
+        indent = line[: len(line) - len(line.lstrip())].decode()
+        check = f'\n{indent}static_assert({change.requires}, "{array.name}: {change.layout}");'
+        yield Edit(array.end, array.end, lambda _: check.encode())
+    if change.index:
+        yield from (index_edit(content, use, change.index) for use in array.uses)
 
 
-def codes(content: bytes, file: Path) -> Iterator[CodeType]:
-    """Of all functions in a file; none if it is no Python."""
-    try:
-        waiting = [compile(content, str(file), "exec", dont_inherit=True)]
-    except (SyntaxError, ValueError):
-        return
-    while waiting:
-        code = waiting.pop()
-        yield code
-        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+def index_edit(content: bytes, use: Use, index: Callable[[Texts], Texts]) -> Edit:
+    """The indices of a use, which may hold uses themselves; what is between them stays."""
 
+    def made(applied: Callable[[int, int], bytes]) -> bytes:
+        before = tuple(applied(place.start, place.end).decode(errors="surrogateescape") for place in use.indices)
+        parts, at = [], use.start
+        for place, text in zip(use.indices, index(before), strict=True):
+            parts += [content[at : place.start], text.encode(errors="surrogateescape")]
+            at = place.end
+        return b"".join([*parts, content[at : use.end]])
 
-def is_same(one: CodeType, other: CodeType) -> bool:
-    return (one.co_code, one.co_firstlineno, one.co_names, plain(one)) == (
-        other.co_code,
-        other.co_firstlineno,
-        other.co_names,
-        plain(other),
-    )
-
-
-def plain(code: CodeType) -> list[object]:
-    """The constants of a function but for the functions within it."""
-    return [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
-
-
-def numba_arrays(function: ast.FunctionDef, content: bytes, names: Mapping[str, Any]) -> Iterator[Declared]:
-    """The assignments of `cuda.shared.array((…, row), …)` in a function that knows `names`."""
-    starts = [0]
-    for line in content.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    for node in ast.walk(function):
-        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
-            continue
-        called, target = node.value, node.targets[0]
-        if not ast.unparse(called.func).endswith("shared.array") or not isinstance(target, ast.Name):
-            continue
-        shapes = [*called.args[:1], *(word.value for word in called.keywords if word.arg == "shape")]
-        if shapes and isinstance(shapes[0], ast.Tuple) and len(shapes[0].elts) > 1:
-            row = shapes[0].elts[-1]
-            assert row.end_lineno is not None
-            assert row.end_col_offset is not None
-            start = starts[row.lineno - 1] + row.col_offset
-            end = starts[row.end_lineno - 1] + row.end_col_offset
-            value = row.value if isinstance(row, ast.Constant) else names.get(ast.unparse(row))
-            if isinstance(value, int):
-                yield Declared(target.id, node.lineno, content[start:end].decode(), start, end, value)
-
-
-# ---- CUDA C++
-class CudaSource:
-    """A kernel of a CUDA C++ file."""
-
-    def __init__(
-        self, file: str | Path, name: str, defines: Sequence[str], includes: Sequence[str | Path], std: str | None
-    ) -> None:
-        self.file, self.name = Path(file), name
-        self.options: dict[str, Any] = {"defines": defines, "includes": [self.file.parent, *includes], "std": std}
-        try:
-            self.content = self.file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{file}: {error.strerror}") from None
-        self.declared = tuple(cuda_arrays(self.content, name))
-
-    def kernel(self, content: bytes) -> Any:
-        from banksim.compilers import compile_cuda
-        from banksim.kernels import Module
-        from banksim.sass.cubin import decode
-
-        def compiled(*instances: str) -> Mapping[str, Any]:
-            text = content.decode(errors="surrogateescape") + "\n"
-            return decode(compile_cuda(text, "sm_90", **self.options, instances=instances))
-
-        return Module(compiled(), str(self.file), compiled)[self.name]
-
-
-def cuda_arrays(content: bytes, name: str) -> Iterator[Declared]:
-    """The declarations of `__shared__ T array[…][row]` in the body of a kernel."""
-    code = COMMENT.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), content)
-    start, end = body(code, name.partition("<")[0].rpartition("::")[2].partition("(")[0].encode())
-    for statement in SHARED.finditer(code, start, end):
-        for match in DECLARATOR.finditer(code, *statement.span()):
-            lengths = list(LENGTH.finditer(code, *match.span(2)))
-            if len(lengths) > 1:
-                first, last = lengths[-1].span(1)
-                line = code.count(b"\n", 0, match.start()) + 1
-                yield Declared(match[1].decode(), line, content[first:last].decode(), first, last)
-
-
-def body(code: bytes, name: bytes) -> tuple[int, int]:
-    """Where the body of the kernel `name` begins and ends; an empty place if it is not in this file."""
-    for match in re.finditer(rb"\b__global__\b[^;{}]*?\b" + re.escape(name) + rb"\s*\(", code):
-        start = code.find(b"{", match.end())
-        depth = 0
-        for brace in re.finditer(rb"[{}]", code[start:]) if start >= 0 else ():
-            depth += 1 if brace[0] == b"{" else -1
-            if not depth:
-                return start, start + brace.end()
-    return 0, 0
+    return Edit(use.start, use.end, made)
 
 
 # ---- the file

@@ -1,7 +1,7 @@
 """Propose a layout that cures conflicts, and prove it.
 
 `banksim advise ACCESS …` judges every layout of the arrays of a pattern by all the accesses given; `banksim advise
-kernel FILE:NAME` makes the rows of a kernel's shared arrays longer, compiles and executes it, and shows the change.
+kernel FILE:NAME` writes layouts into a kernel's source, compiles and executes each, and shows the best as a diff.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
       --declare "float tile[32][32]" --block 32,32 --arch kepler-8,sm_90
-  banksim advise kernel transpose.py:transpose --grid 4,4 --block 32,32 \
+  banksim advise kernel transpose.py:transpose --grid 4,4 --block 32,32 \\
       --arg 'float32[128,128]' --arg 'float32[128,128]=random' --write"""
 
 
@@ -34,11 +34,14 @@ def options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("kernel (advise kernel FILE:NAME)")
     launch_options(group)
     group.add_argument("--write", action="store_true", help="write the best cure into the file")
+    group.add_argument(
+        "--array", action="append", default=[], metavar="NAME", help="only this shared array of the kernel"
+    )
     group = parser.add_argument_group("report")
     group.add_argument(
         "--arch", metavar="NAME,…", default="sm_90", help="cure by all these architectures (default sm_90)"
     )
-    group.add_argument("--all", action="store_true", help="show every layout that costs less")
+    group.add_argument("--all", action="store_true", help="show every layout that costs less, and every one refused")
     group.add_argument("--json", action="store_true", help="print the same as JSON")
 
 
@@ -50,8 +53,8 @@ def pattern(options: Namespace) -> int:
     """Advice on the arrays of a pattern."""
     from banksim.advise.patterns import advise, together
 
-    if options.write or options.arg:
-        raise InputError("--write and --arg are for kernels: banksim advise kernel FILE:NAME")
+    if options.write or options.arg or options.array:
+        raise InputError("--write, --arg and --array are for kernels: banksim advise kernel FILE:NAME")
     found = advise(
         accesses(options),
         arch=judging.architectures(options),
@@ -93,6 +96,7 @@ def kernel(options: Namespace) -> int:
         [value_of(text, seed) for seed, text in enumerate(options.arg)],
         arch=judging.architectures(options),
         dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared") or 0,
+        arrays=options.array,
     )
     if options.write and advice.best:
         write(advice.source.file, advice.source.content, advice.content)
@@ -103,7 +107,7 @@ def kernel(options: Namespace) -> int:
     from banksim.report.kernel_advice import report
 
     screen = console()
-    show(report(advice, screen.width), screen)
+    show(report(advice, screen.width, options.all), screen)
     if options.write:
         print(f"\n{advice.source.file}: {'written' if advice.best else 'left as it is'}")
     return 0
@@ -111,7 +115,8 @@ def kernel(options: Namespace) -> int:
 
 def source(options: Namespace) -> Source:
     """The source of the kernel that FILE:NAME names."""
-    from banksim.advise.sources import CudaSource, NumbaSource
+    from banksim.advise.cuda_source import CudaSource
+    from banksim.advise.numba_source import NumbaSource
 
     options.kernel = options.access[1]
     file = options.kernel.partition(":")[0] if Path(options.kernel).suffix not in SOURCES else options.kernel

@@ -12,31 +12,39 @@ from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import listed, number
 
+SHOWN = 4
+"""Cures that were refused, with their reasons, if not all are asked for."""
 
-def report(advice: KernelAdvice, width: int) -> Text:
-    """The figures of every cure that was tried, the verdict, and the change as a diff."""
+
+def report(advice: KernelAdvice, width: int, everything: bool = False) -> Text:
+    """The figures of the cures that pay, the verdict, what was refused and why, and the change as a diff."""
     names = listed([arch.name for arch in advice.archs])
-    title = fold(Text(f"{advice.source.name}: longer rows in shared memory, on {names}", STRONG), width)
+    title = fold(Text(f"{advice.source.name}: layouts of shared memory, on {names}", STRONG), width)
     verdict = fold(Text(advice.verdict, CALM if advice.best or advice.is_proven else STRONG), width)
-    paragraphs = [Text("\n").join(title), Text("\n").join(table(advice, width)), Text("\n").join(verdict)]
-    if refused := [line for one in advice.tried if one.refused for line in reasons(one, width)]:
+    paragraphs = [Text("\n").join(title), Text("\n").join(table(advice, width, everything)), Text("\n").join(verdict)]
+    losers = [one for one in advice.tried if one.refused]
+    shown = losers if everything else losers[:SHOWN]
+    refused = [line for one in shown for line in reasons(one, width)]
+    if len(shown) < len(losers):
+        refused += fold(Text(f"{len(losers) - len(shown)} more were refused: --all shows them", QUIET), width)
+    refused += [line for note in advice.notes for line in fold(Text(note, QUIET), width)]
+    if refused:
         paragraphs.append(Text("\n").join(refused))
     if diff := advice.diff():
         paragraphs.append(Text(diff.rstrip("\n")))
     return Text("\n\n").join(paragraphs)
 
 
-def table(advice: KernelAdvice, width: int) -> list[Text]:
-    """A row for the program as it is, and for each cure that ran; the best is marked by its place in the verdict."""
-    ran = [("as written", advice.before)]
-    ran += [(one.name, one.measured) for one in advice.tried if one.measured]
+def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
+    """A row for the program as it is, and for each cure that pays, the best first; without any for those that ran."""
+    cures = advice.tried if everything or not advice.best else [one for one in advice.tried if not one.refused]
+    named = [(one.name, one.measured) for one in cures if one.measured and one.is_same]
+    ran = [("as written", advice.before), *sorted(named, key=lambda one: one[1].time)]
     columns = [Column(("", "requests"), [Text(number(one.requests)) for _, one in ran])]
     for place, arch in enumerate(advice.archs):
         group = arch.name if len(advice.archs) > 1 else ""
-        cells = [
-            Text(number(one.transactions[place]), CALM if one.transactions[place] == one.ideal[place] else HOT)
-            for _, one in ran
-        ]
+        paid = [one.costs[place] for _, one in ran]
+        cells = [Text(number(one.transactions), CALM if one.transactions == one.ideal else HOT) for one in paid]
         columns.append(Column(("trans-", "actions"), cells, group))
         blocks = [blocks_per_sm(one.size, arch) for _, one in ran]
         columns.append(
