@@ -16,14 +16,31 @@ import numpy.typing as npt
 from numba import njit
 
 from banksim.arch import Architecture
-from banksim.compiled import judge_both, rule_words
+from banksim.compiled import judge_at, rule_words
 from banksim.conflicts import Tally
-from banksim.trace import ADDRESSED, FULL_MASK, LANES, Trace
+from banksim.sixteen import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
+from banksim.sweep import (
+    ADDRESS,
+    BLOCK,
+    MASK,
+    OP,
+    READ,
+    WARP,
+    WIDTH,
+    byte_at,
+    judge_rows,
+    places,
+    room_for_sixteen,
+    row_of,
+    unpacked,
+    word_at,
+)  # fmt: skip
+from banksim.tallies import ENTRY, EXCESS, NO_EXCESS, PLACE, Key, add, place_of, summed
+from banksim.trace import FULL_MASK, LANES, Trace
+from banksim.vectors import pointer
 from banksim.warps import BEYOND, WARPS, Warps
 
-Key = tuple[int, int, int]
 Rows = npt.NDArray[np.int64]
-READ = np.array(ADDRESSED, np.uint32)
 FACTORS = np.random.default_rng(1).integers(1 << 31, 1 << 32, LANES, np.uint32) | np.uint32(1)
 """Of the hash: an odd number for each lane."""
 TRIAL = 4096
@@ -157,33 +174,25 @@ def _alike(
     return firsts[:used], times[:used]
 
 
-REQUESTS, LOW, HIGH, IDEAL, DEGREE_LOW, DEGREE_HIGH, EXCESS, WORST, FIGURES = range(9)
-
-
 @njit(cache=True, nogil=True)
-def _tally(
-    addresses: Any, masks: Any, ops: Any, widths: Any, kinds: Any, blocks: Any, warps: Any,
-    rows: Any, times: Any, rule: Any, figures: Any,
-) -> None:  # fmt: skip
-    for n in range(len(rows)):
-        row, count = rows[n], times[n]
-        low, high, ideal, degree_low, degree_high = judge_both(addresses[row], masks[row], ops[row], widths[row], rule)
-        e = kinds[row]
-        figures[e, REQUESTS] += count
-        figures[e, LOW] += low * count
-        figures[e, HIGH] += high * count
-        figures[e, IDEAL] += ideal * count
-        figures[e, DEGREE_LOW] = max(figures[e, DEGREE_LOW], degree_low)
-        figures[e, DEGREE_HIGH] = max(figures[e, DEGREE_HIGH], degree_high)
-        excess, most, worst = high - ideal, figures[e, EXCESS], figures[e, WORST]
-        if excess == most:
-            earlier = blocks[row] < blocks[worst]
-            if blocks[row] == blocks[worst]:
-                earlier = warps[row] < warps[worst] or (warps[row] == warps[worst] and row < worst)
-            if earlier:
-                figures[e, WORST] = row
-        elif excess > most:
-            figures[e, EXCESS], figures[e, WORST] = excess, row
+def _tally(columns: Any, kinds: Any, rows: Any, times: Any, table: Any, rule: Any, entries: Any) -> None:
+    addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
+    ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
+    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
+    rules = pointer(rule.ctypes.data)
+    room = room_for_sixteen()
+    for start in range(0, len(rows), REQUESTS):
+        found, record = judge_rows(columns, rows, start, len(rows), table, room)
+        for k in range(min(REQUESTS, len(rows) - start)):
+            row = rows[start + k]
+            low: Any = np.int64(found[TRANSACTIONS, k])
+            ideal, degree = np.int64(found[IDEAL, k]), np.int64(found[DEGREE, k])
+            high, degree_low = low, degree
+            if record[k] >= ELSEWHERE:
+                address, op, width = row_of(addresses, row), byte_at(ops, row), byte_at(widths, row)
+                low, high, ideal, degree_low, degree = judge_at(address, word_at(masks, row), op, width, rules)
+            place = place_of(word_at(blocks, row), word_at(warps, row))
+            add(entries, kinds[row], times[start + k], low, high, ideal, degree_low, degree, place, row)
 
 
 def kinds_of(trace: Trace) -> Kinds:
@@ -219,17 +228,10 @@ def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
     return (rows, times) if len(rows) or not (kinds.of >= 0).any() else None
 
 
-def tally_alike(
-    trace: Trace, kinds: Kinds, rows: Rows, times: Rows, arch: Architecture
-) -> dict[Key, Tally]:
-    """What the requests of `rows` cost if each comes `times` times; as `banksim.sweep.tally`, but with no warps."""
-    figures = np.zeros((len(kinds.keys), FIGURES), np.int64)
-    figures[:, EXCESS] = -2  # below that of an unknown count, which is −1
-    address, mask, op = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op))
-    width, block, warp = map(np.ascontiguousarray, (trace.width, trace.block, trace.warp))
-    _tally(address, mask, op, width, kinds.of, block, warp, rows, times, rule_words(arch), figures)
-    found = {}
-    for key, row in zip(kinds.keys, figures.tolist(), strict=True):
-        requests, low, high, ideal, degree_low, degree_high, _, worst = row
-        found[key] = Tally(requests, low, high, ideal, degree_low, degree_high, 0, worst)
-    return found
+def tally_alike(trace: Trace, kinds: Kinds, rows: Rows, times: Rows, arch: Architecture) -> dict[Key, Tally]:
+    """What the requests of `rows` cost if each comes `times` times; as `banksim.tallies.tally`, but with no warps."""
+    entries = np.zeros((len(kinds.keys), ENTRY), np.int64)
+    entries[:, EXCESS], entries[:, PLACE] = NO_EXCESS, np.iinfo(np.int64).max
+    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
+    _tally(columns, kinds.of, rows, times, records(arch), rule_words(arch), entries)
+    return {key: summed([entry]) for key, entry in zip(kinds.keys, entries.tolist(), strict=True)}

@@ -25,6 +25,7 @@ GUIDE_5 = "CUDA C Programming Guide 12, compute capability 5.x and later, Shared
 AS_SM90 = "taken from sm_90, where it was measured"
 KEPLER_4 = "4-byte mode, the default of the hardware: cudaSharedMemBankSizeFourByte"
 KEPLER_8 = "8-byte mode: cudaSharedMemBankSizeEightByte"
+MOST_PASSES = 4095
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Architecture:
         for (op, width), access in self.accesses.items():
             unit = max(min(width, access.request_bytes), self.bank_width)
             parts = 32 // access.lanes
+            if not 1 <= access.passes <= MOST_PASSES:
+                raise InputError(f"{self.name}: {access.passes} passes of {op}: give 1 to {MOST_PASSES}")
             if parts * self.banks * self.bank_width > 32 * unit or parts > unit // 2:
                 raise InputError(
                     f"{self.name}: parts of {access.lanes} lanes of {op}, {width} bytes, are too small for "

@@ -9,6 +9,7 @@ Only where lanes share a group is it asked whether they share a word too.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from banksim.arch import Architecture
 from banksim.trace import OPS, WIDTHS
 from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room
 
-WORD, LANE, BROADCAST, ONCE = range(4)
+WORD, LANE, ONCE, BROADCAST = range(4)
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """The record of an op and width: log2 of the bytes that share a group's word, groups, log2 of the lanes of a
@@ -35,6 +36,7 @@ def translation_period(arch: Architecture) -> int:
     return arch.period
 
 
+@lru_cache
 def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
     """`arch` as the numbers that `judge` reads: which address bits tell words apart, then the records."""
     rule = np.zeros(RULE_WORDS, np.int64)
@@ -52,10 +54,11 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
                     arch.banks * arch.bank_width // unit,
                     access.lanes.bit_length() - 1,
                     max(access.merged.bit_length() - 1, 0),
-                    ("word", "lane", "broadcast", "once").index(access.serves),
+                    ("word", "lane", "once", "broadcast").index(access.serves),
                     access.passes,
                     access.rows,
                 )
+    rule.flags.writeable = False
     return rule
 
 

@@ -63,9 +63,9 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
     sites: dict[Key, tuple[SiteConflicts, ...]] = dict.fromkeys(kinds.keys, ())
     for rule in rules:
         if distinct is None:
-            from banksim.sweep import tally
+            from banksim.tallies import tally
 
-            found = tally(trace, rule)
+            found = tally(trace, rule, workers=1)
         else:
             found = alike.tally_alike(trace, kinds, *distinct, rule)
         for key, figures in found.items():

@@ -88,7 +88,7 @@ def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
     if _is_small(len(trace)):
         found = _tally(trace, rule)
     else:
-        from banksim.sweep import tally
+        from banksim.tallies import tally
 
         found = tally(trace, rule)
     return Conflicts(rule, tuple(site_conflicts(trace, rule, *key, figures) for key, figures in found.items()))

@@ -1,7 +1,8 @@
-"""The compiled rule over whole arrays, on all cores: a count for each request, or a tally for each site.
+"""The compiled rule over whole arrays, on all cores: a count for each request.
 
-Work goes in chunks. A chunk's columns are handed to compiled code as addresses and strides, so that a column
-may be any slice, or one value for all requests (stride 0), and nothing of the size of the trace is made.
+Work goes in chunks, and within them sixteen requests at a time. A chunk's columns are handed to compiled code as
+addresses and strides, so that a column may be any slice, or one value for all requests (stride 0), and nothing of the
+size of the trace is made.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from threading import get_ident
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,9 +19,21 @@ from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
 from banksim.compiled import UNKNOWN, judge_at, rule_words, word
-from banksim.conflicts import Tally
-from banksim.trace import ADDRESSED, OPS, Trace, request_columns
-from banksim.vectors import having, pointer
+from banksim.sixteen import (
+    AHEAD,
+    ELSEWHERE,
+    FIGURES,
+    IDEAL,
+    REQUESTS,
+    TRANSACTIONS,
+    UNION,
+    WIDEST,
+    fetch,
+    judge_sixteen,
+    records,
+)
+from banksim.trace import ADDRESSED, OPS, request_columns
+from banksim.vectors import having, pointer, room
 
 Result = TypeVar("Result")
 Column = npt.NDArray[Any]
@@ -30,11 +42,12 @@ CHUNK = 1 << 15
 """Requests that a thread takes at a time: 4 MiB of addresses."""
 ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP = range(7)
 TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32, np.int32)
+NO_ORDER = np.empty(0, np.int64)
 READ = np.array(ADDRESSED, np.uint32)
 """The lanes whose addresses an op reads."""
 
 
-def table(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
+def places(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
     """(address, stride) of each column, in the order of `TYPES`, and the arrays that they point into."""
     held = [np.asarray(column, dtype) for column, dtype in zip(columns, TYPES, strict=False)]
     if held[ADDRESS].strides[1] != 4:
@@ -42,12 +55,19 @@ def table(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
     return np.array([(column.ctypes.data, column.strides[0]) for column in held], np.int64), held
 
 
-def spread(work: Callable[[int, int], Result], requests: int) -> list[Result]:
-    """`work(first, last)` of every chunk, in order, on all cores that this process may use."""
-    chunks = [(first, min(first + CHUNK, requests)) for first in range(0, requests, CHUNK)]
-    if len(chunks) < 2:
+def spread(
+    work: Callable[[int, int], Result], requests: int, most: int | None = None, workers: int = 0
+) -> list[Result]:
+    """`work(first, last)` of every chunk, in order, on so many threads (0: on all cores that this process may use).
+
+    There are `most` chunks or fewer, if that is given.
+    """
+    workers = workers or cores()
+    size = max(CHUNK, -(-requests // most)) if most else CHUNK
+    chunks = [(first, min(first + size, requests)) for first in range(0, requests, size)]
+    if min(len(chunks), workers) < 2:
         return [work(*chunk) for chunk in chunks]
-    with ThreadPoolExecutor(min(len(chunks), cores())) as pool:
+    with ThreadPoolExecutor(min(len(chunks), workers)) as pool:
         return list(pool.map(lambda chunk: work(*chunk), chunks))
 
 
@@ -77,6 +97,40 @@ def unpacked(columns: Any, k: Any) -> Any:
     return columns[k, 0], columns[k, 1]
 
 
+room_for_sixteen = room((4 + FIGURES) * REQUESTS)
+
+
+@njit(cache=True, forceinline=True)
+def judge_rows(columns: Any, order: Any, first: Any, last: Any, table: Any, place: Any) -> Any:
+    """Judge the requests from `first` on, `REQUESTS` of them or what is left before `last`; `order` is empty, or says
+    which row of the columns is the first, the second, and so on.
+
+    Returns their figures (`FIGURES`, `REQUESTS`) and their records: those from `ELSEWHERE` on have no figures yet, but
+    for `UNION`. `table` is what `banksim.sixteen.records` gives; `place` is `room_for_sixteen()` of
+    the caller, because what a function has on the stack ends with it.
+    """
+    at = carray(place, 4 * REQUESTS, np.uint32).ctypes.data
+    rows, masks = pointer(np.uint64(at)), pointer(np.uint64(at + 8 * REQUESTS))
+    kinds, figures = pointer(np.uint64(at + 12 * REQUESTS)), pointer(np.uint64(at + 16 * REQUESTS))
+    row_at, mask_at = carray(rows, REQUESTS, np.uint64), carray(masks, REQUESTS, np.uint32)
+    kind_at = carray(kinds, REQUESTS, np.uint32)
+    addresses, mask = unpacked(columns, ADDRESS), unpacked(columns, MASK)
+    ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
+    count = min(REQUESTS, last - first)
+    for k in range(count):
+        row = order[first + k] if len(order) else first + k
+        row_at[k] = np.uint64(addresses[0] + row * addresses[1])
+        mask_at[k] = word_at(mask, row)
+        kind_at[k] = table[np.uint32(byte_at(ops, row)) * np.uint32(WIDEST) + np.uint32(byte_at(widths, row))]
+        if not len(order):
+            for half in range(2):
+                fetch(pointer(np.uint64(addresses[0] + (row + AHEAD) * addresses[1] + 64 * half)))
+    for k in range(count, REQUESTS):
+        row_at[k], mask_at[k], kind_at[k] = row_at[0], 0, kind_at[0]
+    judge_sixteen(rows, masks, kinds, table[len(table) - 1], figures)
+    return carray(figures, (FIGURES, REQUESTS), np.uint32), kind_at
+
+
 @njit(cache=True, nogil=True)
 def _first_misaligned(columns: Any, rows: Any, read: Any) -> Any:
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
@@ -89,20 +143,30 @@ def _first_misaligned(columns: Any, rows: Any, read: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _count(columns: Any, rows: Any, read: Any, rule: Any, ideals: Any, low_out: Any, high_out: Any) -> Any:
+def _count(columns: Any, rows: Any, read: Any, table: Any, rule: Any, ideals: Any, low_out: Any, high_out: Any) -> Any:
     """Counts of each row; returns the first row that is misaligned or unknown, or −1."""
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
     rules, both = pointer(rule.ctypes.data), len(high_out) > 0
-    for row in range(rows):
-        address, mask = row_of(addresses, row), word_at(masks, row)
-        op, width = byte_at(ops, row), byte_at(widths, row)
-        low, high, ideal, _, _ = judge_at(address, mask, op, width, rules)
-        if low == UNKNOWN or having(address, word(width - 1)) & mask & read[op]:
-            return row
-        low_out[row] = ideal if ideals else low
-        if both:
-            high_out[row] = high
+    place = room_for_sixteen()
+    for first in range(0, rows, REQUESTS):
+        found, kind = judge_rows(columns, NO_ORDER, first, rows, table, place)
+        for k in range(min(REQUESTS, rows - first)):
+            row = first + k
+            low: Any = np.int64(found[TRANSACTIONS, k])
+            high, ideal = low, np.int64(found[IDEAL, k])
+            if kind[k] >= ELSEWHERE:
+                address, mask = row_of(addresses, row), word_at(masks, row)
+                low, high, ideal, _, _ = judge_at(address, mask, byte_at(ops, row), byte_at(widths, row), rules)
+                if low == UNKNOWN:
+                    return row
+            odd = word(byte_at(widths, row) - 1)
+            lanes = word_at(masks, row) & read[byte_at(ops, row)]
+            if found[UNION, k] & odd and having(row_of(addresses, row), odd) & lanes:
+                return row
+            low_out[row] = ideal if ideals else low
+            if both:
+                high_out[row] = high
     return -1
 
 
@@ -110,7 +174,7 @@ def first_misaligned(address: Column, op: Column, width: Column, mask: Column) -
     """The first request with an active lane whose address is no multiple of the width, or −1."""
 
     def work(first: int, last: int) -> int:
-        columns, _held = table(column[first:last] for column in (address, mask, op, width))
+        columns, _held = places(column[first:last] for column in (address, mask, op, width))
         row = int(_first_misaligned(columns, last - first, READ))
         return first + row if row >= 0 else -1
 
@@ -122,7 +186,7 @@ def counts(
 ) -> tuple[list[Ints], int]:
     """Counts of n requests, address (n, 32) of any integer type: [ideals], [counts], or [low, high] where the
     count is a range; and the first request that has none because it is misaligned or unknown, or −1."""
-    n, rule = len(address), rule_words(arch)
+    n, table, rule = len(address), records(arch), rule_words(arch)
     both = arch.is_range and not ideals
     out = [np.empty(n, np.int64), np.empty(n if both else 0, np.int64)]
 
@@ -131,8 +195,8 @@ def counts(
             return column[first:last] if column.shape == (n,) else column
 
         codes, widths, masks, addresses = request_columns(chunk(op), chunk(width), chunk(mask), address[first:last])
-        columns, _held = table((addresses, masks, codes, widths))
-        row = _count(columns, last - first, READ, rule, ideals, *(column[first:last] for column in out))
+        columns, _held = places((addresses, masks, codes, widths))
+        row = _count(columns, last - first, READ, table, rule, ideals, *(column[first:last] for column in out))
         return first + int(row) if row >= 0 else -1
 
     trouble = next((row for row in spread(work, n) if row >= 0), -1)
@@ -183,158 +247,3 @@ def codes_of_names(names: npt.NDArray[np.str_]) -> npt.NDArray[np.uint8]:
     out = np.empty(len(names), np.uint8)
     _codes(letters.reshape(len(names), -1), KNOWN, WEIGHTS, CODES, out)
     return out
-
-
-SITE_OF, OP_OF, WIDTH_OF, NEXT, LAST_BLOCK, SEEN, WARPS, ENTRY = range(8)
-"""What is noted of each (site, op, width): the next of the same site, and its warps in the last block."""
-REQUESTS, LOW, HIGH, IDEAL, DEGREE_LOW, DEGREE_HIGH, EXCESS, WORST, FIGURES = range(9)
-
-
-@njit(cache=True, forceinline=True)
-def entry_of(site: Any, op: Any, width: Any, heads: Any, entries: Any) -> Any:
-    """The number of an entry, or −1."""
-    entry = heads[site]
-    while entry >= 0 and (entries[entry, OP_OF] != op or entries[entry, WIDTH_OF] != width):
-        entry = entries[entry, NEXT]
-    return entry
-
-
-@njit(cache=True)
-def _enter(columns: Any, first: Any, rows: Any, used: Any, heads: Any, entries: Any) -> Any:
-    """Make an entry for every (site, op, width), and count the warps of each, from row `first` on.
-
-    Returns (row reached, entries used, whether the warps are right): they are if blocks come in order and
-    have at most 64 warps. Stops early when `entries` is full.
-    """
-    masks, ops, widths = unpacked(columns, MASK), unpacked(columns, OP), unpacked(columns, WIDTH)
-    sites, blocks, warps = unpacked(columns, SITE), unpacked(columns, BLOCK), unpacked(columns, WARP)
-    ordered: Any = True
-    block_before = np.int64(0)
-    for row in range(first, rows):
-        if not word_at(masks, row):
-            continue
-        site, op, width = word_at(sites, row), byte_at(ops, row), byte_at(widths, row)
-        entry = entry_of(site, op, width, heads, entries)
-        if entry < 0:
-            if used == len(entries):
-                return row, used, ordered
-            entry, used = used, used + 1
-            entries[entry, SITE_OF], entries[entry, OP_OF], entries[entry, WIDTH_OF] = site, op, width
-            entries[entry, LAST_BLOCK], entries[entry, WARPS] = -1, 0
-            entries[entry, NEXT], heads[site] = heads[site], entry
-        block, warp = np.int64(word_at(blocks, row)), word_at(warps, row)
-        ordered &= block >= block_before and warp < 64
-        block_before = block
-        if entries[entry, LAST_BLOCK] != block:
-            entries[entry, LAST_BLOCK], entries[entry, SEEN] = block, 0
-        seen = entries[entry, SEEN] | np.int64(1) << np.int64(warp & 63)
-        entries[entry, WARPS] += seen != entries[entry, SEEN]
-        entries[entry, SEEN] = seen
-    return rows, used, ordered
-
-
-@njit(cache=True)
-def _count_warps(columns: Any, rows: Any, heads: Any, entries: Any, seen: Any) -> Any:
-    """Count the warps of each entry, in any order of rows. `seen`, (slots, 2) of zeros, is a hash table of what
-    was counted: entry + 1, and block and warp; False if it fills up."""
-    masks, ops, widths = unpacked(columns, MASK), unpacked(columns, OP), unpacked(columns, WIDTH)
-    sites, blocks, warps = unpacked(columns, SITE), unpacked(columns, BLOCK), unpacked(columns, WARP)
-    last, room = np.uint64(len(seen) - 1), len(seen) // 2
-    for row in range(rows):
-        if not word_at(masks, row):
-            continue
-        entry = entry_of(word_at(sites, row), byte_at(ops, row), byte_at(widths, row), heads, entries)
-        warp = np.int64(word_at(blocks, row)) << np.int64(32) | np.int64(word_at(warps, row))
-        mixed = np.uint64(warp + entry * 0x5851F42D4C957F2D) * np.uint64(0x9E3779B97F4A7C15)
-        slot = (mixed >> np.uint64(32)) & last
-        while seen[slot, 0] and (seen[slot, 0] != entry + 1 or seen[slot, 1] != warp):
-            slot = (slot + np.uint64(1)) & last
-        if not seen[slot, 0]:
-            if not room:
-                return False
-            room -= 1
-            seen[slot, 0], seen[slot, 1] = entry + 1, warp
-            entries[entry, WARPS] += 1
-    return True
-
-
-def recount_warps(columns: Ints, rows: int, heads: Ints, entries: Ints) -> None:
-    """Count the warps of each entry where blocks come in no order, or have many warps."""
-    slots = 1 << 16
-    entries[:, WARPS] = 0
-    while not _count_warps(columns, rows, heads, entries, np.zeros((slots, 2), np.int64)):
-        slots *= 4
-        entries[:, WARPS] = 0
-
-
-@njit(cache=True, nogil=True)
-def _tally(columns: Any, first: Any, last: Any, rule: Any, heads: Any, entries: Any, figures: Any) -> None:
-    """Add the rows to the figures of their entries."""
-    addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
-    ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
-    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
-    rules = pointer(rule.ctypes.data)
-    for row in range(first, last):
-        mask, op, width = word_at(masks, row), byte_at(ops, row), byte_at(widths, row)
-        if not mask:
-            continue
-        low, high, ideal, degree_low, degree_high = judge_at(row_of(addresses, row), mask, op, width, rules)
-        e = entry_of(word_at(sites, row), op, width, heads, entries)
-        figures[e, REQUESTS] += 1
-        figures[e, LOW] += low
-        figures[e, HIGH] += high
-        figures[e, IDEAL] += ideal
-        figures[e, DEGREE_LOW] = max(figures[e, DEGREE_LOW], degree_low)
-        figures[e, DEGREE_HIGH] = max(figures[e, DEGREE_HIGH], degree_high)
-        excess, most, worst = high - ideal, figures[e, EXCESS], figures[e, WORST]
-        if excess < most:
-            continue
-        block, warp = word_at(blocks, row), word_at(warps, row)
-        worst_block, worst_warp = word_at(blocks, worst), word_at(warps, worst)
-        if excess > most or block < worst_block or (block == worst_block and warp < worst_warp):
-            figures[e, EXCESS], figures[e, WORST] = excess, row
-
-
-def tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally]:
-    """By (site, op, width), in this order, what the requests of a trace cost."""
-    rule, n = rule_words(arch), len(trace)
-    columns, _held = table((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
-    heads = np.full(len(trace.sites), -1, np.int64)
-    entries = np.empty((max(64, len(heads)), ENTRY), np.int64)
-    row, used, ordered = _enter(columns, 0, n, 0, heads, entries)
-    while row < n:
-        entries = np.concatenate([entries, np.empty_like(entries)])
-        row, used, in_order = _enter(columns, row, n, used, heads, entries)
-        ordered = ordered and in_order
-    empty = np.zeros((used, FIGURES), np.int64)
-    empty[:, EXCESS] = -2  # below that of an unknown count, which is −1
-    parts: dict[int, Ints] = {}
-
-    def work(first: int, last: int) -> None:
-        mine = parts.setdefault(get_ident(), empty.copy())
-        _tally(columns, first, last, rule, heads, entries, mine)
-
-    spread(work, n)
-    keys = [(int(site), int(op), int(width)) for site, op, width in entries[:used, : WIDTH_OF + 1]]
-    if not ordered:
-        recount_warps(columns, n, heads, entries)
-    warps = entries[:used, WARPS].tolist()
-    found = {}
-    for entry in sorted(range(used), key=lambda entry: keys[entry]):
-        each = [part[entry].tolist() for part in parts.values() if part[entry, REQUESTS]]
-        figures = [list(column) for column in zip(*each, strict=True)]
-        worst = min(
-            (-excess, int(trace.block[row]), int(trace.warp[row]), row)
-            for excess, row in zip(figures[EXCESS], figures[WORST], strict=True)
-        )
-        found[keys[entry]] = Tally(
-            requests=sum(figures[REQUESTS]),
-            low=sum(figures[LOW]),
-            high=sum(figures[HIGH]),
-            ideal=sum(figures[IDEAL]),
-            degree_low=max(figures[DEGREE_LOW]),
-            degree_high=max(figures[DEGREE_HIGH]),
-            warps=warps[entry],
-            worst=worst[-1],
-        )
-    return found

@@ -25,6 +25,7 @@ multiple of 128 bytes on; cp_async_gather any others, which may take more transa
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}
 WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)
 """Bytes that one lane may access."""
+IS_WIDTH = np.isin(np.arange(256), WIDTHS)
 LANES = 32
 FULL_MASK = 0xFFFFFFFF
 ADDRESSED: tuple[int, ...] = tuple(
@@ -129,9 +130,9 @@ def request_columns(
     n = len(addresses)
     codes = column(op_codes(op), "op", n, len(OPS) - 1, np.uint8)
     widths = column(width, "width", n, 255, np.uint8)
-    if not np.isin(widths, WIDTHS).all():
-        bad = widths[~np.isin(widths, WIDTHS)][0]
-        raise InputError(f"width {bad}: an access is 1, 2, 4, 8 or 16 bytes wide")
+    given = widths if widths.strides[0] else widths[:1]
+    if not IS_WIDTH[given].all():
+        raise InputError(f"width {given[~IS_WIDTH[given]][0]}: an access is 1, 2, 4, 8 or 16 bytes wide")
     return codes, widths, column(mask, "mask", n, FULL_MASK, np.uint32), addresses
 
 
