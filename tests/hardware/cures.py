@@ -1,0 +1,209 @@
+"""What `banksim advise kernel` says of layouts, against an H200: counts, results and times of kernels before and after.
+
+`prepare FILE` compiles every variant of every case: as written, with the best cure, with one that advice refuses.
+`device FILE OUT` runs them on a machine with a GPU (it needs ncu and NumPy), `convert FILE OUT` makes of both
+tests/data/hardware/cures.npz (the cubins) and cures.json:
+    recorded   device, driver, profiler
+    variants   case, layouts, advice (before, best, refused), kernel (mangled), grid, block, dynamic_shared,
+               parameters (bytes as hexadecimal, or the number of a buffer), arguments (rules of launches.py),
+               predicted: requests, transactions, instructions; time: what advice compares
+               same: whether all results equalled the predicted ones bit for bit
+               counters: of the hardware by their names, medians of the launches but for the first
+"""
+
+from __future__ import annotations
+
+import csv
+import ctypes
+import hashlib
+import io
+import json
+import pickle
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from launches import argument
+from record import Driver
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "hardware"
+SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+COUNTERS = (
+    f"{SHARED}_op_ld.sum",
+    f"{SHARED}_op_st.sum",
+    f"{SHARED}_op_atom.sum",
+    "smsp__inst_executed.sum",
+    "sm__cycles_elapsed.max",
+    "gpu__time_duration.sum",
+)
+LAUNCHES = 10
+MATRIX, PRODUCT = ("float32[4194304] = i", (2048, 2048)), ("float32[65536] = hash(i, {}) % 5 - 2", (256, 256))
+FACTORS = [(PRODUCT[0].format(seed), PRODUCT[1]) for seed in (1, 2)]
+CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], list[tuple[str, Any]], str]] = {
+    "transposeShared": ("catalogue", (64, 64), (32, 32), [("float32[4194304] = 0", (2048, 2048)), MATRIX], ""),
+    "reduceInterleavedStrided": (
+        "catalogue", (4096,), (256,), [("int32[4096] = 0", None), ("int32[1048576] = hash(i) % 1999 - 999", None)], ""
+    ),
+    "scan<float>": (
+        "cures.cu", (2048,), (256,), [("float32[1048576] = 0", None), ("float32[1048576] = hash(i) % 64", None)], ""
+    ),
+    "productTransposedA32": (
+        "catalogue", (8, 8), (32, 32), [*FACTORS, ("float32[65536] = 0", (256, 256))],
+        "shared_a: column ^ row",
+    ),
+    "productRegisters": (
+        "catalogue", (4, 4), (16, 16), [*FACTORS, ("float32[65536] = 0", (256, 256))], "strip_a: column ^ row"
+    ),
+    "bitonicSort": (
+        "catalogue", (264,), (512,),
+        [("int32[270336] = 0", None), ("int32[270336] = hash(i) % 1999987 - 999994", None)],
+        "s: a gap of 1 behind every 32",
+    ),
+}  # fmt: skip
+"""Where the kernel is, its launch, the rule and the shape of each argument, and a layout that advice refuses."""
+
+
+def prepare(file: Path) -> None:
+    from banksim.advise.cuda_source import CudaSource
+    from banksim.advise.kernels import advise_kernel
+    from banksim.advise.numba_source import NumbaSource
+    from banksim.advise.sources import rewritten
+    from banksim.compilers import compile_cuda
+    from banksim.run_kernel import resolve
+    from banksim.sass.launch import address_of
+    from cuda_kernels.catalogue import entries
+
+    variants = []
+    for name, (where, grid, block, rules, refused) in CASES.items():
+        args = [argument(rule).reshape(shape or -1) for rule, shape in rules]
+        if where == "catalogue":
+            source: Any = NumbaSource(entries()[name].launch().kernel)
+        else:
+            source = CudaSource(HERE.parent / "kernels" / where, name, [], [], None)
+        advice = advise_kernel(source, grid, block, args)
+        chosen = [("before", advice.before, ())]
+        chosen += [("best", advice.after, advice.best.changes)] if advice.best else []
+        losers = [one for one in advice.tried if one.refused and one.name == refused]
+        chosen += [("refused", one.measured, one.changes) for one in losers]
+        for kind, measured, changes in chosen:
+            assert measured is not None
+            content = rewritten(source.content, changes)
+            made = source.kernel(content)
+            kernel, parameters, buffers = resolve(made, args, "sm_90")
+            if where == "catalogue":
+                from banksim.compilers.numba import argument_type
+                from banksim.run_kernel import numba_kernel
+
+                _, compiled = numba_kernel(made, tuple(map(argument_type, args)), "sm_90")
+                cubin, symbol = compiled.cubin, compiled.name
+            else:
+                cubin, symbol = compile_cuda(content.decode() + "\n", "sm_90"), kernel.name
+            pointers = {address_of(n + 1).to_bytes(8, "little"): n for n in range(len(buffers))}
+            found = measured.run.conflicts
+            variants.append(
+                {
+                    "case": name, "advice": kind, "layouts": {one.array.name: one.layout for one in changes},
+                    "kernel": symbol, "grid": grid, "block": block, "dynamic_shared": measured.dynamic,
+                    "parameters": [pointers.get(bytes(one), bytes(one).hex()) for one in parameters],
+                    "arguments": [rule for rule, _ in rules],
+                    "predicted": {
+                        "requests": found.requests, "transactions": found.transactions,
+                        "instructions": measured.instructions,
+                    },
+                    "time": measured.time, "cubin": cubin,
+                    "results": [hashlib.sha256(one).hexdigest() for one in measured.results],
+                }
+            )  # fmt: skip
+            print(name, kind, variants[-1]["layouts"], variants[-1]["predicted"], measured.time, flush=True)
+    file.write_bytes(pickle.dumps(variants))
+
+
+# ---- on the machine with the GPU
+class Device(Driver):
+    """Launches variants, one after another."""
+
+    def load(self, variant: dict[str, Any]) -> None:
+        module, self.kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self("cuModuleLoadData", ctypes.byref(module), variant["cubin"])
+        self("cuModuleGetFunction", ctypes.byref(self.kernel), module, variant["kernel"].encode())
+        self.variant, self.values, self.pointers = variant, [argument(rule) for rule in variant["arguments"]], []
+        for value in self.values:
+            pointer = ctypes.c_uint64()
+            self("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(value.nbytes))
+            self("cuMemcpyHtoD_v2", pointer, value.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(value.nbytes))
+            self.pointers.append(pointer)
+
+    def launch(self) -> None:
+        variant = self.variant
+        packed = [
+            self.pointers[one] if isinstance(one, int) else (ctypes.c_ubyte * (len(one) // 2))(*bytes.fromhex(one))
+            for one in variant["parameters"]
+        ]
+        addresses = (ctypes.c_void_p * len(packed))(*(ctypes.addressof(one) for one in packed))
+        shape = [*variant["grid"], 1, 1][:3] + [*variant["block"], 1, 1][:3]
+        self("cuLaunchKernel", self.kernel, *shape, variant["dynamic_shared"], None, addresses, None)
+
+    def results(self) -> list[str]:
+        self("cuCtxSynchronize")
+        for pointer, value in zip(self.pointers, self.values, strict=True):
+            self("cuMemcpyDtoH_v2", value.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(value.nbytes))
+        return [hashlib.sha256(value.tobytes()).hexdigest() for value in self.values]
+
+
+def run(file: Path) -> None:
+    """Every variant several times, for the profiler."""
+    driver = Device()
+    for variant in pickle.loads(file.read_bytes()):
+        driver.load(variant)
+        for _ in range(LAUNCHES):
+            driver.launch()
+            driver("cuCtxSynchronize")
+
+
+def device(file: Path, out: Path) -> None:
+    driver, same = Device(), []
+    for variant in pickle.loads(file.read_bytes()):
+        driver.load(variant)
+        driver.launch()
+        same.append(driver.results() == variant["results"])
+    (out / "same.json").write_text(json.dumps(same))
+    print(same, flush=True)
+    command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units"]
+    command += ["base", "--metrics", ",".join(COUNTERS), sys.executable, str(Path(__file__)), "run", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (out / "counters.csv").write_text(done.stdout)
+    print(done.stdout[-150:], done.stderr[-500:])
+    for query in (["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], ["ncu", "--version"]):
+        said = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+        with (out / "versions.txt").open("a") as stream:
+            stream.write(said.strip().splitlines()[-1] + "\n")
+    print((out / "versions.txt").read_text())
+
+
+def convert(file: Path, out: Path) -> None:
+    variants = pickle.loads(file.read_bytes())
+    text = (out / "counters.csv").read_text()
+    lines = list(csv.DictReader(io.StringIO(text[text.index('"ID"') :])))[1:]
+    assert len(lines) == LAUNCHES * len(variants)
+    cubins = {}
+    for number, (variant, same) in enumerate(zip(variants, json.loads((out / "same.json").read_text()), strict=True)):
+        cubins[str(number)] = np.frombuffer(variant.pop("cubin"), np.uint8)
+        variant.pop("results")
+        warm = lines[LAUNCHES * number + 1 : LAUNCHES * (number + 1)]
+        counts = {name: [round(float(line[name].replace(",", ""))) for line in warm] for name in COUNTERS}
+        variant |= {"same": same, "counters": {name: statistics.median_low(found) for name, found in counts.items()}}
+    device, driver, profiler = [
+        part.strip() for line in (out / "versions.txt").read_text().splitlines() for part in line.split(",")
+    ]
+    recorded = {"device": device, "driver": driver, "profiler": f"Nsight Compute {profiler.split()[1]}"}
+    np.savez_compressed(DATA / "cures.npz", **cubins)
+    text = json.dumps({"recorded": recorded, "variants": variants}, separators=(",", ":"))
+    (DATA / "cures.json").write_text(text.replace('{"case"', '\n{"case"') + "\n")
+
+
+if __name__ == "__main__":
+    {"prepare": prepare, "run": run, "device": device, "convert": convert}[sys.argv[1]](*map(Path, sys.argv[2:]))
