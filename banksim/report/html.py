@@ -12,7 +12,7 @@ from banksim.conflicts import Conflicts, Explanation, SiteConflicts, ends
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
 from banksim.report.lines import by_line, cost, shown
-from banksim.report.picture import diagnosis
+from banksim.report.picture import diagnosis, duration
 from banksim.report.words import mean, number, plural, runs, ways
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class Drawer:
             arch=conflicts.arch.name,
             label=site.text.strip() or site.opcode,
             place=f"warp {worst.warp} of block {worst.block}",
-            diagnosis=diagnosis(found),
+            diagnosis=" ".join(filter(None, (diagnosis(found), duration(found)))),
             banks=conflicts.arch.banks,
             cells=tuple(cells(found)),
             steps=tuple(

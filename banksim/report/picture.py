@@ -12,7 +12,8 @@ from rich.text import Text
 from banksim.conflicts import Explanation, Pass, Range, ends
 from banksim.report.style import CALM, HOT, QUIET
 from banksim.report.table import fold
-from banksim.report.words import number, plural, runs
+from banksim.report.words import number, plural, runs, ways
+from banksim.timing.generations import rates, transfers
 
 LABEL = 6
 """Columns of a row's label: `16–31` and a space."""
@@ -239,6 +240,18 @@ def diagnosis(explanation: Explanation) -> str:
     return (
         f"{cost}, {explanation.ideal} without conflicts: {busy} need{'s' if len(banks) == 1 else ''} "
         f"{most} passes{part}, {limit(explanation)}."
+    )
+
+
+def duration(explanation: Explanation) -> str:
+    """What the request takes in cycles, alone and in a crowd; "" where nobody knows."""
+    known, cost = rates(explanation.arch), transfers(explanation)
+    if known is None or cost is None:
+        return ""
+    what = "" if explanation.degree == 1 else f"{ways(explanation.degree)}: "
+    return (
+        f"{what}{plural(known.alone * cost, 'cycle')} for one warp, {known.busy * cost:,} when the SM is busy "
+        f"({known.status})."
     )
 
 

@@ -10,7 +10,7 @@ from banksim.banks import explain
 from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.figures import access, figures
 from banksim.report.lines import cost
-from banksim.report.picture import diagnosis, picture
+from banksim.report.picture import diagnosis, duration, picture
 from banksim.report.style import CALM, STRONG
 from banksim.report.table import fold
 from banksim.report.words import listed
@@ -66,7 +66,8 @@ def request(conflicts: Conflicts, site: SiteConflicts, label: str, width: int) -
     explanation = explain(worst.address, worst.op, worst.width, worst.mask, conflicts.arch)
     place = f"warp {worst.warp} of block {worst.block}, on {conflicts.arch.name}"
     heading = Text.assemble((label, STRONG), f": {access(worst.op, worst.width)}, {place}")
-    lines = [*fold(heading, width), *fold(Text(diagnosis(explanation)), width)]
+    said = " ".join(filter(None, (diagnosis(explanation), duration(explanation))))
+    lines = [*fold(heading, width), *fold(Text(said), width)]
     if explanation.passes:
         lines.append(picture(explanation, width))
     return Text("\n").join(lines)

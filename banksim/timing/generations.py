@@ -1,0 +1,67 @@
+"""What a request to shared memory takes, by generation: single requests, where no model of the path is known.
+
+sm_90 was measured on one H200. For the others stands what was published of their GPUs; that a transaction takes as
+long on every GPU of a generation, and for every access, is assumed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from banksim.arch import Architecture
+from banksim.banks import pairs_merge
+from banksim.conflicts import Explanation, Status
+
+MEI = "Mei and Chu, Dissecting GPU Memory Hierarchy through Microbenchmarking (arXiv 1509.02308)"
+JIA = "Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking (arXiv 1804.06826)"
+TURING = "Jia et al., Dissecting the NVidia Turing T4 GPU via Microbenchmarking (arXiv 1903.07486)"
+AMPERE = "Abdelkhalik et al., Demystifying the Nvidia Ampere Architecture (arXiv 2208.11174)"
+GUIDE = "NVIDIA's guide: bits that a bank delivers in a clock cycle"
+H200 = "one H200: tests/data/hardware/timing/latency.npz"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Cycles: `latency` of a load of one word without conflicts until its result is used, `alone` for each transaction
+    of a warp that has the path to itself, `busy` for each while many warps keep the banks busy. `sources`: of these
+    three; `status` tells how well they are founded together."""
+
+    latency: int
+    alone: int
+    busy: int
+    status: Status
+    sources: tuple[str, str, str]
+
+
+_RATES: dict[tuple[int, int], Rates] = {
+    (2, 0): Rates(50, 37, 2, "assumed", (MEI, MEI, GUIDE)),
+    (3, 0): Rates(47, 14, 1, "assumed", (MEI, MEI, GUIDE)),
+    (5, 0): Rates(28, 2, 1, "assumed", (MEI, MEI, GUIDE)),
+    (6, 0): Rates(24, 2, 1, "assumed", (JIA, "taken from compute capability 5.x", GUIDE)),
+    (7, 0): Rates(19, 2, 1, "assumed", (JIA, "taken from sm_90, where it was measured", GUIDE)),
+    (7, 5): Rates(19, 2, 1, "assumed", (TURING, "taken from sm_90, where it was measured", GUIDE)),
+    (8, 0): Rates(23, 2, 1, "assumed", (AMPERE, "taken from sm_90, where it was measured", GUIDE)),
+    (9, 0): Rates(23, 2, 1, "measured", (H200, H200, H200)),
+    (10, 0): Rates(23, 2, 1, "assumed", ("taken from sm_90, where it was measured",) * 3),
+}
+"""From this compute capability on. Mei and Chu's latencies, of a chain of loads, hold the addition between two."""
+
+
+def rates(arch: Architecture) -> Rates | None:
+    """Of an architecture; None for compute capability 1.x, of which nothing was found."""
+    known = [first for first in _RATES if first <= arch.capability]
+    return _RATES[max(known)] if known else None
+
+
+def transfers(found: Explanation) -> int | None:
+    """Transactions' worth of time that a request takes: a load takes at least one for each of its parts, idle or not.
+
+    None where the count is unknown or unspecified.
+    """
+    access = found.arch.access(found.op, found.width)
+    if access is None or not isinstance(found.transactions, int):
+        return None
+    if found.op != "ld":
+        return found.transactions
+    merge = access.merged and pairs_merge(found.address, found.mask)
+    return max(found.transactions, 32 // (access.merged if merge else access.lanes))
