@@ -71,9 +71,15 @@ def host_compiler() -> str | None:
     return shutil.which(named) if named else shutil.which("cl" if os.name == "nt" else "g++")
 
 
-def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str) -> bytes:
-    """Standard output of a program, run in `cwd`. CompileError with its message when it fails."""
-    done = subprocess.run([tool(name), *arguments], cwd=cwd, capture_output=True, check=False)
+def run(
+    name: str, arguments: Sequence[str | Path], cwd: Path, what: str, seconds: int | None = None
+) -> bytes:
+    """Standard output of a program, run in `cwd`. CompileError with its message when it fails, or takes longer than
+    `seconds`."""
+    try:
+        done = subprocess.run([tool(name), *arguments], cwd=cwd, capture_output=True, check=False, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise CompileError(f"{name} did not end within {seconds} s on {what}: damaged, or too large") from None
     if done.returncode:
         said = (done.stderr + b"\n" + done.stdout).decode(errors="replace")
         raise CompileError(error_first(said) or f"{name} ended with status {done.returncode} on {what}")

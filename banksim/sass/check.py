@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from banksim.errors import UnsupportedError
+from banksim.errors import BanksimError, UnsupportedError
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.program import Instruction, Kernel
+from banksim.sass.state import WARPSYNC
 
 CONTROL_MODIFIERS = {
     "BRA": {"U", "DIV", "CONV", "INC"},
@@ -28,6 +29,14 @@ CONTROL_MODIFIERS = {
 """Control flow, which each engine has for itself, and the modifiers that this one knows."""
 
 
+def barrier_number(i: Instruction) -> int:
+    """Which convergence barrier an instruction names."""
+    number = next(o.number for o in i.operands if o.kind == "B")
+    if number >= WARPSYNC:
+        raise UnsupportedError(f"convergence barrier B{number}")
+    return number
+
+
 def check(kernel: Kernel) -> None:
     """Raise `UnsupportedError` for the first instruction or modifier that is not known."""
     for i in kernel.instructions:
@@ -38,6 +47,26 @@ def check(kernel: Kernel) -> None:
         strange = sorted(i.modifiers - set(known))
         if strange:
             raise refused(kernel, i, f"modifier .{strange[0]} of {i.name}")
+
+
+FORMS = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
+"""What is raised where an instruction has not the operands that a function takes apart."""
+
+
+class Naming:
+    """Refuses an instruction of a kernel, by name, where what is done within finds something that it does not know."""
+
+    def __init__(self, kernel: Kernel, i: Instruction) -> None:
+        self.kernel, self.i = kernel, i
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, UnsupportedError):
+            raise refused(self.kernel, self.i, str(error)) from None
+        if isinstance(error, FORMS) and not isinstance(error, BanksimError):
+            raise refused(self.kernel, self.i, f"this form of {self.i.name}") from error
 
 
 def refused(kernel: Kernel, i: Instruction, what: str) -> UnsupportedError:

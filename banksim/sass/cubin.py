@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from banksim import cache
 from banksim.compilers import tools
 from banksim.compilers.ptx import link
-from banksim.errors import InputError
+from banksim.errors import BanksimError, InputError
 from banksim.sass import listing, names
 from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
 from banksim.sass.lines import Line, line_table
@@ -21,11 +21,13 @@ from banksim.sass.program import (
     HEAP,
     LOCAL_WINDOW,
     SHARED_WINDOW,
+    ZERO_REGISTER,
     Instruction,
     Kernel,
     Operand,
     Parameter,
 )
+from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS
 from banksim.sass.stored import Kernels, pack, unpack
 from banksim.trace import Site
 
@@ -35,6 +37,8 @@ KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS = 0x17, 0x2F, 0x34
 GLOBAL, GLOBAL_INIT, CONSTANT = ".nv.global", ".nv.global.init", ".nv.constant3"
 THREADS = 1024
 """Threads that a block may have on every GPU."""
+LOCAL_MEMORY = 512 << 10
+"""Bytes of local memory that a thread may have (CUDA programming guide, 'Technical Specifications')."""
 RESERVED_SHARED = {90: 0x400}
 """First architecture → where shared variables start; before that at 0. Seen in .nv.shared sections."""
 DRIVER_POINTERS = {
@@ -78,7 +82,16 @@ def decoder() -> str:
 
 
 def kernels(cubin: bytes) -> list[Kernel]:
-    """Every kernel of a cubin, read from it."""
+    """Every kernel of a cubin, read from it. InputError where its parts do not fit together."""
+    try:
+        return read(cubin)
+    except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, BanksimError):
+            raise
+        raise InputError(f"a damaged cubin: {str(error) or type(error).__name__}") from error
+
+
+def read(cubin: bytes) -> list[Kernel]:
     elf = Elf(cubin)
     if elf.relocatable:
         elf = Elf(link([cubin], elf.arch))
@@ -90,7 +103,27 @@ def kernels(cubin: bytes) -> list[Kernel]:
     if missing:
         raise InputError(f"nvdisasm lists no code for {missing[0]}")
     lines = source_lines(elf)
-    return [Reading(elf, name, code, lines).kernel() for name in entries]
+    found = [Reading(elf, name, code, lines).kernel() for name in entries]
+    for kernel in found:
+        check_sizes(kernel)
+    return found
+
+
+def check_sizes(kernel: Kernel) -> None:
+    """InputError for a kernel that wants more than any GPU has, as damaged cubins do."""
+    wanted = {
+        "registers": (kernel.registers, ZERO_REGISTER["R"]),
+        "bytes of local memory": (kernel.local_bytes, LOCAL_MEMORY),
+        "constant banks": (max(kernel.constants, default=0) + 1, CONSTANT_BANKS),
+        "bytes in a constant bank": (max(map(len, kernel.constants.values()), default=0), CONSTANT_BANK),
+        "bytes up to its last parameter": (
+            max((kernel.parameter_base + p.offset + p.size for p in kernel.parameters), default=0),
+            CONSTANT_BANK,
+        ),
+    }
+    for what, (number, limit) in wanted.items():
+        if number > limit:
+            raise InputError(f"a damaged cubin: {kernel.plain_name} has {number} {what}, {limit} is the most")
 
 
 def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
@@ -99,7 +132,7 @@ def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
         places = {relocation.offset: relocation.symbol.section for relocation in elf.relocations(section)}
         try:
             table = line_table(elf.content(section), text, places)
-        except (IndexError, ValueError):  # a damaged table costs the lines, not the counts
+        except (IndexError, ValueError, ArithmeticError):  # a damaged table costs the lines, not the counts
             continue
         if any(line.line for entries in table.values() for _, line in entries):
             return table
@@ -125,12 +158,12 @@ class Reading:
             self.base[section] = end
             end += BYTES * len(code[section.removeprefix(".text.")])
         self.heap: dict[str, int] = {}
-        end = 0
-        for section in (GLOBAL_INIT, GLOBAL, CONSTANT):
-            if elf.content(section):
+        self.heap_end = 0
+        for section in (GLOBAL_INIT, CONSTANT, GLOBAL):  # those that begin as zeros behind the others
+            if section in elf.sections and elf.sections[section].size:
                 align = max(elf.sections[section].align, 16)
-                self.heap[section] = -(-end // align) * align
-                end = self.heap[section] + elf.sections[section].size
+                self.heap[section] = -(-self.heap_end // align) * align
+                self.heap_end = self.heap[section] + elf.sections[section].size
 
     def reachable(self) -> list[str]:
         """The kernel's code section, then those that it names, itself or through variables and constants."""
@@ -194,10 +227,12 @@ class Reading:
         return banks
 
     def variables(self) -> bytes:
-        """The module's variables as they start out; behind them constant memory, which pointers may name."""
+        """The module's variables as they start out, and constant memory, which pointers may name; less the zeros at
+        the end."""
         data = bytearray()
         for section, start in self.heap.items():
-            data += bytes(start - len(data)) + self.filled(section)
+            if content := self.filled(section):
+                data += bytes(start - len(data)) + content
         return bytes(data)
 
     # ---- code
@@ -306,6 +341,7 @@ class Reading:
             registers=self.fact(REGCOUNT),
             constants=self.constants(),
             globals=self.variables(),
+            globals_bytes=self.heap_end,
             symbols={
                 symbol.name: self.heap[symbol.section] + symbol.value
                 for symbol in elf.symbols

@@ -104,18 +104,26 @@ class Elf:
             for name, kind, other, section, value, size in SYMBOL.iter_unpack(self.content(".symtab"))
         ]
         self.by_name = {symbol.name: symbol for symbol in self.symbols if symbol.name}
+        for section in self.sections:
+            self._check_relocations(section)
+
+    def _check_relocations(self, section: str) -> None:
+        """Of debugging sections too, which only nvdisasm reads: for ever, where numbers in them lead nowhere."""
+        size = self.sections[section].size
+        for relocation in self.relocations(section):
+            leads_nowhere = "debug" in section and abs(relocation.addend) > len(self.data)
+            if relocation.offset + relocation.size > size or leads_nowhere:
+                raise InputError(f"a damaged cubin: a relocation of {section} lies outside of it")
 
     def _string(self, table: int, at: int) -> str:
         start = table + at
         return self.data[start : self.data.index(b"\0", start)].decode()
 
     def content(self, section: str) -> bytes:
-        """The bytes of a section, zeros where the file holds none; b"" when there is no such section."""
+        """The bytes of a section; b"" when there is no such section, or only its size is in the file."""
         found = self.sections.get(section)
-        if found is None:
+        if found is None or found.kind == NO_BITS:
             return b""
-        if found.kind == NO_BITS:
-            return bytes(found.size)
         return self.data[found.offset : found.offset + found.size]
 
     def relocations(self, section: str) -> Iterator[Relocation]:

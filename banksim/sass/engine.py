@@ -13,13 +13,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from banksim.sass.program import Instruction, Operand
+from banksim.errors import UnsupportedError
+from banksim.sass.program import ZERO_REGISTER, Instruction, Operand
 
 Value = Any
 
 
 class Engine(ABC):
     """Operand decoding, stated once, over the primitives that each engine supplies."""
+
+    registers = ZERO_REGISTER["R"]
+    """How many a thread has."""
+
+    def check_register(self, kind: str, number: int) -> None:
+        """UnsupportedError for a register that threads of this kernel do not have, as damaged code may name."""
+        count = self.registers if kind == "R" else ZERO_REGISTER[kind]
+        if number >= count:
+            raise UnsupportedError(f"register {kind}{number} (of {count})")
 
     # ---- reading operands
     def value(self, o: Operand) -> Value:

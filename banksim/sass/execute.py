@@ -18,7 +18,7 @@ from banksim.sass.llvm.codegen import Compiled
 from banksim.sass.llvm.scratch import SCRATCH_BYTES
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.sass.tracing import Collector, Sink
-from banksim.trace import OP_CODES
+from banksim.trace import LANES, OP_CODES
 
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings."""
@@ -61,8 +61,7 @@ class Worker:
         budget: int,
         stop: npt.NDArray[np.uint32],
     ) -> None:
-        registers = max(launch.kernel.registers, 1) + 8
-        self.warp_size = REGISTERS + 128 * registers
+        self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit
         sites, architectures = len(compiled.sites), len(rules)
         self.context = aligned(CONTEXT, 1)
         self.counters = np.zeros(max(compiled.counters, 1), np.int64)

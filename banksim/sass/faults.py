@@ -49,7 +49,8 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
     verb = "load" if i.name.startswith("LD") else "store" if i.name.startswith("ST") else "atomic operation"
     size = width(i)
     if code == state.OUT_OF_CONSTANT:
-        return f"{verb} of {size} bytes beyond constant memory, at byte {address}"
+        misaligned = address % size and address < state.CONSTANT_BANK
+        return f"{'misaligned read' if misaligned else 'read beyond the end'} of constant memory, at byte {address}"
     if code == state.OUT_OF_GLOBAL:
         return outside_global(launch, verb, size, address)
     shared = code == state.OUT_OF_SHARED

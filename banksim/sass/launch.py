@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.sass.program import HEAP, Kernel
+from banksim.sass.state import CONSTANT_BANK
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
@@ -18,7 +19,6 @@ SHARED_LIMIT = 227 * 1024
 """Bytes of shared memory that a block of compute capability 9.0 can ask for (CUDA programming guide, table 'Technical
 Specifications per Compute Capability'), 1 KiB that the system reserves not counted."""
 BUFFER_LIMIT = 1 << 31
-CONSTANT_BANK = 1 << 16
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
 STACK_POINTER = {"sm_90": 0x28}
@@ -119,10 +119,12 @@ def prepare(
             raise InputError(f"{kernel.plain_name}: {size}, {len(content)} were given")
         start = kernel.parameter_base + parameter.offset
         bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
-    for buffer in buffers:
-        if buffer.data.nbytes > BUFFER_LIMIT:
-            raise InputError(f"{buffer.name} has {buffer.data.nbytes} bytes: arrays of up to 2 GiB are simulated")
-    variables = Buffer(np.frombuffer(kernel.globals, np.uint8).copy(), "the module's variables")
+    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers]
+    for owner, nbytes in [*pieces, ("the module's variables", kernel.globals_bytes)]:
+        if nbytes > BUFFER_LIMIT:
+            raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")
+    variables = Buffer(np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8), "the module's variables")
+    variables.data[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
     shared = -(-(max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared) // 16) * 16
     return Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local)
 

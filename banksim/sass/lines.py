@@ -12,6 +12,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 
 INLINED_CALL = 0x90
 
@@ -174,12 +175,14 @@ def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]
 
 def source_line(file: str | None, line: int | None) -> str:
     """The text of a source line, without the blanks around it; "" where there is none to be read."""
-    if not file or not line:
+    if not file or not line or line < 0:
         return ""
     path = Path(file)
     try:
         state = path.stat()
-    except OSError:
+    except (OSError, ValueError):
+        return ""
+    if not S_ISREG(state.st_mode):  # a damaged cubin may name a device that never ends
         return ""
     lines = _lines(file, state.st_mtime_ns, state.st_size)
     return lines[line - 1].strip() if line <= len(lines) else ""

@@ -28,6 +28,10 @@ MEMORY = re.compile(r"(?:(desc)\[\w+\])?\[([^\[\]]*)\]((?:\.\w+)*)")
 RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f]+))?\)*")
 SPECIAL = re.compile(r"SR\w*(?:\.\w+)?|U?PR")
 
+SECONDS = 30
+"""After which nvdisasm is given up, and as many for each MiB of a cubin: it takes some 2, but for ever on some damaged
+ones."""
+
 Place = Callable[[str, int], Operand | None]
 """(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
 
@@ -36,7 +40,8 @@ def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
     """nvdisasm's instructions of every code section, by the function that the section is named after."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
         (Path(folder) / "kernel.cubin").write_bytes(cubin)
-        printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), what="the cubin")
+        seconds = SECONDS * (1 + (len(cubin) >> 20))
+        printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
     try:
         functions = json.loads(printed)[1]
         return {function["function-name"]: function["sass-instructions"] for function in functions}

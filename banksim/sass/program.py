@@ -89,7 +89,8 @@ class Kernel:
 
     `instructions[pc // 16]`: the kernel's own code from pc 0, then every function that it calls.
     `constants[bank]` are the bytes of a constant bank, with parameters still zero; `globals` the initial bytes
-    of the module's own variables (they live at `HEAP`), `symbols` their byte offsets. `shared_base` is where the
+    of the module's own variables (they live at `HEAP`), up to `globals_bytes` zeros follow, `symbols` their byte
+    offsets. `shared_base` is where the
     compiler puts the first shared variable, `shared_bytes` the end of the static ones, counted from address 0.
     `targets[pc]` lists where an indirect branch at `pc` can go.
     """
@@ -106,9 +107,15 @@ class Kernel:
     registers: int
     constants: Mapping[int, bytes]
     globals: bytes = b""
+    globals_bytes: int = 0
     symbols: Mapping[str, int] = field(default_factory=dict)
     targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     functions: Mapping[str, int] = field(default_factory=dict)
     max_threads: int = 1024
     required_block: tuple[int, int, int] | None = None
     cubin: bytes = b""
+
+    @property
+    def register_limit(self) -> int:
+        """How many registers of a thread its code may name: all, where the cubin does not say."""
+        return self.registers or ZERO_REGISTER["R"]

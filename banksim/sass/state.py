@@ -15,6 +15,8 @@ CONVERGENCE = 18
 """Convergence barriers B0 to B15, and two more on which WARPSYNC and WARPSYNC.COLLECTIVE wait."""
 WARPSYNC, COLLECTIVE = 16, 17
 BLOCK_BARRIERS = 16
+CONSTANT_BANKS, CONSTANT_BANK = 8, 1 << 16
+"""How many constant banks a kernel can have here, and the bytes of each."""
 
 APART, READY, YIELDED = -3, -1, -2
 """What a group waits for: nothing, but it joins no other; nothing; nothing, but others go first; 0 to 17 a
@@ -119,8 +121,8 @@ TRACE_ROWS = 1 << 16
 
 CONTEXT = layout(
     # one worker's view of a launch; pointers as integers
-    ("constants", "u8", 8),
-    ("constant_sizes", "u8", 8),
+    ("constants", "u8", CONSTANT_BANKS),
+    ("constant_sizes", "u8", CONSTANT_BANKS),
     ("shared", "u8"),
     ("shared_size", "u8"),
     ("local", "u8"),

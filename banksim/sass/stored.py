@@ -98,7 +98,7 @@ def plain(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-NUMBERS = ("parameter_base", "shared_base", "shared_bytes", "local_bytes", "registers", "max_threads")
+NUMBERS = ("globals_bytes", "parameter_base", "shared_base", "shared_bytes", "local_bytes", "registers", "max_threads")
 
 
 class Table:

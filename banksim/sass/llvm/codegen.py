@@ -69,8 +69,8 @@ def add_block_loop(module: ir.Module) -> None:
     next_block, start, one_pass, next_warp, run, ran, ended, passed = (
         b.append_basic_block(n) for n in ("next_block", "start", "pass", "next_warp", "run", "ran", "ended", "passed")
     )
-    switched, after, stuck, finish, out_of_time, stopped = (
-        b.append_basic_block(n) for n in ("switched", "after", "stuck", "finish", "out_of_time", "stopped")
+    after, stuck, finish, out_of_time, stopped = (
+        b.append_basic_block(n) for n in ("after", "stuck", "finish", "out_of_time", "stopped")
     )
     b.store(first, block)
     b.branch(next_block)
@@ -120,8 +120,6 @@ def add_block_loop(module: ir.Module) -> None:
     used = b.sub(INT[64](state.TURN), e.get(context, CONTEXT, "turn"))
     left = b.sub(e.get(context, CONTEXT, "budget"), used)
     e.set(context, CONTEXT, "budget", left)
-    b.cbranch(b.icmp_unsigned("==", answer, INT[32](state.SWITCH)), switched, after)
-    b.position_at_end(switched)
     with b.if_then(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), likely=False):
         b.branch(stopped)
     b.cbranch(b.icmp_signed("<", left, INT[64](0)), out_of_time, after)

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import llvmlite.ir as ir
 
+from banksim.errors import UnsupportedError
 from banksim.sass import state
-from banksim.sass.check import refused
+from banksim.sass.check import barrier_number
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.engine import LLVMEngine
 from banksim.sass.llvm.flow import target
@@ -66,12 +67,18 @@ class ControlFlow:
             self.fault(state.BAD_TARGET, INT[32](source), self.x.active_mask)
             return
         if pc <= source:
-            left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1 + (source - pc) // BYTES))
-            e.set(self.context, CONTEXT, "turn", left)
-            with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
-                self.put_aside(e.b.load(self.active), INT[32](pc), READY)
-                e.b.ret(INT[32](state.SWITCH))
+            self.take_turn(INT[32](pc), 1 + (source - pc) // BYTES)
         e.b.branch(self.code[pc])
+
+    def take_turn(self, pc: ir.Value, instructions: int) -> None:
+        """Count so many instructions towards the warp's turn; when that is over, others run before the group goes on
+        at `pc`. No code can run for ever without coming here."""
+        e = self.e
+        left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](instructions))
+        e.set(self.context, CONTEXT, "turn", left)
+        with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
+            self.put_aside(e.b.load(self.active), pc, READY)
+            e.b.ret(INT[32](state.SWITCH))
 
     def put_aside(self, mask: ir.Value, pc: ir.Value, wait: int | ir.Value, phase: ir.Value | None = None) -> None:
         e = self.e
@@ -133,7 +140,7 @@ class ControlFlow:
     def branch(self, i: Instruction, next_pc: int) -> None:
         to = target(i)
         if to is None:
-            raise refused(self.kernel, i, "a branch to a register")
+            raise UnsupportedError("a branch to a register")
         taken = self.x.executing()
         if "DIV" in i.modifiers:
             taken = self.unless_together(i, taken)
@@ -214,7 +221,7 @@ class ControlFlow:
         self.go(next_pc, i.pc)
 
     def converge(self, i: Instruction, next_pc: int) -> None:
-        self.gather_at(next(o.number for o in i.operands if o.kind == "B"), i, next_pc)
+        self.gather_at(barrier_number(i), i, next_pc)
 
     def warpsync(self, i: Instruction, next_pc: int) -> None:
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
@@ -369,8 +376,7 @@ class ControlFlow:
 
     # ---- convergence barriers
     def convergence(self, i: Instruction) -> ir.Value:
-        number = next(o.number for o in i.operands if o.kind == "B")
-        return self.e.field(self.warp, WARP, "convergence", 32 * number)
+        return self.e.field(self.warp, WARP, "convergence", 32 * barrier_number(i))
 
     def masked(self, row: ir.Value, mask: ir.Value, lanes: ir.Value) -> None:
         """In each of `lanes`, note `mask` as the threads that the barrier gathers."""

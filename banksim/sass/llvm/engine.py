@@ -30,7 +30,7 @@ from banksim.sass.llvm.values import (
 )
 from banksim.sass.operations.memory import request
 from banksim.sass.program import SHARED_WINDOW, Instruction, Operand
-from banksim.sass.state import CONTEXT, MEMO, REGISTERS, WARP
+from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS, CONTEXT, MEMO, REGISTERS, WARP
 
 LANE_TABLES = {
     "SR_LANEID": lambda lane: lane,
@@ -67,6 +67,8 @@ class LLVMEngine(Engine):
         self.defines: set[Register] = set()
         self.sites: list[tuple[Instruction, str, int]] = []
         self.routines: dict[str, int] = {}
+        self.banks: frozenset[int] = frozenset()
+        """The constant banks that there are."""
 
     def begin_block(self, active: ir.Value) -> None:
         self.active_mask = active
@@ -87,6 +89,7 @@ class LLVMEngine(Engine):
 
     def read(self, register: Register) -> Value:
         if register not in self.cache:
+            self.check_register(*register)
             self.uses.add(register)
             file, where = register[0], self.where_is(register)
             if file == "R":
@@ -101,6 +104,7 @@ class LLVMEngine(Engine):
         return self.cache[register]
 
     def assign(self, register: Register, v: Value) -> None:
+        self.check_register(*register)
         if register[0] in ("R", "P"):
             if self.guard is not None:
                 v = self.where(self.guard, v, self.read(register))
@@ -124,12 +128,12 @@ class LLVMEngine(Engine):
         raise UnsupportedError(f"operand {o.text!r}")
 
     def constant_word(self, o: Operand, distance: int) -> Value:
-        address = self.address(o, wide=False)
-        if address.lanes == 1:
+        place = distance + sum(part.number for part in o.parts)
+        fixed = all(part.kind == "imm" for part in o.parts)
+        if fixed and o.number in self.banks and place <= CONSTANT_BANK - 4 and place % 4 == 0:
             base = self.e.get(self.context, CONTEXT, "constants", o.number, POINTER)
-            place = self.e.b.zext(self.e.b.add(address.ir, INT[32](distance)), INT[64])
             return self.new("u", 32, 1, self.e.load(self.e.at(base, place), INT[32]))
-        return self.load_constant(o.number, address + distance, 4, signed=False)
+        return self.load_constant(o.number, self.address(o, wide=False) + distance, 4, signed=False)
 
     def read_predicate(self, kind: str, number: int) -> Value:
         return self.new("b", 1, 1, INT[1](1)) if number == 7 else self.read((kind, number))
@@ -391,6 +395,8 @@ class LLVMEngine(Engine):
         return [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address), mask]
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
+        if bank >= CONSTANT_BANKS:
+            raise UnsupportedError(f"constant bank {bank}")
         function = self.memory.constant(bank, width, signed)
         arguments = [
             self.context,

@@ -122,7 +122,11 @@ class Memory:
             a, e = Access(*arguments), self.e
             self.unless_empty(a, WORDS)
             size = e.b.trunc(e.get(a.context, CONTEXT, "constant_sizes", bank), INT[32])
-            fits = e.b.icmp_unsigned("<=", a.address, splat(e.b, e.b.sub(size, INT[32](width))))
+            last = e.b.select(e.empty(size), INT[32](0), e.b.sub(size, INT[32](width)))
+            fits = e.b.icmp_unsigned("<=", a.address, splat(e.b, last))
+            fits = e.b.and_(fits, splat(e.b, e.b.not_(e.empty(size))))
+            low_bits = e.b.and_(a.address, vector([width - 1] * LANES))
+            fits = e.b.and_(fits, e.b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
             with e.b.if_then(e.b.not_(e.everywhere(fits, e.b.not_(a.mask))), likely=False):
                 self.fail(a, state.OUT_OF_CONSTANT, fits)
                 e.b.ret(ir.Constant(WORDS, None))

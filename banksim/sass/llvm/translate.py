@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import llvmlite.ir as ir
 
-from banksim.errors import UnsupportedError
 from banksim.sass import state
-from banksim.sass.check import check, refused
+from banksim.sass.check import Naming, check
 from banksim.sass.llvm.control import ControlFlow
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.engine import LLVMEngine, Register
@@ -58,6 +57,8 @@ class Translator(ControlFlow):
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
         self.x = LLVMEngine(self.e, Memory(self.e, traced))
+        self.x.registers = kernel.register_limit
+        self.x.banks = frozenset({0, *kernel.constants})
         self.out = Translation(self.module)
         self.blocks = basic_blocks(kernel)
 
@@ -98,6 +99,7 @@ class Translator(ControlFlow):
         e.b.store(e.get(self.warp, WARP, "active"), self.active)
         e.b.branch(self.dispatch)
         e.b.position_at_end(self.dispatch)
+        self.take_turn(e.get(self.warp, WARP, "pc"), 1)
         nowhere = e.b.append_basic_block("nowhere")
         switch = e.b.switch(e.get(self.warp, WARP, "pc"), nowhere)
         for start, block in self.code.items():
@@ -117,16 +119,14 @@ class Translator(ControlFlow):
         self.count(number, block)
         for i in self.kernel.instructions[block.start // BYTES : block.end // BYTES]:
             x.pc = i.pc
-            x.guard = x.predicate(i.predicate) if i.predicate is not None else None
-            if i.predicate is not None:
-                self.count_guarded(i)
-            if i.name in ENDS:
-                self.prepare(i)
-                break
-            try:
+            with Naming(self.kernel, i):
+                x.guard = x.predicate(i.predicate) if i.predicate is not None else None
+                if i.predicate is not None:
+                    self.count_guarded(i)
+                if i.name in ENDS:
+                    self.prepare(i)
+                    break
                 self.simple(i)
-            except UnsupportedError as error:
-                raise refused(self.kernel, i, str(error)) from None
             x.guard = None
         return Body(e.b.block, x.cache, x.uses, x.defines, x.guard, x.active_mask)
 
@@ -235,13 +235,14 @@ class Translator(ControlFlow):
             self.go(block.end, last.pc)
         else:
             self.x.pc = last.pc
-            self.handlers()[last.name](last, block.end)
+            with Naming(self.kernel, last):
+                self.handlers()[last.name](last, block.end)
 
 
 def translate(kernel: Kernel, traced: bool = False) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down.
 
-    Raises `UnsupportedError` naming the instruction that is not known.
+    Raises `UnsupportedError` Naming the instruction that is not known.
     """
     check(kernel)
     translator = Translator(kernel, traced)

@@ -63,8 +63,11 @@ class NumpyEngine(Engine):
     # ---- registers
     def raw(self, o: Operand, word: int = 0) -> Value:
         if o.kind in ("R", "UR"):
-            v = self.files[o.kind][0 if o.is_zero else o.number + word]
-            return np.zeros_like(v) if o.is_zero else v.copy() if o.kind == "R" else v[0]
+            if o.is_zero:
+                return np.zeros(LANES, np.uint32) if o.kind == "R" else np.uint32(0)
+            self.check_register(o.kind, o.number + word)
+            v = self.files[o.kind][o.number + word]
+            return v.copy() if o.kind == "R" else v[0]
         if o.kind in ("imm", "float", "code"):
             return np.uint32(0 if word else o.number)
         if o.kind == "const":
@@ -88,6 +91,7 @@ class NumpyEngine(Engine):
             self.assign(o.kind, o.number, v)
 
     def assign(self, file: str, number: int, v: Value) -> None:
+        self.check_register(file, number)
         if file in ("R", "P"):
             self.files[file][number][self.executing] = np.broadcast_to(v, LANES)[self.executing]
         elif self.executing.any():

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from banksim.sass.reference import Block
 
 Bytes = npt.NDArray[np.uint8]
+NO_CONSTANTS = np.zeros(0, np.uint8)
+"""A constant bank that the kernel has not."""
 KINDS: dict[str, Any] = {
     "u32": np.uint32, "s32": np.int32, "f32": np.float32,
     "u64": np.uint64, "s64": np.int64, "f64": np.float64,
@@ -69,6 +71,7 @@ class MemoryEngine(NumpyEngine):
     def __init__(self, block: Block, index: int) -> None:
         super().__init__()
         self.block, self.index, self.launch = block, index, block.launch
+        self.registers = self.launch.kernel.register_limit
         self.thread = LANES * index + np.arange(LANES)
         self.instruction: Instruction
 
@@ -221,13 +224,17 @@ class MemoryEngine(NumpyEngine):
         return self.constant_bytes(o.number, address, 4, False)
 
     def constant_bytes(self, bank: int, address: Value, width: int, signed: bool) -> Value:
-        content = self.launch.constants[bank]
+        if bank >= state.CONSTANT_BANKS:
+            raise UnsupportedError(f"constant bank {bank}")
+        content = self.launch.constants.get(bank, NO_CONSTANTS)
         at = np.asarray(address).astype(np.int64)
         inside = (at + width <= len(content)) & (at % width == 0)
         bad = self.executing & ~inside
         if bad.any():
             lane = int(np.argmax(bad))
             raise self.fault(state.OUT_OF_CONSTANT, lane, int(np.broadcast_to(at, LANES)[lane]))
+        if not inside.any():
+            return np.zeros(at.shape, np.uint32)
         rows = content[np.where(inside, at, 0)[..., None] + np.arange(width)]
         v = rows.view(f"{'i' if signed else 'u'}{width}")[..., 0]
         return (v.astype(np.int64) & FULL_MASK).astype(np.uint32)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from banksim.errors import UnsupportedError
 from banksim.sass import state
-from banksim.sass.check import refused
+from banksim.sass.check import Naming, barrier_number
 from banksim.sass.engine import Value
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.operations.memory import memory_operand
@@ -184,12 +183,10 @@ class Warp(MemoryEngine):
         self.block.count(i.pc, group.mask.bit_count(), executing.bit_count())
         if self.block.limit < 0:
             raise self.fault(state.LIMIT, 0)
-        if i.name in CONTROL:
-            return CONTROL[i.name](self, i, group, executing)
-        try:
+        with Naming(self.launch.kernel, i):
+            if i.name in CONTROL:
+                return CONTROL[i.name](self, i, group, executing)
             OPERATIONS[i.name].function(self, i)
-        except UnsupportedError as error:
-            raise refused(self.launch.kernel, i, str(error)) from None
         return Group(group.mask, group.behind)
 
     # ---- branches: what goes on, or None once every part is parked
@@ -274,7 +271,7 @@ class Warp(MemoryEngine):
     # ---- convergence barriers
     def gather(self, i: Instruction, group: Group, executing: int) -> Group:
         """BSSY: its threads are to meet at BSYNC."""
-        self.gathered[i.operands[0].number, self.executing] = executing
+        self.gathered[barrier_number(i), self.executing] = executing
         return Group(group.mask, group.behind)
 
     def break_away(self, i: Instruction, group: Group, executing: int) -> Group:
@@ -282,7 +279,7 @@ class Warp(MemoryEngine):
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
         if leaving:
-            row = self.gathered[next(o.number for o in i.operands if o.kind == "B")]
+            row = self.gathered[barrier_number(i)]
             together = int(row[Group(leaving, 0).lowest])
             row[lanes_of(together)] = together & ~leaving
         return Group(group.mask, group.behind)
@@ -292,14 +289,14 @@ class Warp(MemoryEngine):
         to, source = i.operands[0], i.operands[-1]
         if to.kind == "B":
             row = np.broadcast_to(self.raw(source), LANES)
-            self.gathered[to.number, self.executing] = row[self.executing]
+            self.gathered[barrier_number(i), self.executing] = row[self.executing]
         else:
-            self.write(to, self.gathered[source.number])
+            self.write(to, self.gathered[barrier_number(i)])
         return Group(group.mask, group.behind)
 
     def meet(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BSYNC"""
-        return self.wait(group, executing, next(o.number for o in i.operands if o.kind == "B"))
+        return self.wait(group, executing, barrier_number(i))
 
     def wait(self, group: Group, executing: int, barrier: int) -> Group | None:
         """Wait until every live thread that a convergence barrier gathers is here."""
