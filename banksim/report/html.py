@@ -7,47 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banksim.banks import explain, words
-from banksim.conflicts import Conflicts, Explanation, SiteConflicts, ends
+from banksim.banks import explain
+from banksim.conflicts import Conflicts, SiteConflicts, ends
+from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
 from banksim.report.lines import by_line, cost, shown
-from banksim.report.picture import diagnosis, duration
-from banksim.report.words import mean, number, plural, runs, ways
+from banksim.report.words import mean, number, ways
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
 
-TEMPLATE = "report.html.j2"
 MOST_PICTURES = 40
 """Pictures of a report; each takes up to 80 kB."""
 AROUND = 4
 """Lines shown before and behind those of the kernel."""
-CELL = 11
-"""Pixels of a cell of the picture."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Lane and bank of a word, and the pass (from 1) that serves it."""
-
-    lane: int
-    bank: int
-    turn: int
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The worst request of a site, pass by pass; `steps[k]` says what pass k + 1 serves."""
-
-    number: int
-    arch: str
-    label: str
-    place: str
-    diagnosis: str
-    banks: int
-    cells: tuple[Cell, ...]
-    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -87,11 +61,25 @@ class Source:
 
 def html(judged: Sequence[Conflicts], title: str, run: Run | None = None) -> str:
     """The whole report; with the `run` that made the requests also the launch and the machine code."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     lines = [by_line(conflicts) for conflicts in judged]
     drawer = Drawer(lines)
     sources = list(files(lines, run, drawer)) + list(loose(lines, drawer))
+    statuses = {site.status for conflicts in lines for site in conflicts.sites}
+    return page(
+        "report.html.j2",
+        title=title,
+        launch=launch(run),
+        totals=[total(conflicts) for conflicts in judged],
+        sources=sources,
+        notes=[f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses],
+        left_out=drawer.left_out,
+    )
+
+
+def page(template: str, **values: Any) -> str:
+    """A template of this folder with these values, all text in them escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -99,16 +87,7 @@ def html(judged: Sequence[Conflicts], title: str, run: Run | None = None) -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    statuses = {site.status for conflicts in lines for site in conflicts.sites}
-    return environment.get_template(TEMPLATE).render(
-        title=title,
-        launch=launch(run),
-        totals=[total(conflicts) for conflicts in judged],
-        sources=sources,
-        notes=[f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses],
-        left_out=drawer.left_out,
-        cell=CELL,
-    )
+    return environment.get_template(template).render(values)
 
 
 def launch(run: Run | None) -> str:
@@ -223,28 +202,4 @@ class Drawer:
         self.drawn += 1
         worst = site.worst
         found = explain(worst.address, worst.op, worst.width, worst.mask, conflicts.arch)
-        return Picture(
-            number=self.drawn,
-            arch=conflicts.arch.name,
-            label=site.text.strip() or site.opcode,
-            place=f"warp {worst.warp} of block {worst.block}",
-            diagnosis=" ".join(filter(None, (diagnosis(found), duration(found)))),
-            banks=conflicts.arch.banks,
-            cells=tuple(cells(found)),
-            steps=tuple(
-                f"serves {plural(len(step.lanes), 'lane', runs(step.lanes))} in "
-                f"{plural(len(step.banks), 'bank', runs(step.banks))}"
-                for step in found.passes
-            ),
-        )
-
-
-def cells(found: Explanation) -> Iterator[Cell]:
-    """Every word of every lane, with the first pass that serves it."""
-    seen: set[tuple[int, int, int]] = set()
-    for turn, step in enumerate(found.passes, 1):
-        for lane in step.lanes:
-            for word in words(found.address[lane], found.width, found.arch):
-                if word in step.words and (lane, word, word % found.arch.banks) not in seen:
-                    seen.add((lane, word, word % found.arch.banks))
-                    yield Cell(lane, word % found.arch.banks, turn)
+        return picture(found, f"warp {worst.warp} of block {worst.block}")
