@@ -132,6 +132,54 @@ def test_a_file_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == "banksim: /none/report.html: No such file or directory\n"
 
 
+# ---- advice
+HARM = "</script><script>document.title='harm'</script>"
+
+
+@pytest.fixture(scope="module")
+def advice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """On a kernel whose lines hold a script."""
+    folder = tmp_path_factory.mktemp("advice")
+    source = (Path(EXAMPLE)).read_text().replace("= tile[x, y]", f"= tile[x, y]  # {HARM}")
+    (folder / "evil.py").write_text(source)
+    words = ["advise", "kernel", f"{folder}/evil.py:transpose", "--block", "32,32", *MATRICES]
+    assert main([*words, "--arch", "kepler-4,sm_90", "--html", str(folder / "advice.html")]) == 0
+    return folder / "advice.html"
+
+
+def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Path) -> None:
+    text = advice.read_text(encoding="utf-8")
+    page = Page(text)
+    said = " ".join(page.texts)
+    assert len(page.named("script")) == 1
+    assert f"    out[column + y, row + x] = tile[x, y ^ x]  # {HARM}" in page.texts
+    assert said.count("32 transactions, 1 without conflicts") == 1
+    assert said.count("16 transactions, 1 without conflicts") == 1
+    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [
+        16,
+        1,
+        32,
+        1,
+    ]
+    assert {"tile: column ^ row", "tile: rows of 33", "SASS before and after, line 13"} <= set(page.texts)
+    assert len(text) < 100_000
+    assert all(one.get("aria-label") for name in ("button", "input", "svg") for one in page.named(name))
+    assert all("scope" in one for one in page.named("th"))
+
+
+def test_advice_on_a_pattern_shows_what_to_write(tmp_path: Path) -> None:
+    file = tmp_path / "pattern.html"
+    accesses = ["tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x] = v", "atomicAdd(&bins[0], 2)"]
+    words = ["advise", *accesses, "--declare", "float tile[32][32]; int bins[32]", "--block", "32,32"]
+    assert main([*words, "--html", str(file)]) == 0
+    page = Page(file.read_text(encoding="utf-8"))
+    said = "\n".join(page.texts)
+    assert "__shared__ float tile[32][33];" in said
+    assert "tile = cuda.shared.array((32, 33), float32)" in said
+    assert "No layout pays" in said
+    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [32, 1, 32]
+
+
 STEPPING = """
 <script>
 const said = [];
@@ -147,20 +195,50 @@ document.title = JSON.stringify(said);
 """
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-@pytest.mark.parametrize("width", [500, 1280])
-def test_a_browser_steps_through_the_passes(transpose: Path, tmp_path: Path, width: int) -> None:
+FRAMED = """
+<script>
+const said = [];
+for (const frame of document.querySelectorAll("iframe")) frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  for (const one of page.querySelectorAll("details")) one.open = true;
+  const lit = page.querySelectorAll("svg .now").length;
+  said.push([frame.width, page.documentElement.scrollWidth <= frame.width, lit, page.title]);
+  if (said.length === 2) document.title = JSON.stringify(said.sort());
+});
+</script>
+"""
+
+
+def in_browser(page: Path, folder: Path, *options: str) -> str:
+    """The title that a page ends with; a message on its console is a failure."""
     assert CHROMIUM is not None
-    page = tmp_path / "stepping.html"
-    text = transpose.read_text(encoding="utf-8").replace("tile[x, y]", "tile[x, y]&lt;/script&gt;")
-    page.write_text(text.replace("<details>", "<details open>").replace("</body>", STEPPING + "</body>"))
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"]
-    command += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", *options]
+    command += [f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert "CONSOLE" not in done.stderr
     title = re.search(r"<title>(.*?)</title>", done.stdout)
     assert title is not None
-    assert json.loads(title[1]) == [
+    return title[1]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+def test_advice_fits_a_phone_and_a_desk(advice: Path, tmp_path: Path) -> None:
+    frames = "".join(f'<iframe src="{advice.name}" width="{width}" height="900"></iframe>' for width in (375, 1200))
+    page = advice.parent / "framed.html"
+    page.write_text(f"<!doctype html><title></title>{frames}{FRAMED}")
+    title = in_browser(page, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    expected = "transpose: layouts of shared memory on kepler-4 and sm_90"
+    lit = 2 + 32 + 1 + 32  # the first pass of each picture: 16-way and 32-way before, none after
+    assert json.loads(title) == [["1200", True, lit, expected], ["375", True, lit, expected]]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+@pytest.mark.parametrize("width", [500, 1280])
+def test_a_browser_steps_through_the_passes(transpose: Path, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "stepping.html"
+    text = transpose.read_text(encoding="utf-8").replace("tile[x, y]", "tile[x, y]&lt;/script&gt;")
+    page.write_text(text.replace("<details>", "<details open>").replace("</body>", STEPPING + "</body>"))
+    assert json.loads(in_browser(page, tmp_path, f"--window-size={width},900")) == [
         "Pass 1 of 16 serves lanes 0–1 in bank 31.2/0",
         "Pass 2 of 16 serves lanes 2–3 in bank 31.2/2",
         "Pass 1 of 16 serves lanes 0–1 in bank 31.2/0",

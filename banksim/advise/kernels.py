@@ -328,21 +328,23 @@ def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) ->
         return f"{number(after.size)} bytes of shared memory are too many"
     pairs = list(zip(before.costs, after.costs, strict=True))
     saved = [old.transactions - new.transactions for old, new in pairs]
-    if min(saved) >= 0 and max(saved) > 0 and all(new.time < old.time or new == old for old, new in pairs):
+    pays = [new.time < old.time or new == old for old, new in pairs]
+    if min(saved) >= 0 and max(saved) > 0 and all(pays):
         return ""
-    return "; ".join(losses(after, before, saved, archs)) or "it changes nothing"
+    least = min(zip(pays, saved, archs, strict=True), key=lambda one: one[:2])
+    return "; ".join(losses(after, before, least[1], least[2].name if len(archs) > 1 else ""))
 
 
-def losses(after: Measured, before: Measured, saved: Sequence[int], archs: Sequence[Architecture]) -> Iterator[str]:
-    """What a change loses, and that it gains nothing."""
+def losses(after: Measured, before: Measured, saved: int, arch: str) -> Iterator[str]:
+    """What a change loses, and that it gains too little: the transactions `saved` on one architecture."""
     for width, count in sorted(before.wide.items(), reverse=True):
         left = after.wide.get(width, 0)
         if left < count:
             yield f"it loses merged loads: {number(count)} requests of {width} bytes become {number(left)}"
-    worse = [(arch.name, -count) for arch, count in zip(archs, saved, strict=True) if count < 0]
-    for name, count in worse:
-        yield f"{plural(count, 'transaction')} more" + (f" on {name}" if len(archs) > 1 else "")
-    if not worse:
-        yield f"only {plural(max(saved), 'transaction')} fewer" if max(saved) else "no transaction fewer"
+    where = f" on {arch}" if arch else ""
+    if saved < 0:
+        yield f"{plural(-saved, 'transaction')} more{where}"
+    else:
+        yield (f"only {plural(saved, 'transaction')} fewer" if saved else "no transaction fewer") + where
     if added := max(0, after.instructions - before.instructions):
         yield f"{plural(added, 'warp instruction')} more"

@@ -233,8 +233,7 @@ def together(advice: Sequence[ArrayAdvice]) -> tuple[tuple[int, ...], int]:
     shift = 0
     for one in advice:
         layout = one.best.layout
-        align = max(layout.align, one.array.element.align)
-        base = round_up(one.array.base + shift, align)
+        base = base_of(layout, one.array, shift)
         address = layout.move(one.different.address) + base
         for place, arch in enumerate(archs):
             found[place] += int(cost(one.different, address, arch) @ one.different.times)
@@ -269,8 +268,7 @@ def judge(
         moved[rows] = layout.move(requests.address[rows])
         if not keeps(layout, requests.address[rows], int(width), moved[rows]):
             return None
-    align = max(layout.align, array.element.align)
-    base = round_up(array.base, align)
+    base = base_of(layout, array)
     size = total + (base - array.base) + layout.size - array.size
     return Judged(
         layout=layout,
@@ -279,6 +277,16 @@ def judge(
         bytes=size - total,
         blocks=tuple(blocks_per_sm(size, arch) for arch in archs),
     )
+
+
+def base_of(layout: Layout, array: SharedArray, shift: int = 0) -> int:
+    """Where an array in this layout begins, if those before it take `shift` bytes more."""
+    return round_up(array.base + shift, max(layout.align, array.element.align))
+
+
+def placed(layout: Layout, array: SharedArray, offset: Offsets) -> Offsets:
+    """The addresses in the block's shared memory of byte offsets in an array as declared."""
+    return layout.move(offset) + base_of(layout, array)
 
 
 def cost(requests: Requests, address: Offsets, arch: Architecture) -> npt.NDArray[np.int64]:

@@ -43,6 +43,7 @@ def options(parser: ArgumentParser) -> None:
     )
     group.add_argument("--all", action="store_true", help="show every layout that costs less, and every one refused")
     group.add_argument("--json", action="store_true", help="print the same as JSON")
+    group.add_argument("--html", metavar="FILE", help="write the report, before and after, as one HTML file too")
 
 
 def run(options: Namespace) -> int:
@@ -66,6 +67,10 @@ def pattern(options: Namespace) -> int:
         loops=options.loops,
         stores=options.store,
     )
+    if options.html:
+        from banksim.report.advice_html import of_pattern
+
+        Path(options.html).write_text(of_pattern(found), encoding="utf-8")
     if options.json:
         transactions, more = together(found)
         whole = {"transactions": list(transactions), "bytes_added": more}
@@ -100,6 +105,10 @@ def kernel(options: Namespace) -> int:
     )
     if options.write and advice.best:
         write(advice.source.file, advice.source.content, advice.content)
+    if options.html:
+        from banksim.report.advice_html import of_kernel
+
+        Path(options.html).write_text(of_kernel(advice), encoding="utf-8")
     if options.json:
         print(json.dumps({"command": "advise", **advice.to_json()}, indent=2))
         return 0
