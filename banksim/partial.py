@@ -59,6 +59,8 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
     from banksim import alike
 
     kinds = alike.kinds_of(trace)
+    # To find those that are alike takes as long as to judge them once, but not where counts are ranges.
+    dedup = dedup and (len(rules) > 1 or rules[0].is_range)
     distinct = alike.alike(trace, kinds, max(rule.period for rule in rules)) if dedup else None
     sites: dict[Key, tuple[SiteConflicts, ...]] = dict.fromkeys(kinds.keys, ())
     for rule in rules:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, BinaryIO
@@ -28,10 +29,14 @@ FAILURES = (pa.ArrowException, OSError, ValueError, MemoryError, KeyError, Index
 
 
 class Writer:
-    """Writes traces to an open file; what is left in memory is less than a row group."""
+    """Writes traces to an open file, in a thread of its own; what is in memory is less than two row groups."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.writer = pq.ParquetWriter(file, SCHEMA, compression="zstd", use_dictionary=["op", "site"])
+        scalars = [name for name in SCHEMA.names if name != "address"]
+        options = {"compression": "zstd", "use_dictionary": ["op", "site"], "write_statistics": scalars}
+        self.writer = pq.ParquetWriter(file, SCHEMA, **options)
+        self.thread = ThreadPoolExecutor(1)
+        self.written: Future[None] | None = None
         self.waiting: list[pa.RecordBatch] = []
         self.rows = 0
         self.sites = SiteNumbers()
@@ -42,14 +47,28 @@ class Writer:
         self.rows += len(trace)
         while self.rows >= GROUP:
             table = pa.Table.from_batches(self.waiting, SCHEMA)
-            self.writer.write_table(table[:GROUP], GROUP)
             self.waiting = table[GROUP:].to_batches()
             self.rows -= GROUP
+            self.begin(table[:GROUP])
+
+    def begin(self, table: pa.Table) -> None:
+        """Let the thread write a row group when the one before is written."""
+        self.finish()
+        self.written = self.thread.submit(self.writer.write_table, table, GROUP)
+
+    def finish(self) -> None:
+        """Wait for the thread. Raises what it raised."""
+        if self.written:
+            self.written.result()
 
     def close(self) -> None:
         """Write what is left, and the sites."""
-        if self.rows:
-            self.writer.write_table(pa.Table.from_batches(self.waiting, SCHEMA), GROUP)
+        try:
+            if self.rows:
+                self.begin(pa.Table.from_batches(self.waiting, SCHEMA))
+            self.finish()
+        finally:
+            self.thread.shutdown()
         self.writer.add_key_value_metadata({SITES_KEY: sites_to_json(self.sites.all)})
         self.writer.close()
 
