@@ -1,18 +1,23 @@
-"""Judging a Parquet trace on many workers with Dask; what comes out does not depend on how many they are.
+"""Judging a Parquet trace, or simulating a kernel, on many workers with Dask; how many does not change what comes out.
 
-A task is a stretch of row groups, which its worker reads by itself: all need to see the file under the same name,
-be it a shared folder or a URL. What a task costs is added up in the order in which tasks end; the sum is the same in
-every order (`banksim.partial.merge`). Dask gives the tasks of a worker that is lost to others.
+Of a trace, a task is a stretch of row groups, which its worker reads by itself: all need to see the file under the same
+name, be it a shared folder or a URL. What a task costs is added up in the order in which tasks end; the sum is the same
+in every order (`banksim.partial.merge`). Of a launch, a task is a stretch of blocks, which start from the memory as it
+was; `banksim.sass.touched` puts together what they did. Dask gives the tasks of a worker that is lost to others.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+import numpy as np
 
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts
@@ -23,8 +28,15 @@ from banksim.storage import format_of
 if TYPE_CHECKING:
     from distributed import Client
 
+    from banksim.run_kernel import Run
+    from banksim.sass.execute import Counts
+    from banksim.sass.launch import Buffer, Launch
+    from banksim.sass.touched import Effect
+
 TASKS = 256
 """Tasks that are made of a trace with enough row groups: enough for workers to take turns, few enough to keep."""
+STRETCHES = 64
+"""Stretches of blocks that a launch is cut into, whatever the workers are."""
 PATIENCE = 20
 """Seconds to wait for the scheduler, and for the first worker."""
 
@@ -50,14 +62,12 @@ def replay(
         raise InputError(f"{path}: only Parquet traces are judged on several machines: their row groups are the unit")
     rules = [architecture(one) for one in ([arch] if isinstance(arch, (str, Architecture)) else arch)]
     rows = row_groups(path)
-    names = [rule.name for rule in rules]
-    if [architecture(name) for name in names] != rules:
-        raise InputError("variants of architectures cannot be sent to workers: give names")
+    names = names_of(rules)
     found = Partial()
     with client(scheduler, workers) as connected:
         from distributed import as_completed
 
-        prepare(connected)
+        prepare(connected, ready)
         futures = [
             connected.submit(judge_stretch, *stretch, path, names, dedup, pure=False, key=f"banksim-{uuid4()}")
             for stretch in stretches(rows)
@@ -75,8 +85,15 @@ def replay(
     return found.conflicts(rules)
 
 
-def prepare(connected: Client) -> None:
-    """Wait for a worker, and let all load what judging needs."""
+def names_of(rules: Sequence[Architecture]) -> list[str]:
+    names = [rule.name for rule in rules]
+    if [architecture(name) for name in names] != [*rules]:
+        raise InputError("variants of architectures cannot be sent to workers: give names")
+    return names
+
+
+def prepare(connected: Client, ready: Callable[[], None]) -> None:
+    """Wait for a worker, and let all load what they need."""
     try:
         connected.wait_for_workers(1, timeout=PATIENCE)
         connected.run(ready)
@@ -137,7 +154,99 @@ def ready() -> None:
     """On a worker: load what judging needs, once."""
     import banksim.alike
     import banksim.storage.parquet
-    import banksim.sweep  # noqa: F401
+    import banksim.tallies  # noqa: F401
+
+
+def ready_to_simulate() -> None:
+    """On a worker: load what simulating needs, once."""
+    import banksim.sass.execute
+    import banksim.sass.llvm.codegen  # noqa: F401
+
+
+def run(
+    kernel: Any,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Any] = (),
+    *,
+    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
+    dynamic_shared: int = 0,
+    scheduler: str | Client | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """`banksim.run` with the blocks spread over Dask workers, each stretch of them from the memory as it was at first.
+
+    The arrays of `args` hold afterwards what all blocks wrote, and the sums that all added to with integer atomics
+    whose result they do not use. `InputError`, and no change, if stretches meet in global memory otherwise: one writes
+    a byte that another reads or writes. Arguments are those of `banksim.run`; `scheduler`, `workers` as for `replay`.
+    """
+    from banksim.run_kernel import launched, run_of
+    from banksim.sass.execute import Counts, merged
+    from banksim.sass.llvm.codegen import compile_kernel
+    from banksim.sass.touched import Together
+
+    launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
+    names = names_of(rules)
+    check_apart(launch.buffers)
+    compiled = compile_kernel(launch.kernel)
+    together = Together(launch.buffers)
+    done: list[Counts] = []
+    began = time.perf_counter()
+    with client(scheduler, workers) as connected:
+        prepare(connected, ready_to_simulate)
+        everywhere = connected.scatter(launch, broadcast=True, hash=False)
+        cuts = sorted({launch.blocks * n // STRETCHES for n in range(STRETCHES + 1)})
+        parts = [range(*pair) for pair in pairwise(cuts)]
+        futures = [
+            connected.submit(simulate_stretch, everywhere, part, names, pure=False, key=f"banksim-{uuid4()}")
+            for part in parts
+        ]
+        try:
+            for part, future in zip(parts, futures, strict=True):
+                counts, effects = result(future, launch.kernel.plain_name)
+                together.add(part, effects)
+                done.append(counts)
+                if progress:
+                    progress(part.stop, sum(int(one.counters[1]) for one in done))
+                future.release()
+        except BaseException:
+            connected.cancel(futures)
+            raise
+    together.write()
+    counts = Counts(
+        counters=np.sum([one.counters for one in done], axis=0),
+        tallies=merged([one.tallies.reshape(-1) for one in done]).reshape(done[0].tallies.shape),
+        blocks=sum(one.blocks for one in done),
+        seconds=time.perf_counter() - began,
+        stop=None,
+    )
+    return run_of(launch, compiled, rules, counts)
+
+
+def check_apart(buffers: Sequence[Buffer]) -> None:
+    """`InputError` if two buffers share memory, which copies of them would not."""
+    ends = sorted((b.data.ctypes.data, b.data.ctypes.data + b.data.nbytes, b.name) for b in buffers if b.data.nbytes)
+    for before, after in pairwise(ends):
+        if before[1] > after[0]:
+            raise InputError(f"{before[2]} and {after[2]} share memory: workers need arrays that are apart")
+
+
+def simulate_stretch(launch: Launch, blocks: range, names: Sequence[str]) -> tuple[Counts, list[Effect]]:
+    """On a worker: run these blocks on a copy of the memory; what they counted, and what they did to it."""
+    from banksim.sass.execute import execute
+    from banksim.sass.faults import fault
+    from banksim.sass.llvm.codegen import compile_kernel
+    from banksim.sass.touched import effect, notebooks
+
+    copy = replace(launch, buffers=[replace(buffer, data=buffer.data.copy()) for buffer in launch.buffers])
+    notes = notebooks(launch)
+    rules = [architecture(name) for name in names]
+    counts = execute(copy, compile_kernel(launch.kernel), rules, workers=1, blocks=blocks, notes=notes)
+    if counts.stop is not None:
+        raise fault(copy, counts.stop)
+    before_and_after = zip(notes, launch.buffers, copy.buffers, strict=True)
+    return counts, [effect(note, before.data, after.data) for note, before, after in before_and_after]
 
 
 @contextmanager

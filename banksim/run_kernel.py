@@ -90,18 +90,30 @@ def run(
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
     """
+    launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
+    if engine == "llvm":
+        return run_llvm(launch, rules, workers, max_instructions, progress, trace)
+    if engine == "numpy":
+        return run_numpy(launch, rules, max_instructions, trace)
+    raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
+
+
+def launched(
+    kernel: Any,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Any],
+    arch: str | Architecture | Sequence[str | Architecture],
+    dynamic_shared: int,
+) -> tuple[Launch, tuple[Architecture, ...]]:
+    """A launch ready to run, and the rules to judge by: of what `run` takes, errors as there."""
     names = [arch] if isinstance(arch, str | Architecture) else list(arch)
     rules = tuple(architecture(name) for name in names)
     if not rules:
         raise InputError("no architecture was given: name at least one, such as sm_90")
     machine = next((a.name for a in rules if a.name in MACHINE_ARCHITECTURES), MACHINE_ARCHITECTURES[0])
     compiled_kernel, parameters, buffers = resolve(kernel, args, machine)
-    launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
-    if engine == "llvm":
-        return run_llvm(launch, rules, workers, max_instructions, progress, trace)
-    if engine == "numpy":
-        return run_numpy(launch, rules, max_instructions, trace)
-    raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
+    return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared), rules
 
 
 def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Any]]:
@@ -152,6 +164,11 @@ def run_llvm(
     )
     if counts.stop is not None and counts.stop.code != state.INTERRUPTED:
         raise fault(launch, counts.stop)
+    return run_of(launch, compiled, rules, counts)
+
+
+def run_of(launch: Launch, compiled: Any, rules: Sequence[Architecture], counts: Any) -> Run:
+    """What the blocks of a launch did, from their counts."""
     return Run(
         kernel=launch.kernel,
         launch=launch,

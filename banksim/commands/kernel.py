@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.commands import INTERRUPTED, judging
+from banksim.arch import Architecture
+from banksim.commands import INTERRUPTED, judging, workers
 from banksim.commands.launch_arguments import FILLS
 from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.sizes import sizes, whole
@@ -47,6 +48,7 @@ def options(parser: ArgumentParser) -> None:
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
+    workers.options(parser, "for blocks that do not meet in global memory", "simulate")
 
 
 def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
@@ -76,31 +78,46 @@ def run(options: Namespace) -> int:
     grid, block = sizes(options.grid, "--grid"), sizes(options.block, "--block")
     dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared") or 0
     most = whole(options.max_instructions, "--max-instructions")
+    elsewhere = workers.workers(options)
+    if elsewhere and (options.trace or most is not None):
+        one = "--trace" if options.trace else "--max-instructions"
+        raise InputError(f"{one}: for a simulation in one process, without --workers and --scheduler")
     arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
-    kernel = find(options)
-    from banksim.run_kernel import run as execute
-
+    launch = find(options), grid, block, arguments
     progress = Progress(prod(grid))
-    with written(options.trace) as write:
-        done = execute(
-            kernel,
-            grid,
-            block,
-            arguments,
-            arch=rules,
-            dynamic_shared=dynamic_shared,
-            max_instructions=most,
-            progress=progress if sys.stderr.isatty() else None,
-            trace=write,
-        )
-        if write and is_partial(done):
-            raise Incomplete
+    shown = progress if sys.stderr.isatty() else None
+    if elsewhere:
+        from banksim import distributed
+
+        done = distributed.run(*launch, arch=rules, dynamic_shared=dynamic_shared, progress=shown, **elsewhere)
+    else:
+        done = here(launch, rules, dynamic_shared, most, shown, options.trace)
     progress.clear()
     if options.save_args:
         save(arguments, Path(options.save_args))
     with aside(options.trace):
         status = report(done, options)
     return INTERRUPTED if is_partial(done) else status
+
+
+def here(
+    launch: tuple[Any, ...],
+    rules: Sequence[Architecture],
+    dynamic_shared: int,
+    most: int | None,
+    progress: Progress | None,
+    path: str | None,
+) -> Run:
+    """Simulate in this process, and write the requests to the file of `--trace`."""
+    from banksim.run_kernel import run as execute
+
+    with written(path) as write:
+        done = execute(
+            *launch, arch=rules, dynamic_shared=dynamic_shared, max_instructions=most, progress=progress, trace=write
+        )
+        if write and is_partial(done):
+            raise Incomplete
+    return done
 
 
 def find(options: Namespace) -> Any:

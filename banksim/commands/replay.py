@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from banksim.commands import judging
+from banksim.commands import judging, workers
 from banksim.commands.progress import Progress
-from banksim.commands.sizes import whole
-from banksim.errors import InputError
 from banksim.partial import judge_pieces
 from banksim.storage import FORMATS, open_trace
 
@@ -26,9 +24,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-dedup", action="store_true", help="judge every request, also those that are alike: the result is the same"
     )
-    group = parser.add_argument_group("several machines (Dask, for Parquet)")
-    group.add_argument("--scheduler", metavar="URL", help="judge on the workers of this scheduler: tcp://host:8786")
-    group.add_argument("--workers", metavar="N", help="judge on N processes of this machine")
+    workers.options(parser, "for Parquet", "judge")
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
 
@@ -36,21 +32,16 @@ def options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     judging.limit(options)
-    workers = whole(options.workers, "--workers")
-    if workers == 0:
-        raise InputError("--workers 0: give a whole number of processes from 1 on")
+    elsewhere = workers.workers(options)
     dedup = not options.no_dedup
-    if options.scheduler and workers:
-        raise InputError("--scheduler and --workers: give one of them")
     source = open_trace(options.trace, options.input_format)
     progress = Progress("requests", source.requests)
     shown = progress if sys.stderr.isatty() else None
     try:
-        if options.scheduler or workers:
+        if elsewhere:
             from banksim.distributed import replay
 
-            where = {"scheduler": options.scheduler, "workers": workers}
-            judged = replay(options.trace, rules, dedup=dedup, progress=shown, **where)
+            judged = replay(options.trace, rules, dedup=dedup, progress=shown, **elsewhere)
         else:
             judged = judge_pieces(source.pieces, rules, dedup, shown)
     finally:

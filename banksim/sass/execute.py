@@ -60,6 +60,7 @@ class Worker:
         period: int,
         budget: int,
         stop: npt.NDArray[np.uint32],
+        notes: Sequence[npt.NDArray[np.uint8]] = (),
     ) -> None:
         self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit
         sites, architectures = len(compiled.sites), len(rules)
@@ -76,6 +77,7 @@ class Worker:
         self.scratch = aligned(byte, SCRATCH_BYTES)
         self.buffers = np.array([(b.data.ctypes.data, b.data.nbytes) for b in launch.buffers], np.uint64)
         self.rules = rules
+        self.notes = np.array([one.ctypes.data for one in notes], np.uint64)
         for number, (_, op, width) in enumerate(compiled.sites):
             self.memos[number]["site"] = number
             self.memos[number]["op"], self.memos[number]["width"] = OP_CODES[op], width
@@ -107,6 +109,7 @@ class Worker:
         c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
         c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
+        c["notes"] = self.notes.ctypes.data if notes else 0
         c["grid"], c["budget"] = launch.grid, budget
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
 
@@ -145,9 +148,12 @@ def execute(
     max_instructions: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     trace: Sink | None = None,
+    blocks: range | None = None,
+    notes: Sequence[npt.NDArray[np.uint8]] = (),
 ) -> Counts:
-    """Run every block of a launch. `progress(blocks done, thread instructions)` is called about ten times a second;
-    `trace` gets every request, in chunks, in no fixed order of blocks.
+    """Run the blocks of a launch, all or those given. `progress(blocks done, thread instructions)` is called about ten
+    times a second; `trace` gets every request, in chunks, in no fixed order of blocks. `notes`: of each buffer, a byte
+    for each of its own, in which is noted how it was used (`banksim.sass.touched`).
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
@@ -156,15 +162,16 @@ def execute(
     rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
     period = max(translation_period(a) for a in architectures)
     stop_word = np.zeros(1, np.uint32)
+    blocks = range(launch.blocks) if blocks is None else blocks
     if workers is None:
-        workers = 1 if launch.threads * launch.blocks < SMALL else min(os.cpu_count() or 1, launch.blocks)
+        workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks))
     budget = max_instructions if max_instructions is not None else 2**62
-    team = [Worker(launch, compiled, rules, period, budget // workers, stop_word) for _ in range(workers)]
+    team = [Worker(launch, compiled, rules, period, budget // workers, stop_word, notes) for _ in range(workers)]
     stops: list[Stop] = []
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
-    chunk = max(1, launch.blocks // (16 * workers))
-    starts = iter(range(0, launch.blocks, chunk))
+    chunk = max(1, len(blocks) // (16 * workers))
+    starts = iter(range(blocks.start, blocks.stop, chunk))
     queue = threading.Lock()
 
     def work(worker: Worker) -> None:
@@ -173,7 +180,7 @@ def execute(
                 first = next(starts, None)
             if first is None:
                 return
-            code = worker.run(compiled, first, min(first + chunk, launch.blocks))
+            code = worker.run(compiled, first, min(first + chunk, blocks.stop))
             if code:
                 stop_word[0] = 1
                 with queue:

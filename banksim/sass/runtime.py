@@ -415,6 +415,17 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
                 t.worst_address[lane] = address[lane]
 
 
+@cfunc(types.void(types.uint64, POINTER, types.uint32, types.uint32, types.uint32), cache=True)
+def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
+    """Note a use of the bytes that lanes access."""
+    at = carray(offsets, 32, np.uint32)
+    for lane in range(32):
+        if mask >> np.uint32(lane) & np.uint32(1):
+            byte = carray(pointer(notes + np.uint64(at[lane])), 16, np.uint8)
+            for k in range(width):
+                byte[k] |= np.uint8(use)
+
+
 @cfunc(types.void(CONTEXT), cache=True)
 def settle(context: Any) -> None:
     """At the end of a launch: credit what every site met last."""
@@ -425,6 +436,6 @@ def settle(context: Any) -> None:
         credit(memos[s], tallies, np.int64(c.architectures))
 
 
-CALLED = (schedule, part, end_collective, scatter, sync_by_mask, give_way, arrive, leave, judge_new, settle)
+CALLED = (schedule, part, end_collective, scatter, sync_by_mask, give_way, arrive, leave, judge_new, note, settle)
 SYMBOLS: dict[str, Any] = {f.__name__: f.address for f in CALLED}
 """Addresses of the functions that LLVM code calls."""

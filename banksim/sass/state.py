@@ -158,6 +158,7 @@ CONTEXT = layout(
     ("blocks_done", "i8"),
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
+    ("notes", "u8"),  # of each buffer the address of a byte for each of its own, in which uses are noted; 0: none
     ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
     ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
     ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended
@@ -165,6 +166,8 @@ CONTEXT = layout(
     ("reduction", "i4", BLOCK_BARRIERS),
     ("result", "i4", BLOCK_BARRIERS),  # what the reduction of the phase that ended last gave
 )
+READ, WRITTEN, ADDED, ADDED_LONG = 1, 2, 4, 8
+"""How a byte of global memory was used; the last two: by integer additions of 4 or 8 bytes with no result."""
 AND, OR, POPC, NO_REDUCTION = range(4)
 """How a barrier reduces the predicates it collects."""
 TURN = 1 << 14

@@ -425,7 +425,7 @@ class LLVMEngine(Engine):
         wide = kind.endswith("64")
         if kind not in ("u32", "s32", "u64", "s64", "f32", "f64"):
             raise UnsupportedError(f"an atomic on {kind}")
-        callee = self.memory.atomic(space, kind, function)
+        callee = self.memory.atomic(space, kind, function, wanted)
         self.e.b.call(callee, [*self.access(i, space, address), *(v.spread().ir for v in values)])
         if not wanted:
             return

@@ -20,7 +20,7 @@ from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW
 from banksim.sass.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW
-from banksim.sass.state import CONTEXT, ERROR, MEMO, REQUEST, TRACE_ROWS, WARP
+from banksim.sass.state import ADDED, ADDED_LONG, CONTEXT, ERROR, MEMO, READ, REQUEST, TRACE_ROWS, WARP, WRITTEN
 
 FAULT_OF = {
     "shared": state.OUT_OF_SHARED,
@@ -72,7 +72,7 @@ class Memory:
                 return
             if space == "global":
                 self.one_buffer(a, lambda: self.load("anywhere", width, signed), (), result)
-            base, offsets, first = self.place(a, space, width, result, atomic=False)
+            base, offsets, first = self.place(a, space, width, result, READ)
             self.move_in(a, base, offsets, first, width, signed, contiguous=space != "local")
 
         return self.e.outline(name, result, [*COMMON, kind, INT[32]], build)
@@ -89,30 +89,32 @@ class Memory:
                 return
             if space == "global":
                 self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
-            base, offsets, first = self.place(a, space, width, VOID, atomic=False)
+            base, offsets, first = self.place(a, space, width, VOID, WRITTEN)
             self.move_out(a, base, offsets, first, width, values, contiguous=space != "local")
 
         return self.e.outline(f"store_{space}_{width}", VOID, [*COMMON, kind, INT[32], *[WORDS] * words], build)
 
-    def atomic(self, space: str, kind: str, function: str) -> ir.Function:
-        """Old values go to scratch memory at RESULT, as words or as longs."""
+    def atomic(self, space: str, kind: str, function: str, wanted: bool) -> ir.Function:
+        """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them."""
         bits = 64 if kind.endswith("64") else 32
         wide = WORDS if space in NARROW else LONGS
         operand = LONGS if bits == 64 else WORDS
+        sums = function == "add" and kind[0] != "f" and not wanted
+        use = (ADDED_LONG if bits == 64 else ADDED) if sums else READ | WRITTEN
 
         def build(*arguments: ir.Value) -> None:
             a, values = Access(*arguments[:6]), arguments[6:]
             self.unless_empty(a, VOID)
             if space in WINDOWS:
-                self.by_window(a, space, lambda s: self.atomic(s, kind, function), values, VOID)
+                self.by_window(a, space, lambda s: self.atomic(s, kind, function, wanted), values, VOID)
                 return
             if space == "global":
-                self.one_buffer(a, lambda: self.atomic("anywhere", kind, function), values, VOID)
-            base, offsets, _ = self.place(a, space, bits // 8, VOID, atomic=True)
+                self.one_buffer(a, lambda: self.atomic("anywhere", kind, function, wanted), values, VOID)
+            base, offsets, _ = self.place(a, space, bits // 8, VOID, use)
             lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space)
 
         count = 2 if function in ("cas", "cas_spin") else 1
-        name = f"atomic_{space}_{kind}_{function}"
+        name = f"atomic_{space}_{kind}_{function}{'_wanted' * wanted}"
         return self.e.outline(name, VOID, [*COMMON, wide, INT[32], *[operand] * count], build)
 
     def constant(self, bank: int, width: int, signed: bool) -> ir.Function:
@@ -226,9 +228,10 @@ class Memory:
         b.ret(merged) if has_result else b.ret_void()
 
     def place(
-        self, a: Access, space: str, width: int, result: ir.Type, atomic: bool
+        self, a: Access, space: str, width: int, result: ir.Type, use: int
     ) -> tuple[ir.Value, ir.Value, ir.Value]:
-        """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about."""
+        """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about, and what is
+        done to global memory, `use`, noted if someone wants to know."""
         e = self.e
         b = e.b
         others = b.not_(a.mask)
@@ -266,6 +269,13 @@ class Memory:
                 self.fail(a, FAULT_OF[space], b.and_(fits, in_buffer))
             self.leave(result)
         first = b.extract_element(offsets, lane)
+        if space == "global":
+            notes = e.get(a.context, CONTEXT, "notes", as_type=POINTER)
+            with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(notes, INT[64]), INT[64](0)), likely=False):
+                places = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)
+                e.store(offsets, places)
+                of_buffer = b.load(e.at(notes, b.shl(b.zext(number, INT[64]), INT[64](3))), typ=INT[64])
+                e.call("note", VOID, of_buffer, places, a.mask, INT[32](width), INT[32](use))
         if space == "shared":
             self.ask(a, offsets, first, others)
         if space == "local":

@@ -1,0 +1,205 @@
+"""Blocks of one launch on Dask workers: results of global memory, and what is refused because blocks meet there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from hypothesis import given
+from hypothesis import strategies as st
+from numba_kernels import collatz, histogram, random, reduction, tickets, transpose
+
+import banksim
+from banksim import distributed
+from banksim.__main__ import main
+from banksim.errors import Fault, InputError
+from banksim.sass.launch import Buffer
+from banksim.sass.state import ADDED, ADDED_LONG, READ, WRITTEN
+from banksim.sass.touched import Together, effect
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NEXT = """
+extern "C" __global__ void next_of(int *out, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    {}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+        yield cluster
+
+
+def both(
+    cluster: LocalCluster, kernel: Any, grid: Any, block: Any, args: list[Any]
+) -> tuple[banksim.Run, banksim.Run, list[Any], list[Any]]:
+    """A launch in one process and on workers, and the arguments afterwards."""
+    here, there = ([a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2))
+    with Client(cluster) as client:
+        return (
+            banksim.run(kernel, grid, block, here, workers=1),
+            distributed.run(kernel, grid, block, there, scheduler=client),
+            here,
+            there,
+        )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid", "block", "args"),
+    [
+        (transpose, (8, 8), (32, 32), [np.zeros((256, 256), np.float32), random("float32", 256, 256)]),
+        (reduction, 200, 256, [np.zeros(200, np.float32), random("float32", 200 * 256)]),
+        (histogram, 10, 256, [np.ones(256, np.int32), (np.arange(20_000) ** 2 % 256).astype(np.int32)]),
+        (collatz, 3, 64, [np.zeros(192, np.int32)]),
+    ],
+    ids=["transpose", "reduction", "histogram", "fewer blocks than tasks"],
+)
+def test_workers_change_memory_as_one_process_does(
+    cluster: LocalCluster, kernel: Any, grid: Any, block: Any, args: list[Any]
+) -> None:
+    one, many, here, there = both(cluster, kernel, grid, block, args)
+    assert all(np.array_equal(a, b) for a, b in zip(here, there, strict=True))
+    assert not np.array_equal(there[0], args[0])
+    assert [vars(e) for e in many.profile] == [vars(e) for e in one.profile]
+    assert json.dumps(many.conflicts.to_json()) == json.dumps(one.conflicts.to_json())
+    assert (many.blocks, many.partial) == (one.blocks, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("out[i] = i ? out[i - 1] + 1 : 0;", "byte 124: written by block 0, read by block 1"),
+        ("out[i % 32] = i;", "byte 0: written by block 0, written by block 1"),
+        ("if (i < 32) atomicAdd(out, 1); else out[i] = out[0];", "byte 0: added to by block 0, read by block 1"),
+        ("out[i] = atomicAdd(&out[n - 1], 1);", "byte 1020: written by block 0, written by block 1"),
+        ("atomicAdd((float *)out, 1.f);", "byte 0: written by block 0, written by block 1"),
+        (
+            "if (i < 32) atomicAdd(out, 1); else atomicAdd((unsigned long long *)out, 1ull);",
+            "byte 0: added to by block 0, added to by block 1",
+        ),
+        ("atomicMax(out, i);", "byte 0: written by block 0, written by block 1"),
+    ],
+)
+def test_blocks_that_meet_are_refused(cluster: LocalCluster, tmp_path: Path, body: str, message: str) -> None:
+    (tmp_path / "next.cu").write_text(NEXT.format(body))
+    kernel = banksim.load(tmp_path / "next.cu")["next_of"]
+    out = np.zeros(256, np.int32)
+    with Client(cluster) as client, pytest.raises(InputError, match=f"{message}: blocks that meet in global memory"):
+        distributed.run(kernel, 8, 32, [out, 256], scheduler=client)
+    assert not out.any()
+
+
+def test_tickets_are_refused_and_aliases_too(cluster: LocalCluster) -> None:
+    with Client(cluster) as client:
+        with pytest.raises(InputError, match="cannot be simulated apart"):
+            distributed.run(tickets, 4, 64, [np.zeros(256, np.int32), np.zeros(1, np.int32)], scheduler=client)
+        a = np.zeros((65, 64), np.float32)
+        with pytest.raises(InputError, match="share memory: workers need arrays that are apart"):
+            distributed.run(transpose, (2, 2), (32, 32), [a[:64], a[1:]], scheduler=client)
+
+
+def test_a_fault_is_that_of_the_first_block(cluster: LocalCluster, tmp_path: Path) -> None:
+    (tmp_path / "next.cu").write_text(NEXT.format("out[i >= 96 ? i + (1 << 20) : i] = 1;"))
+    kernel, out = banksim.load(tmp_path / "next.cu")["next_of"], np.zeros(512, np.int32)
+    with Client(cluster) as client, pytest.raises(Fault, match=r"global store.*block \(3, 0, 0\)"):
+        distributed.run(kernel, 16, 32, [out, 512], scheduler=client)
+    assert not out.any()
+
+
+def test_the_command_gives_the_same_bytes(
+    cluster: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    array = "float32[128,128]"
+    words = ["kernel", f"{EXAMPLES / 'transpose.py'}:transpose", "--grid", "4,4", "--block", "32,32", "--json"]
+    words += ["--arg", array, "--arg", f"{array}=random", "--save-args"]
+    outputs = []
+    for number, where in enumerate(
+        ([], ["--scheduler", cluster.scheduler_address], ["--workers", "1"])
+    ):
+        assert main([*words, str(tmp_path / str(number)), *where]) == 0
+        outputs.append((capsys.readouterr().out, (tmp_path / str(number) / "0.npy").read_bytes()))
+    assert outputs[1:] == [outputs[0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--workers", "2", "--trace", "t.parquet"], "--trace: for a simulation in one process"),
+        (["--workers", "2", "--max-instructions", "9"], "--max-instructions: for a simulation in one process"),
+        (["--workers", "0"], "give a whole number of processes from 1 on"),
+        (["--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "give one of them"),
+    ],
+)
+def test_wrong_use_is_one_line(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    assert main(["kernel", f"{EXAMPLES / 'transpose.py'}:transpose", *words]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+class Step(NamedTuple):
+    """What a block does to one number of memory; `size` bytes from `place` × `size` on."""
+
+    use: int
+    size: int
+    place: int
+    value: int
+
+
+sizes = {READ: (1, 2, 4, 8), WRITTEN: (1, 2, 4, 8), ADDED: (4,), ADDED_LONG: (8,)}
+steps = st.sampled_from(list(sizes)).flatmap(
+    lambda use: st.sampled_from(sizes[use]).flatmap(
+        lambda size: st.builds(Step, st.just(use), st.just(size), st.integers(0, 24 // size - 1), st.integers(0, 255))
+    )
+)
+
+
+def act(memory: np.ndarray[Any, Any], notes: np.ndarray[Any, Any], doing: list[Step]) -> None:
+    """Do the steps; a value that is written depends on all that the block has read."""
+    read = 0
+    for use, size, place, value in doing:
+        number = memory[place * size : (place + 1) * size].view(f"u{size}")
+        notes[place * size : (place + 1) * size] |= use
+        if use == READ:
+            read += int(number[0])
+        elif use == WRITTEN:
+            number[0] = (value + read) % 256
+        else:
+            number[0] += number.dtype.type(value)
+
+
+@given(st.lists(st.lists(steps, max_size=4), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_what_is_put_together_is_what_any_order_gives(blocks: list[list[Step]], order: Any) -> None:
+    """Or else the blocks share a byte that they do not all read, or all add to in the same way."""
+    start = np.arange(24, dtype=np.uint8)
+    effects, uses = [], []
+    for doing in blocks:
+        memory, notes = start.copy(), np.zeros(24, np.uint8)
+        act(memory, notes, doing)
+        uses.append(notes.copy())
+        effects.append(effect(notes, start, memory))
+    found = start.copy()
+    together = Together([Buffer(found, "a")])
+    numbers = [*range(len(blocks))]
+    order.shuffle(numbers)
+    try:
+        for number in numbers:
+            together.add(range(number, number + 1), [effects[number]])
+    except InputError:
+        meet = [{int(u) for u in byte if u} for byte in np.array(uses).T if (byte > 0).sum() > 1]
+        assert any(kinds not in ({READ}, {ADDED}, {ADDED_LONG}) for kinds in meet)
+        assert np.array_equal(found, start)
+        return
+    together.write()
+    for way in (numbers, sorted(numbers)):
+        expected = start.copy()
+        for number in way:
+            act(expected, np.zeros(24, np.uint8), blocks[number])
+        assert np.array_equal(found, expected)
