@@ -17,14 +17,15 @@ from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
 from banksim.errors import InputError
 from banksim.sass import state
 from banksim.sass.launch import Launch, prepare
+from banksim.sass.machines import MACHINES
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.trace import Trace
 
 if TYPE_CHECKING:
     from banksim.compilers.numba import Compiled
 
-MACHINE_ARCHITECTURES = ("sm_90",)
-"""Architectures whose machine code banksim executes."""
+DEFAULT = "sm_90"
+"""What is compiled for where no architecture that was asked for has code that is executed."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def launched(
     rules = tuple(architecture(name) for name in names)
     if not rules:
         raise InputError("no architecture was given: name at least one, such as sm_90")
-    machine = next((a.name for a in rules if a.name in MACHINE_ARCHITECTURES), MACHINE_ARCHITECTURES[0])
+    machine = next((a.name for a in rules if a.name in MACHINES), DEFAULT)
     compiled_kernel, parameters, buffers = resolve(kernel, args, machine)
     return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared), rules
 

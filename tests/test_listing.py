@@ -35,7 +35,7 @@ UR4 = Operand("UR", 4, text="UR4")
         ("R2", R2),
         ("R2.reuse", R2),
         ("RZ", Operand("R", 255, text="RZ")),
-        ("URZ", Operand("UR", 63, text="URZ")),
+        ("URZ", Operand("UR", 255, text="URZ")),
         ("-RZ", Operand("R", 255, negative=True, text="-RZ")),
         ("~R10", Operand("R", 10, inverted=True, text="~R10")),
         ("|R2|", Operand("R", 2, absolute=True, text="|R2|")),

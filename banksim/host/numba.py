@@ -21,11 +21,11 @@ from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import CONTEXT, Driver
 from banksim.host.launches import Launches, Shape
-from banksim.run_kernel import MACHINE_ARCHITECTURES, numba_kernel, run_llvm
+from banksim.run_kernel import DEFAULT, numba_kernel, run_llvm
 from banksim.sass.launch import prepare
 from banksim.sass.program import Kernel
 
-MACHINE = MACHINE_ARCHITECTURES[0]
+MACHINE = DEFAULT
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 """Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""

@@ -8,8 +8,9 @@ from banksim.sass.program import Instruction, Kernel
 from banksim.sass.state import WARPSYNC
 
 CONTROL_MODIFIERS = {
-    "BRA": {"U", "DIV", "CONV", "INC"},
+    "BRA": {"U", "DIV", "CONV", "INC", "ANY"},
     "BRX": set(),
+    "BRXU": set(),
     "JMP": set(),
     "CALL": {"REL", "ABS", "NOINC"},
     "RET": {"REL", "ABS", "NODEC"},
@@ -21,7 +22,7 @@ CONTROL_MODIFIERS = {
     "WARPSYNC": {"ALL", "COLLECTIVE", "EXCLUSIVE"},
     "BAR": {"SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR"},
     "B2R": {"RESULT"},
-    "NANOSLEEP": {"U32"},
+    "NANOSLEEP": {"U32", "WARP"},
     "ENDCOLLECTIVE": set(),
     "YIELD": set(),
     "BPT": {"TRAP", "DRAIN", "PAUSE_QUIET"},

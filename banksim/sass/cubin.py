@@ -6,7 +6,7 @@ import functools
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from banksim import cache
 from banksim.compilers import tools
@@ -15,18 +15,8 @@ from banksim.errors import BanksimError, InputError
 from banksim.sass import listing, names
 from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
 from banksim.sass.lines import Line, line_table
-from banksim.sass.program import (
-    BYTES,
-    CONSTANT_WINDOW,
-    HEAP,
-    LOCAL_WINDOW,
-    SHARED_WINDOW,
-    ZERO_REGISTER,
-    Instruction,
-    Kernel,
-    Operand,
-    Parameter,
-)
+from banksim.sass.machines import machine
+from banksim.sass.program import BYTES, HEAP, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
 from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS
 from banksim.sass.stored import Kernels, pack, unpack
 from banksim.trace import Site
@@ -39,15 +29,6 @@ THREADS = 1024
 """Threads that a block may have on every GPU."""
 LOCAL_MEMORY = 512 << 10
 """Bytes of local memory that a thread may have (CUDA programming guide, 'Technical Specifications')."""
-RESERVED_SHARED = {90: 0x400}
-"""First architecture → where shared variables start; before that at 0. Seen in .nv.shared sections."""
-DRIVER_POINTERS = {
-    70: {"shared": 0x18, "local": 0x20, "constant": 0x50},
-    90: {"local": 0x20, "constant": 0xD0, "parameters": 0x198},
-    100: {"local": 0x2F8, "constant": 0x120, "parameters": 0x348},
-}
-"""First architecture → where in bank 0 the driver puts the generic addresses of memories. Seen in code."""
-T = TypeVar("T")
 ELSEWHERE = 0xFFFF0000
 """Where functions seem to lie that the GPU's driver brings along (vprintf): no kernel is that long."""
 PTX_FILE = "\0ptx"
@@ -150,6 +131,7 @@ class Reading:
         lines: Mapping[str, Sequence[tuple[int, Line]]],
     ) -> None:
         self.elf, self.name, self.code, self.lines = elf, name, code, lines
+        self.machine = machine(elf.arch)
         self.text = elf.by_name[name].section
         self.elsewhere: dict[str, int] = {}
         self.base: dict[str, int] = {}
@@ -215,15 +197,9 @@ class Reading:
                 number, _, owner = section.removeprefix(".nv.constant").partition(".")
                 if owner in ("", self.name):
                     banks[int(number)] = self.filled(section)
-        memories = {
-            "shared": SHARED_WINDOW,
-            "local": LOCAL_WINDOW,
-            "constant": HEAP + self.heap.get(CONSTANT, 0),
-            "parameters": CONSTANT_WINDOW,
-        }
-        for memory, place in (since(DRIVER_POINTERS, self.elf.arch) or {}).items():
-            address = memories[memory].to_bytes(8, "little")
-            banks[0] = banks[0][:place] + address + banks[0][place + 8 :]
+        variables = {self.machine.variables: HEAP + self.heap.get(CONSTANT, 0)}
+        for place, address in (self.machine.windows | variables).items():
+            banks[0] = banks[0][:place] + address.to_bytes(8, "little") + banks[0][place + 8 :]
         return banks
 
     def variables(self) -> bytes:
@@ -324,7 +300,7 @@ class Reading:
             if attribute == KPARAM_INFO
             for ordinal, offset, size in [struct.unpack_from("<HHI", value, 4)]
         ]
-        reserved = since(RESERVED_SHARED, elf.arch) or 0
+        reserved = self.machine.first_shared
         shared = elf.sections.get(f".nv.shared.{self.name}")
         limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
         required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
@@ -367,12 +343,6 @@ class Reading:
                 if self.elf.symbols[symbol].name == self.name:
                     return int(number)
         return 0
-
-
-def since(table: Mapping[int, T], arch: str) -> T | None:
-    """What holds for an architecture in a table of what has held since which one."""
-    number = int(arch.removeprefix("sm_").rstrip("af"))
-    return next((table[first] for first in sorted(table, reverse=True) if first <= number), None)
 
 
 def constant_symbols(cubin: bytes) -> dict[str, int]:

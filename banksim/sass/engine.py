@@ -99,6 +99,15 @@ class Engine(ABC):
         self.write(o, self.low(v))
         self.write(o, self.high(v), word=1)
 
+    def write_old(self, to: Operand, v: Value, wide: bool) -> None:
+        """What an atomic found, as u32 or u64, to register `to`; to a predicate: whether it is not 0."""
+        if to.kind == "P":
+            self.write_predicate(to, v != 0)
+        elif wide:
+            self.write64(to, v)
+        else:
+            self.write(to, v)
+
     # ---- primitives: kinds and conversions
     @abstractmethod
     def const(self, c: int | float, bits: int = 32) -> Value:

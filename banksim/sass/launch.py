@@ -10,19 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import InputError
+from banksim.sass.machines import machine
 from banksim.sass.program import HEAP, Kernel
 from banksim.sass.state import CONSTANT_BANK
+from banksim.timing.occupancy import limits
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
-SHARED_LIMIT = 227 * 1024
-"""Bytes of shared memory that a block of compute capability 9.0 can ask for (CUDA programming guide, table 'Technical
-Specifications per Compute Capability'), 1 KiB that the system reserves not counted."""
 BUFFER_LIMIT = 1 << 31
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
-STACK_POINTER = {"sm_90": 0x28}
-"""Where constant bank 0 holds the first stack pointer."""
 
 
 @dataclass
@@ -97,10 +94,11 @@ def prepare(
         raise InputError(f"{kernel.plain_name} requires blocks of {kernel.required_block}, not {whole_block}")
     if dynamic_shared < 0:
         raise InputError(f"dynamic shared memory of {dynamic_shared} bytes: it cannot be negative")
-    static = kernel.shared_bytes - kernel.shared_base
-    if static + dynamic_shared > SHARED_LIMIT:
+    static, most = kernel.shared_bytes - kernel.shared_base, limits(kernel.arch).block_shared
+    if static + dynamic_shared > most:
         raise InputError(
-            f"{kernel.plain_name} wants {static} + {dynamic_shared} bytes of shared memory: a block has {SHARED_LIMIT}"
+            f"{kernel.plain_name} wants {static} + {dynamic_shared} bytes of shared memory: "
+            f"a block has {most} on {kernel.arch}"
         )
     if len(parameters) != len(kernel.parameters):
         raise InputError(f"{kernel.plain_name} takes {len(kernel.parameters)} parameters, {len(parameters)} were given")
@@ -111,8 +109,9 @@ def prepare(
     local = -(-kernel.local_bytes // 16) * 16 or 16
     if any(i.name == "CALL" for i in kernel.instructions):
         local = max(local, DEFAULT_STACK)
-    bank0[:24].view(np.uint32)[:] = (*whole_block, *whole_grid)
-    bank0[STACK_POINTER[kernel.arch] :][:4].view(np.uint32)[:] = local
+    layout = machine(kernel.arch)
+    for place, words in (layout.block, whole_block), (layout.grid, whole_grid), (layout.stack, (local,)):
+        bank0[place : place + 4 * len(words)].view(np.uint32)[:] = words
     for parameter, content in zip(kernel.parameters, parameters, strict=True):
         if len(content) != parameter.size:
             size = f"parameter {parameter.ordinal} has {parameter.size} bytes"

@@ -12,6 +12,7 @@ import re
 import struct
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,15 @@ def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
 
 
 def split(operands: str) -> list[str]:
-    """The operands of an instruction: cut at commas outside brackets and braces."""
+    """The operands of an instruction: cut at commas outside brackets and braces, and before the bracket of an address
+    that follows a register (as nvdisasm 13.0 writes it) or another address (as LDGSTS has it before sm_90)."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(operands):
         if letter in "[({":
+            before = operands[start:at].strip()
+            if depth == 0 and letter == "[" and (before.startswith("[") or REGISTER.fullmatch(before)):
+                parts.append(before)
+                start = at
             depth += 1
         elif letter in "])}":
             depth -= 1
@@ -135,6 +141,8 @@ def operands(name: str, modifiers: frozenset[str], texts: list[str], place: Plac
     add: for BRX the distance from the next instruction, for CALL and RET the base of the section (ABS: 0).
     """
     result = [operand(text) for text in texts]
+    if modifiers & {"64", "S64", "U64"}:
+        result = [in_64_bits(found) for found in result]
     for at, found in enumerate(result):
         if found.kind == "other":
             result[at] = relocated(found.text, place) or found
@@ -151,6 +159,13 @@ def operands(name: str, modifiers: frozenset[str], texts: list[str], place: Plac
         last = Operand("imm", last.number, text=last.text)
     result[-1] = last
     return tuple(result)
+
+
+def in_64_bits(found: Operand) -> Operand:
+    """A negative immediate as a number of 64 bits."""
+    if found.kind != "imm" or not found.text.startswith("-"):
+        return found
+    return replace(found, number=found.number | 0xFFFFFFFF << 32)
 
 
 def relocated(text: str, place: Place) -> Operand | None:

@@ -9,7 +9,7 @@ from banksim.trace import Site
 
 BYTES = 16
 """Size of one instruction."""
-ZERO_REGISTER = {"R": 255, "UR": 63, "P": 7, "UP": 7}
+ZERO_REGISTER = {"R": 255, "UR": 255, "P": 7, "UP": 7}
 """The number under which RZ, URZ, PT and UPT are stored, whatever the architecture encodes."""
 HEAP = 0x7F00 << 32
 """Address of the first global buffer (the module's own variables); the next ones follow 4 GiB apart."""
@@ -24,7 +24,7 @@ class Operand:
     """One operand of an instruction.
 
     kind       number                                   parts
-    R UR       register (RZ 255, URZ 63)
+    R UR       register (RZ and URZ 255)
     P UP       predicate (PT 7)
     B SB       convergence barrier, scoreboard
     imm        32 bits, unsigned

@@ -68,7 +68,7 @@ WARP = layout(
     ("group_phase", "u4", GROUPS),  # phase of the block barrier at which the group waits
     ("predicates", "u4", 8),
     ("uniform_predicates", "u4", 8),
-    ("uniform", "u4", 64),
+    ("uniform", "u4", 256),
     ("convergence", "u4", (CONVERGENCE, LANES)),  # for each thread, which threads its barrier gathers
     ("resume", "u4", LANES),  # where each thread goes on behind a collective region
     ("thread", "u4", (3, LANES)),  # threadIdx

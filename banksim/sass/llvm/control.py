@@ -21,6 +21,7 @@ from banksim.sass.llvm.scratch import TARGETS
 from banksim.sass.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import AT_BARRIER, COLLECTIVE, CONTEXT, ERROR, READY, WARP, WARPSYNC
+from banksim.trace import FULL_MASK
 
 Handler = Callable[[Instruction, int], None]
 
@@ -47,6 +48,7 @@ class ControlFlow:
             "BRA": self.branch,
             "JMP": self.branch,
             "BRX": self.indirect,
+            "BRXU": self.indirect,
             "CALL": self.call,
             "RET": self.give_back,
             "EXIT": self.exit,
@@ -142,20 +144,24 @@ class ControlFlow:
         if to is None:
             raise UnsupportedError("a branch to a register")
         taken = self.x.executing()
-        if "DIV" in i.modifiers:
-            taken = self.unless_together(i, taken)
+        if i.modifiers & {"DIV", "CONV"}:
+            taken = self.by_togetherness(i, taken)
         elif self.x.guard is None:
             self.go(to, i.pc)
             return
+        elif "ANY" in i.modifiers:
+            taken = self.e.b.select(self.e.empty(taken), taken, self.x.active_mask)
         self.split(taken, lambda: self.go(to, i.pc), INT[32](to), next_pc, i.pc)
 
-    def unless_together(self, i: Instruction, executing: ir.Value) -> ir.Value:
-        """BRA.DIV: the whole group goes, unless its executing threads are all the live ones that the operand names."""
+    def by_togetherness(self, i: Instruction, executing: ir.Value) -> ir.Value:
+        """BRA.DIV: the whole group goes, unless its executing threads are all the live ones that the operand names (on
+        sm_75, which has no operand, all of the warp); BRA.CONV: if they are."""
         e = self.e
-        mask = self.x.value(next(o for o in i.operands if o.kind in ("R", "UR", "imm")))
+        mask = next((self.x.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), self.x.const(FULL_MASK))
         wanted = e.b.and_(self.x.first(mask).ir, e.get(self.warp, WARP, "live"))
-        missing = e.b.and_(wanted, e.b.not_(executing))
-        return e.b.select(e.empty(missing), INT[32](0), self.x.active_mask)
+        together = e.empty(e.b.and_(wanted, e.b.not_(executing)))
+        goes = together if "CONV" in i.modifiers else e.b.not_(together)
+        return e.b.select(goes, self.x.active_mask, INT[32](0))
 
     def to_addresses(self, targets: Value, i: Instruction, next_pc: int) -> None:
         """Each executing thread goes to its own address."""

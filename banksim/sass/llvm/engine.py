@@ -432,6 +432,6 @@ class LLVMEngine(Engine):
         assert to is not None
         if wide:
             v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
-            self.write64(to, v)
         else:
-            self.write(to, self.results(1)[0])
+            (v,) = self.results(1)
+        self.write_old(to, v, wide)

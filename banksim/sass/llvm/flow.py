@@ -10,7 +10,7 @@ from banksim.sass.operations.transactions import try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
 
 ENDS = frozenset(
-    {"BRA", "BRX", "JMP", "CALL", "RET", "EXIT"}
+    {"BRA", "BRX", "BRXU", "JMP", "CALL", "RET", "EXIT"}
     | {"BSYNC", "WARPSYNC", "ENDCOLLECTIVE", "YIELD", "NANOSLEEP", "BAR", "BPT"}
 )
 """Instructions behind which a warp may go elsewhere, wait, or let others run."""
@@ -45,7 +45,7 @@ def basic_blocks(kernel: Kernel) -> dict[int, Block]:
         if i.name in ("BRA", "JMP", "CALL"):
             to = target(i)
             entries |= {to} if to is not None else set(kernel.functions.values())
-        elif i.name == "BRX":
+        elif i.name in ("BRX", "BRXU"):
             entries |= set(kernel.targets.get(i.pc, ()))
         if i.name == "CALL":
             returns.add(i.pc + BYTES)
@@ -77,11 +77,12 @@ def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int], resum
     if last.name in ("BRA", "JMP", "CALL"):
         to = target(last)
         after = {to} if to is not None else set(kernel.functions.values())
-        conditional = guarded or any(o.kind in ("P", "UP") for o in last.operands) or "DIV" in last.modifiers
+        conditional = guarded or any(o.kind in ("P", "UP") for o in last.operands)
+        conditional = conditional or bool(last.modifiers & {"DIV", "CONV"})
         if last.name == "CALL":
             after |= returns
         return after | ({end} if conditional or last.name == "CALL" else set())
-    if last.name == "BRX":
+    if last.name in ("BRX", "BRXU"):
         return set(kernel.targets.get(last.pc, ())) | ({end} if guarded else set())
     if last.name == "RET":
         return returns | ({end} if guarded else set())

@@ -56,7 +56,7 @@ def directed_magnitude(
     return cut, inexact & outward, negative
 
 
-@operation("I2F", f"F64 F32 F16 BF16 {' '.join(INTEGERS)} {ROUNDINGS}", marks=" ".join(PARTS))
+@operation("I2F UI2F", f"F64 F32 F16 BF16 {' '.join(INTEGERS)} {ROUNDINGS}", marks=" ".join(PARTS))
 def i2f(x: Engine, i: Instruction) -> None:
     to, source = i.operands
     v, signed = integer_source(x, i, source)
@@ -88,7 +88,7 @@ def integer_to_half(x: Engine, i: Instruction, v: Value, signed: bool) -> Value:
     return to_half(x, d, format_of(i))
 
 
-@operation("I2FP", f"F32 S32 U32 {ROUNDINGS}")
+@operation("I2FP UI2FP", f"F32 S32 U32 {ROUNDINGS}")
 def i2fp(x: Engine, i: Instruction) -> None:
     if i.modifiers & set(DIRECTIONS):
         return i2f(x, i)
@@ -96,7 +96,7 @@ def i2fp(x: Engine, i: Instruction) -> None:
     return x.write(i.operands[0], x.bits(x.to_f32(v if "U32" in i.modifiers else x.signed(v))))
 
 
-@operation("F2I", f"F64 F32 F16 BF16 {' '.join(INTEGERS)} FLOOR CEIL TRUNC RN FTZ NTZ", marks="H1")
+@operation("F2I UF2I", f"F64 F32 F16 BF16 {' '.join(INTEGERS)} FLOOR CEIL TRUNC RN FTZ NTZ", marks="H1")
 def f2i(x: Engine, i: Instruction) -> None:
     """Saturates; a NaN gives 0 with NTZ, else the integer with the highest bit alone."""
     to, source = i.operands
@@ -136,7 +136,7 @@ def f2ip(x: Engine, i: Instruction) -> None:
     x.write(to, clamped(x, whole, 8, False))
 
 
-@operation("FRND", "F64 F32 F16 BF16 FLOOR CEIL TRUNC RN FTZ", marks="H1")
+@operation("FRND UFRND", "F64 F32 F16 BF16 FLOOR CEIL TRUNC RN FTZ", marks="H1")
 def frnd(x: Engine, i: Instruction) -> None:
     to, source = i.operands
     mode = ROUND[name] if (name := which(i, tuple(ROUND))) else "nearest"
@@ -183,7 +183,7 @@ def _write_widened(x: Engine, to: Operand, f: Value, bits: Value) -> None:
     x.write64(to, x.where(f == f, x.bits(x.to_f64(f)), nan))
 
 
-@operation("F2FP", "F16 BF16 F32 PACK_AB RN RZ")
+@operation("F2FP UF2FP", "F16 BF16 F32 PACK_AB RN RZ")
 def f2fp(x: Engine, i: Instruction) -> None:
     """Two float32 to a pair of halves: a above, b below."""
     to, a, b = i.operands

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.rounding import (
     DIRECTIONS,
@@ -24,7 +28,6 @@ from banksim.sass.operations.table import (
     select,
     which,
     write_comparison,
-    write_float,
 )
 from banksim.sass.program import Instruction, Operand
 
@@ -52,49 +55,79 @@ def rounded_sum(x: Engine, i: Instruction, a: Value, b: Value) -> Value:
     return zero_of_sum(x, i, narrow(x, i, round_to_odd(x, s, error)), s, a, b)
 
 
-@operation("FADD", FLOAT_MODIFIERS)
-def fadd(x: Engine, i: Instruction) -> None:
-    a, b = (operand(x, i, o) for o in i.operands[1:3])
+def added(x: Engine, i: Instruction, operands: Sequence[Operand]) -> Value:
+    """Bits of a + b."""
+    a, b = (operand(x, i, o) for o in operands)
     if plain(i):
-        return write_float(x, i.operands[0], a + b)
+        return float_bits(x, a + b)
     bits = rounded_sum(x, i, x.to_f64(a), x.to_f64(b)) if directed(i) else float_bits(x, a + b)
-    return x.write(i.operands[0], finish(x, i, bits))
+    return finish(x, i, bits)
+
+
+@operation("FADD UFADD", FLOAT_MODIFIERS)
+def fadd(x: Engine, i: Instruction) -> None:
+    x.write(i.operands[0], added(x, i, i.operands[1:3]))
 
 
 SCALES = {"D2": 0.5, "D4": 0.25, "D8": 0.125, "M2": 2.0, "M4": 4.0, "M8": 8.0}
 
 
-@operation("FMUL", f"{FLOAT_MODIFIERS} {' '.join(SCALES)}")
-def fmul(x: Engine, i: Instruction) -> None:
-    """a · b; D2 … M8: times a power of two before it is rounded."""
-    a, b = (operand(x, i, o) for o in i.operands[1:3])
+def multiplied(x: Engine, i: Instruction, operands: Sequence[Operand]) -> Value:
+    """Bits of a · b; D2 … M8: times a power of two before it is rounded."""
+    a, b = (operand(x, i, o) for o in operands)
     scale = which(i, SCALES)
     if plain(i) and not scale:
-        return write_float(x, i.operands[0], a * b)
+        return float_bits(x, a * b)
     if directed(i) or scale:
         p = x.to_f64(a) * x.to_f64(b) * SCALES.get(scale, 1.0)
-        bits = finish(x, i, narrow(x, i, p), lambda: narrow(x, i, p * LIFT**2))
-    else:
-        bits = finish(x, i, float_bits(x, a * b), lambda: x.bits((a * LIFT) * (b * LIFT)))
-    return x.write(i.operands[0], bits)
+        return finish(x, i, narrow(x, i, p), lambda: narrow(x, i, p * LIFT**2))
+    return finish(x, i, float_bits(x, a * b), lambda: x.bits((a * LIFT) * (b * LIFT)))
 
 
-@operation("FFMA", FLOAT_MODIFIERS)
-def ffma(x: Engine, i: Instruction) -> None:
-    a, b, c = (operand(x, i, o) for o in i.operands[1:4])
+@operation("FMUL UFMUL", f"{FLOAT_MODIFIERS} {' '.join(SCALES)}")
+def fmul(x: Engine, i: Instruction) -> None:
+    x.write(i.operands[0], multiplied(x, i, i.operands[1:3]))
+
+
+def fused(x: Engine, i: Instruction, operands: Sequence[Operand]) -> Value:
+    """Bits of a · b + c, rounded once."""
+    a, b, c = (operand(x, i, o) for o in operands)
     if plain(i):
-        return write_float(x, i.operands[0], x.fma(a, b, c))
+        return float_bits(x, x.fma(a, b, c))
     if directed(i):
         p, d = x.to_f64(a) * x.to_f64(b), x.to_f64(c)
-        bits = rounded_sum(x, i, p, d)
-        bits = finish(x, i, bits, lambda: rounded_sum(x, i, p * LIFT**2, d * LIFT**2))
-    else:
-        bits = float_bits(x, x.fma(a, b, c))
-        bits = finish(x, i, bits, lambda: x.bits(x.fma(a * LIFT, b * LIFT, c * LIFT**2)))
-    return x.write(i.operands[0], bits)
+        return finish(x, i, rounded_sum(x, i, p, d), lambda: rounded_sum(x, i, p * LIFT**2, d * LIFT**2))
+    bits = float_bits(x, x.fma(a, b, c))
+    return finish(x, i, bits, lambda: x.bits(x.fma(a * LIFT, b * LIFT, c * LIFT**2)))
 
 
-@operation("FSEL", "FTZ")
+@operation("FFMA UFFMA", FLOAT_MODIFIERS)
+def ffma(x: Engine, i: Instruction) -> None:
+    x.write(i.operands[0], fused(x, i, i.operands[1:4]))
+
+
+PAIRS = {"FADD2": added, "FMUL2": multiplied, "FFMA2": fused}
+
+
+@operation(" ".join(PAIRS), FLOAT_MODIFIERS, marks="F32x2 HI_LO F32")
+def in_pairs(x: Engine, i: Instruction) -> None:
+    """Two float32 in neighbouring registers at once (sm_100); an operand without F32x2.HI_LO serves both."""
+    to, *sources = i.operands
+    results = [PAIRS[i.name](x, i, [element(o, number) for o in sources]) for number in (0, 1)]
+    for word, bits in enumerate(results):
+        x.write(to, bits, word)
+
+
+def element(o: Operand, number: int) -> Operand:
+    """The operand of one of two results."""
+    if number and "HI_LO" in o.modifiers and not o.is_zero:
+        if o.kind not in ("R", "UR"):
+            raise UnsupportedError(f"a pair {o.text}")
+        return replace(o, number=o.number + 1)
+    return o
+
+
+@operation("FSEL UFSEL", "FTZ")
 def fsel(x: Engine, i: Instruction) -> None:
     to, a, b, p = i.operands
     x.write(to, select(x, p, x.bits(operand(x, i, a)), x.bits(operand(x, i, b))))
@@ -108,11 +141,27 @@ def float_extremum(x: Engine, a: Value, b: Value, smaller: bool) -> Value:
     return x.where(a > b, u, x.where(b > a, v, u & v))
 
 
-@operation("FMNMX", "FTZ NAN XORSIGN")
+@operation("FMNMX UFMNMX", "FTZ NAN XORSIGN")
 def fmnmx(x: Engine, i: Instruction) -> None:
-    """The other operand where one is a NaN; NAN: a NaN where either is; XORSIGN: the sign of a · b."""
+    """XORSIGN: with the sign of a · b."""
     to, a, b, p = i.operands
-    u, v = operand(x, i, a), operand(x, i, b)
+    bits = chosen(x, i, operand(x, i, a), operand(x, i, b), p)
+    if "XORSIGN" in i.modifiers:
+        signed = (bits & 0x7FFFFFFF) | ((x.raw(a) ^ x.raw(b)) & 0x80000000)
+        bits = x.where(x.as_float(bits) == x.as_float(bits), signed, bits)
+    x.write(to, bits)
+
+
+@operation("FMNMX3", "FTZ NAN")
+def fmnmx3(x: Engine, i: Instruction) -> None:
+    to, a, b, c, p = i.operands
+    first = x.as_float(chosen(x, i, operand(x, i, a), operand(x, i, b), p))
+    x.write(to, chosen(x, i, first, operand(x, i, c), p))
+
+
+def chosen(x: Engine, i: Instruction, u: Value, v: Value, p: Operand) -> Value:
+    """Bits of the smaller of two floats where p holds, else of the larger. Where one is a NaN: the other one, or with
+    NAN a NaN."""
     if p.is_zero:
         bits = float_extremum(x, u, v, smaller=not p.inverted)
     else:
@@ -122,9 +171,7 @@ def fmnmx(x: Engine, i: Instruction) -> None:
         number = (u == u) | (v == v)
     else:
         number = (u == u) & (v == v)
-    if "XORSIGN" in i.modifiers:
-        bits = (bits & 0x7FFFFFFF) | ((x.raw(a) ^ x.raw(b)) & 0x80000000)
-    x.write(to, x.where(number, bits, x.const(NAN32)))
+    return x.where(number, bits, x.const(NAN32))
 
 
 FLOAT_COMPARISONS = " ".join([*COMPARISONS, *(name + "U" for name in COMPARISONS), "NUM", "NAN"])
@@ -144,13 +191,13 @@ def holds(i: Instruction, a: Value, b: Value) -> Value:
     return COMPARISONS[name](a, b) if name == "NE" else COMPARISONS[name](a, b) | unordered
 
 
-@operation("FSETP", f"FTZ {FLOAT_COMPARISONS} {COMBINATIONS}")
+@operation("FSETP UFSETP", f"FTZ {FLOAT_COMPARISONS} {COMBINATIONS}")
 def fsetp(x: Engine, i: Instruction) -> None:
     a, b = (operand(x, i, o) for o in i.operands[2:4])
     write_comparison(x, i, holds(i, a, b))
 
 
-@operation("FSET", f"BF FTZ {FLOAT_COMPARISONS} {COMBINATIONS}")
+@operation("FSET UFSET", f"BF FTZ {FLOAT_COMPARISONS} {COMBINATIONS}")
 def fset(x: Engine, i: Instruction) -> None:
     """All bits set, or 1.0 with BF, where the comparison holds."""
     to, a, b, p = i.operands

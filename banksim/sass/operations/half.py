@@ -10,9 +10,9 @@ import struct
 from dataclasses import dataclass, replace
 
 from banksim.sass.engine import Engine, Value
-from banksim.sass.operations.floating import FLOAT_COMPARISONS, float_extremum, holds
+from banksim.sass.operations.floating import FLOAT_COMPARISONS, chosen, holds
 from banksim.sass.operations.rounding import round_to_odd, two_sum
-from banksim.sass.operations.table import COMBINATIONS, combined, operation, select, write_float
+from banksim.sass.operations.table import COMBINATIONS, combined, operation, write_float
 from banksim.sass.program import Instruction, Operand
 
 HALVES = "H0_H0 H1_H1"
@@ -177,23 +177,19 @@ def hfma2(x: Engine, i: Instruction) -> None:
     return write_halves(x, i.operands[0], *results)
 
 
-@operation("HMNMX2", "BF16_V2 FTZ NAN XORSIGN", marks=HALVES)
+@operation("HMNMX2 VHMNMX", "BF16_V2 FTZ NAN XORSIGN", marks=HALVES)
 def hmnmx2(x: Engine, i: Instruction) -> None:
-    """As FMNMX, half by half."""
-    to, a, b, p = i.operands
-    signs = [pair(x, i, (replace(o, negative=False, absolute=False),)) for o in (a, b)]
+    """As FMNMX and FMNMX3, half by half."""
+    to, *operands, p = i.operands
+    raw = [pair(x, i, (replace(o, negative=False, absolute=False),)) for o in operands[:2]]
     results = []
-    for u, v, *raw in zip(pair(x, i, (a,)), pair(x, i, (b,)), *signs, strict=True):
-        f = select(x, p, float_extremum(x, u, v, True), float_extremum(x, u, v, False))
-        if "NAN" not in i.modifiers:
-            f = x.where(u == u, x.where(v == v, f, x.bits(u)), x.bits(v))
-            number = (u == u) | (v == v)
-        else:
-            number = (u == u) & (v == v)
+    for side, (f, *others) in enumerate(zip(*(pair(x, i, (o,)) for o in operands), strict=True)):
+        for v in others:
+            f = x.as_float(chosen(x, i, f, v, p))
         if "XORSIGN" in i.modifiers:
-            f = (f & 0x7FFFFFFF) | ((x.bits(raw[0]) ^ x.bits(raw[1])) & 0x80000000)
-        word = to_half(x, x.to_f64(x.as_float(f)), format_of(i))
-        results.append(x.where(number, word, x.const(NAN16)))
+            sign = (x.bits(raw[0][side]) ^ x.bits(raw[1][side])) & 0x80000000
+            f = x.where(f == f, x.as_float(x.bits(f) & 0x7FFFFFFF | sign), f)
+        results.append(to_half(x, x.to_f64(f), format_of(i)))
     write_halves(x, to, *results)
 
 

@@ -10,8 +10,10 @@ from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.table import (
     COMBINATIONS,
     COMPARISONS,
+    in_64_bits,
     operation,
     parts,
+    select,
     shift_left,
     shift_right,
     shift_right_signed,
@@ -19,6 +21,8 @@ from banksim.sass.operations.table import (
     write_comparison,
 )
 from banksim.sass.program import Instruction, Operand
+
+WORD, MASK = 32, 0xFFFFFFFF
 
 # ---- sums
 
@@ -67,10 +71,12 @@ def carrying_sum(
     return x.low(total), [above > n for n in range(most)]
 
 
-@operation("IADD3 UIADD3 IADD", "X")
+@operation("IADD3 UIADD3 IADD", "X 64")
 def iadd3(x: Engine, i: Instruction) -> None:
     """−a counts as ~a + 1, whose + 1 may itself carry."""
     to, carries_out, sources, carries_in = parts(i)
+    if in_64_bits(i):
+        return _add_in_64_bits(x, i)
     sources = tuple(o for o in sources if not o.is_zero or o.negative or o.inverted)
     if all(p.is_zero for p in carries_out):
         values = [x.value(o) for o in sources] or [x.const(0)]
@@ -84,27 +90,50 @@ def iadd3(x: Engine, i: Instruction) -> None:
     return x.write(to, v)
 
 
-@operation("VIADD", "16x2")
+def _add_in_64_bits(x: Engine, i: Instruction) -> None:
+    to, carries_out, sources, carries_in = parts(i)
+    if "X" in i.modifiers or counted(carries_in) or not all(p.is_zero for p in carries_out):
+        raise UnsupportedError("a carry of 64 bits")
+    first, *others = (x.wide(o) for o in sources if not o.is_zero or o.inverted)
+    for v in others:
+        first = first + v
+    x.write64(to, first)
+
+
+@operation("VIADD UVIADD", "16x2 U16x2 S16x2 U8x4 S8x4")
 def viadd(x: Engine, i: Instruction) -> None:
     to, *sources = i.operands
-    if "16x2" in i.modifiers:
-        x.write(to, sum16(*(halves(x, o) for o in sources)))
-    else:
-        u, v = (x.value(o) for o in sources)
-        x.write(to, u + v)
+    u, v = values(x, i, sources)
+    x.write(to, sum_of_parts(u, v, part_bits(i)))
 
 
-def halves(x: Engine, o: Operand) -> Value:
-    """A pair of halfwords, −a negating each by itself."""
-    return sum16(~x.raw(o), x.const(0x00010001)) if is_negative(o) else x.value(o)
+def part_bits(i: Instruction) -> int:
+    """Bits of the numbers that a register holds: one of 32, two of 16, or four of 8."""
+    kind = next((mark for mark in i.modifiers if mark.endswith(("16x2", "8x4"))), "")
+    return 32 // int(kind[-1] or 1) if kind else WORD
 
 
-def sum16(u: Value, v: Value) -> Value:
-    """The sums of the lower and of the upper halves."""
-    return ((u + v) & 0xFFFF) | ((u & 0xFFFF0000) + (v & 0xFFFF0000))
+def repeated(number: int, bits: int) -> int:
+    """`number` in every part of a word."""
+    return sum(number << at for at in range(0, WORD, bits))
 
 
-@operation("IABS")
+def sum_of_parts(u: Value, v: Value, bits: int) -> Value:
+    """The sums of the parts of two words: all bits but a part's highest are added, the highest without a carry."""
+    if bits == WORD:
+        return u + v
+    top = repeated(1 << bits - 1, bits)
+    return ((u & ~top & MASK) + (v & ~top & MASK)) ^ ((u ^ v) & top)
+
+
+def values(x: Engine, i: Instruction, operands: Iterable[Operand]) -> list[Value]:
+    """Words; of those with parts, −a negates each by itself."""
+    bits = part_bits(i)
+    ones = x.const(repeated(1, bits))
+    return [sum_of_parts(~x.raw(o), ones, bits) if is_negative(o) else x.value(o) for o in operands]
+
+
+@operation("IABS UIABS")
 def iabs(x: Engine, i: Instruction) -> None:
     v = x.value(i.operands[1])
     x.write(i.operands[0], x.where(x.signed(v) < 0, x.const(0) - v, v))
@@ -254,10 +283,11 @@ def _shift_by_constant(x: Engine, i: Instruction, low: Value, high: Value, count
 # ---- comparisons
 
 
-@operation("ISETP UISETP", "LT EQ LE GT NE GE U32 EX " + COMBINATIONS)
+@operation("ISETP UISETP", "LT EQ LE GT NE GE U32 S64 U64 EX " + COMBINATIONS)
 def isetp(x: Engine, i: Instruction) -> None:
     """EX: of 64-bit numbers' upper words, where the lower words' result decides a tie."""
-    a, b = (x.value(o) if "U32" in i.modifiers else x.signed(x.value(o)) for o in i.operands[2:4])
+    read = x.wide if in_64_bits(i) else x.value
+    a, b = (read(o) if i.modifiers & {"U32", "U64"} else x.signed(read(o)) for o in i.operands[2:4])
     name = which(i, COMPARISONS)
     holds = COMPARISONS[name](a, b)
     if "EX" in i.modifiers:
@@ -281,52 +311,60 @@ def extremum(x: Engine, i: Instruction, a: Value, b: Value, p: Operand) -> Value
     return x.where(x.signed(v) < 0, x.const(0), v) if "RELU" in i.modifiers else v
 
 
-EXTREMUM = "U32 RELU S16x2 U16x2"
-
-
-def in_halves(i: Instruction) -> bool:
-    return bool(i.modifiers & {"S16x2", "U16x2"})
-
-
-def values(x: Engine, i: Instruction, operands: Iterable[Operand]) -> list[Value]:
-    return [halves(x, o) if in_halves(i) else x.value(o) for o in operands]
+EXTREMUM = "U32 S32 RELU S16x2 U16x2 S8x4 U8x4"
 
 
 def extended(x: Engine, i: Instruction, words: list[Value]) -> list[list[Value]]:
-    """The words as they are; of S16x2 and U16x2 the lower halves of all, then the upper ones, extended."""
-    if not in_halves(i):
+    """The words as they are; or of each part, the lowest first, those of all words, extended."""
+    bits = part_bits(i)
+    if bits == WORD:
         return [words]
-    return [[field(x, v, at, 16, "S16x2" in i.modifiers) for v in words] for at in (0, 16)]
+    signed = bool(i.modifiers & {"S16x2", "S8x4"})
+    return [[field(x, v, at, bits, signed) for v in words] for at in range(0, WORD, bits)]
 
 
 def write_parts(x: Engine, to: Operand, results: list[Value]) -> None:
-    """One word, or two halves."""
-    x.write(to, results[0] if len(results) == 1 else results[1] << 16 | results[0] & 0xFFFF)
+    """One word, or its parts from the lowest on."""
+    bits = WORD // len(results)
+    word = results[-1]
+    for v in results[-2::-1]:
+        word = word << bits | v & (1 << bits) - 1
+    x.write(to, word)
 
 
-@operation("VIMNMX IMNMX UIMNMX", EXTREMUM)
+@operation("VIMNMX IMNMX UIMNMX UVIMNMX", f"{EXTREMUM} S64 U64")
 def vimnmx(x: Engine, i: Instruction) -> None:
     """Predicate results: whether a is the result (in the lower half, in the upper half)."""
+    if in_64_bits(i):
+        return _extremum_in_64_bits(x, i)
     to, flags, sources, (p,) = parts(i)
     pairs = extended(x, i, values(x, i, sources))
     for flag, (a, b) in zip(flags, pairs, strict=False):
         if not flag.is_zero:
             x.write_predicate(flag, extremum(x, i, a, b, p) == a)
-    write_parts(x, to, [extremum(x, i, a, b, p) for a, b in pairs])
+    return write_parts(x, to, [extremum(x, i, a, b, p) for a, b in pairs])
 
 
-@operation("VIMNMX3", EXTREMUM)
+def _extremum_in_64_bits(x: Engine, i: Instruction) -> None:
+    """PT, PT, d, a, b, P, !PT: the smaller where P holds, else the larger."""
+    *flags, to, a, b, p, last = i.operands
+    if not all(flag.is_zero for flag in flags) or not (last.is_zero and last.inverted):
+        raise UnsupportedError(f"the form {i.opcode} with predicates")
+    u, v = x.wide(a), x.wide(b)
+    less = u < v if "U64" in i.modifiers else x.signed(u) < x.signed(v)
+    x.write64(to, select(x, p, x.where(less, u, v), x.where(less, v, u)))
+
+
+@operation("VIMNMX3 UVIMNMX3", EXTREMUM)
 def vimnmx3(x: Engine, i: Instruction) -> None:
     to, *sources, p = i.operands
     triples = extended(x, i, values(x, i, sources))
     write_parts(x, to, [extremum(x, i, extremum(x, i, a, b, p), c, p) for a, b, c in triples])
 
 
-@operation("VIADDMNMX", EXTREMUM)
+@operation("VIADDMNMX UVIADDMNMX", EXTREMUM)
 def viaddmnmx(x: Engine, i: Instruction) -> None:
     to, *sources, p = i.operands
     a, b, c = values(x, i, sources)
-    s = sum16(a, b) if in_halves(i) else a + b
+    s = sum_of_parts(a, b, part_bits(i))
     write_parts(x, to, [extremum(x, i, u, v, p) for u, v in extended(x, i, [s, c])])
-
-

@@ -41,9 +41,11 @@ def function(i: Instruction) -> str:
 
 
 def result(i: Instruction) -> Operand | None:
-    """The register that an atomic's old value goes to, if anyone wants it."""
+    """The register that an atomic's old value goes to, or the predicate that says whether CAST.SPIN did it (sm_100), if
+    anyone wants it."""
     before = i.operands[: i.operands.index(memory_operand(i))]
-    return next((o for o in before if o.kind == "R" and not o.is_zero), None)
+    kinds = ("R", "P") if "CAST" in i.modifiers else ("R",)
+    return next((o for o in before if o.kind in kinds and not o.is_zero), None)
 
 
 def atomic_kind(i: Instruction) -> str:
@@ -80,7 +82,10 @@ def location(x: Engine, i: Instruction) -> tuple[str, Value]:
     return space, x.address(memory_operand(i), space in ("global", "generic"))
 
 
-@operation("LDG LDS LDL LD", f"U U8 S8 U16 S16 64 128 {CACHE}")
+LOADS, STORES, WIDE = f"U U8 S8 U16 S16 64 128 {CACHE}", f"U8 S8 U16 S16 8 16 64 128 {CACHE}", "ENL2 256"
+
+
+@operation("LDS LDL LD", LOADS)
 def load(x: Engine, i: Instruction) -> None:
     to = i.operands[0]
     if to.kind != "R":
@@ -89,21 +94,45 @@ def load(x: Engine, i: Instruction) -> None:
     x.load(i, space, address, width(i), to, is_signed(i))
 
 
-@operation("STG STS STL ST", f"U8 S8 U16 S16 8 16 64 128 {CACHE}")
+@operation("LDG", f"{LOADS} {WIDE}")
+def load_global(x: Engine, i: Instruction) -> None:
+    """ENL2.256: 32 bytes, the upper half into the first of two registers."""
+    if "256" not in i.modifiers:
+        return load(x, i)
+    upper, lower, at = i.operands
+    address = x.address(at, True)
+    halves = [x.fetch(i, "global", address + start, 16) for start in (0, 16)]
+    for o, words in zip((lower, upper), halves, strict=True):
+        for n, v in enumerate(words):
+            x.write(o, v, n)
+    return None
+
+
+@operation("STS STL ST", STORES)
 def store(x: Engine, i: Instruction) -> None:
     space, address = location(x, i)
     x.store(i, space, address, width(i), i.operands[-1])
 
 
-@operation("LDC ULDC", "U8 S8 U16 S16 64")
+@operation("STG", f"{STORES} {WIDE}")
+def store_global(x: Engine, i: Instruction) -> None:
+    """ENL2.256: 32 bytes, the lower half from the first of two registers."""
+    if "256" not in i.modifiers:
+        return store(x, i)
+    at, *halves = i.operands
+    address = x.address(at, True)
+    for start, o in zip((0, 16), halves, strict=True):
+        x.put(i, "global", address + start, 16, [x.raw(o, word) for word in range(4)])
+    return None
+
+
+@operation("LDC ULDC LDCU", "U8 S8 U16 S16 64 128")
 def load_constant(x: Engine, i: Instruction) -> None:
     to, source = i.operands
-    if width(i) == 8:
-        words = x.raw(source), x.raw(source, 1)
-        x.write(to, words[0])
-        return x.write(to, words[1], word=1)
-    if width(i) == 4:
-        return x.write(to, x.raw(source))
+    if width(i) >= 4:
+        for word, v in enumerate([x.raw(source, word) for word in range(width(i) // 4)]):
+            x.write(to, v, word)
+        return None
     if any(o.kind != "imm" for o in source.parts):
         return x.load(i, "const", x.address(source, False), width(i), to, is_signed(i))
     at, bits = sum(o.number for o in source.parts), 8 * width(i)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine
-from banksim.sass.operations.table import operation, select
+from banksim.sass.operations.table import in_64_bits, operation, select
 from banksim.sass.program import Instruction, Operand
 
 
@@ -16,22 +16,25 @@ def no_operation(x: Engine, i: Instruction) -> None:
     """Memory is coherent and in order here: fences, waits and cache control change nothing."""
 
 
-@operation("MOV UMOV")
+@operation("MOV UMOV", "64")
 def mov(x: Engine, i: Instruction) -> None:
-    x.write(i.operands[0], x.value(i.operands[1]))
+    to, source = i.operands
+    if in_64_bits(i):
+        return x.write64(to, x.wide(source))
+    return x.write(to, x.value(source))
 
 
 CLOCKS = ("SR_CLOCK", "SR_GLOBALTIMER")
 
 
-@operation("S2R S2UR CS2R", "32")
+@operation("S2R S2UR CS2R CS2UR", "32")
 def read_special(x: Engine, i: Instruction) -> None:
     to, name = i.operands[0], i.operands[1].text
     if name.startswith(CLOCKS):
         raise UnsupportedError(f"the clock {name}")
     v = x.const(0) if name == "SRZ" else x.special(name, to.kind == "UR")
     x.write(to, v)
-    if i.name == "CS2R" and "32" not in i.modifiers:
+    if i.name.startswith("CS2") and "32" not in i.modifiers:
         x.write(to, x.const(0), word=1)
 
 
@@ -50,10 +53,12 @@ def to_uniform(x: Engine, i: Instruction) -> None:
             x.write_predicate(o, v != first)
 
 
-@operation("SEL USEL")
+@operation("SEL USEL", "64")
 def sel(x: Engine, i: Instruction) -> None:
     to, a, b, p = i.operands
-    x.write(to, select(x, p, x.value(a), x.value(b)))
+    if in_64_bits(i):
+        return x.write64(to, select(x, p, x.wide(a), x.wide(b)))
+    return x.write(to, select(x, p, x.value(a), x.value(b)))
 
 
 PREDICATES = 7

@@ -212,7 +212,7 @@ def saturated(x: Engine, a: Value, b: Value) -> Value:
 # ---- doubles
 
 
-DOUBLE = {"8x8x4": (8, 1), "16x8x4": (16, 1), "16x8x8": (16, 2), "16x8x16": (16, 4)}
+DOUBLE = {"8x8x4": (8, 1), "884": (8, 1), "16x8x4": (16, 1), "16x8x8": (16, 2), "16x8x16": (16, 4)}
 """Rows of A and doubles of B in a lane."""
 
 

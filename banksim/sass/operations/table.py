@@ -84,6 +84,11 @@ def parts(i: Instruction) -> Parts:
     return Parts(to, tuple(rest[:first]), tuple(rest[first:last]), tuple(rest[last:]))
 
 
+def in_64_bits(i: Instruction) -> bool:
+    """Whether operands and result of an integer instruction are pairs of registers (sm_120)."""
+    return bool(i.modifiers & {"64", "S64", "U64"})
+
+
 def which(i: Instruction, names: Mapping[str, Any] | tuple[str, ...], default: str = "") -> str:
     """The one modifier among `names` that the instruction has."""
     return next((name for name in names if name in i.modifiers), default)

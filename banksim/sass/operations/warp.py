@@ -87,7 +87,7 @@ def peers(x: Engine, v: Value, bits: int) -> Value:
     return mask
 
 
-@operation("REDUX", "AND OR XOR SUM MIN MAX S32")
+@operation("REDUX CREDUX", "AND OR XOR SUM MIN MAX S32")
 def redux(x: Engine, i: Instruction) -> None:
     """A uniform register = the reduction over the executing lanes; of no name: AND."""
     to, source = i.operands

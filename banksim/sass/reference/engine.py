@@ -53,7 +53,7 @@ class NumpyEngine(Engine):
     def __init__(self) -> None:
         self.files: dict[str, Lanes] = {
             "R": np.zeros((256, LANES), np.uint32),
-            "UR": np.zeros((64, 1), np.uint32),
+            "UR": np.zeros((256, 1), np.uint32),
             "P": np.zeros((8, LANES), bool),
             "UP": np.zeros((8, 1), bool),
         }

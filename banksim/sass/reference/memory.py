@@ -210,10 +210,7 @@ class MemoryEngine(NumpyEngine):
         self.note(i, space, address)
         if to is None or to.is_zero:
             return
-        if dtype.itemsize == 8:
-            self.write64(to, before)
-        else:
-            self.write(to, before)
+        self.write_old(to, before, dtype.itemsize == 8)
 
     @staticmethod
     def without_denormal(v: Any) -> Any:

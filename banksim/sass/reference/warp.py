@@ -220,16 +220,19 @@ class Warp(MemoryEngine):
             self.park(same, int(pcs[lane]), waits)
 
     def branch(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BRA. BRA.DIV: the whole group goes unless every live thread of the operand's mask is here with its guard
-        true: the guard says that a thread could do without."""
+        """BRA. BRA.DIV: the whole group goes unless every live thread of the operand's mask (sm_75, which has none: of
+        the warp) is here with its guard true: the guard says that a thread could do without. BRA.CONV: if it is."""
         target = next(o.number for o in i.operands if o.kind == "code")
-        if "DIV" in i.modifiers:
-            o = next(o for o in i.operands if o.kind in ("R", "UR", "imm"))
-            mask = int(np.broadcast_to(self.value(o), LANES)[group.lowest])
-            return Group(group.mask, target if mask & self.live & ~executing else group.behind)
+        if i.modifiers & {"DIV", "CONV"}:
+            named = next((self.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), FULL_MASK)
+            mask = int(np.broadcast_to(named, LANES)[group.lowest])
+            goes = bool(mask & self.live & ~executing) == ("DIV" in i.modifiers)
+            return Group(group.mask, target if goes else group.behind)
         for o in i.operands:
             if o.kind in ("P", "UP"):
                 executing &= int(self.ballot(self.predicate(o)))
+        if "ANY" in i.modifiers and executing:
+            executing = group.mask
         return self.split(group, executing, target)
 
     def scatter(self, group: Group, executing: int, targets: Value) -> Group | None:
@@ -377,6 +380,7 @@ CONTROL: dict[str, Callable[[Warp, Instruction, Group, int], Group | None]] = {
     "BRA": Warp.branch,
     "JMP": Warp.branch,
     "BRX": Warp.indirect,
+    "BRXU": Warp.indirect,
     "CALL": Warp.call,
     "RET": Warp.give_back,
     "EXIT": Warp.exit,
