@@ -18,8 +18,10 @@ from banksim.advise import patterns
 from banksim.advise.layouts import SharedArray, layouts
 from banksim.advise.limits import blocks_per_sm, fits
 from banksim.advise.patterns import ArrayAdvice, Judged, advise, together
+from banksim.advise.threads import Described, mappings
 from banksim.arch import Architecture, architecture
 from banksim.errors import InputError, UnknownCountError
+from banksim.patterns.threads import Loop
 from banksim.patterns.types import ALIASES, FUNDAMENTAL, record
 
 TRANSPOSE = ["tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x] = v"]
@@ -78,6 +80,74 @@ def test_an_array_of_structs_becomes_a_struct_of_arrays() -> None:
     assert (advice.before.transactions, advice.best.transactions) == ((32,), (8,))
     assert "p.x[i] for p[i].x" in advice.best.layout.spelling.c
     assert "p_x = cuda.shared.array(256, float32)" in advice.best.layout.spelling.numba
+
+
+def test_words_of_8_bytes_are_halved_where_the_banks_are_those_of_cc_1() -> None:
+    accesses = ["s[threadIdx.x] = v", "s[threadIdx.x]"]
+    (advice,) = advise(accesses, declare="double s[256]", block=256, arch="tesla")
+    assert (advice.before.transactions, advice.best.transactions, advice.is_proven) == ((128,), (64,), True)
+    assert advice.best.layout.name == "8-byte words in halves"
+    assert "__shared__ int s_lo[256], s_hi[256];" in advice.best.layout.spelling.c
+    assert "v = libdevice.hiloint2double(s_hi[i], s_lo[i])" in advice.best.layout.spelling.numba
+    assert together([advice]) == ((64,), 0)
+    halves = banksim.pattern(["lo[t] = v", "hi[t] = v", "lo[t]", "hi[t]"], declare="int lo[256], hi[256]", block=256,
+                             let="t=threadIdx.x")  # fmt: skip
+    assert banksim.replay(halves, "tesla").transactions == banksim.conflicts.Range(64, 64)
+    (modern,) = advise(accesses, declare="double s[256]", block=256)
+    assert (modern.better, modern.is_proven) == ((), True)
+
+
+def test_vectors_become_arrays_of_their_members_where_that_pays() -> None:
+    (advice,) = advise("p[threadIdx.x] = v", declare="float4 p[64]", block=64, arch="tesla")
+    assert (advice.before.transactions, advice.best.transactions) == ((64,), (16,))
+    assert advice.best.layout.name == "struct of arrays"
+
+
+def test_atomics_stay_whole() -> None:
+    (advice,) = advise("atomicExch(&s[2 * threadIdx.x], v)", declare="unsigned long long s[64]", arch="sm_90")
+    assert "8-byte words in halves" not in names(advice)
+    assert advice.breaking
+
+
+# ---- other orders of the threads
+def test_threads_swapped_cost_what_the_pattern_written_so_costs() -> None:
+    (advice,) = advise(
+        "a[x][threadIdx.y]", declare="float a[32][32]", block=(32, 8), let={"x": "threadIdx.x"}, where="threadIdx.y > 1"
+    )
+    (swapped,) = advice.threads
+    trace = banksim.pattern("a[threadIdx.y][threadIdx.x]", declare="float a[32][32]", block=(8, 32),
+                            where="threadIdx.x > 1")  # fmt: skip
+    assert swapped.layout.name == "x and y of the threads swapped, block 8 × 32"
+    assert (advice.before.transactions, swapped.transactions) == ((192,), (banksim.replay(trace).transactions,))
+
+
+@pytest.mark.parametrize(("loops", "word"), [("k=0..7", "k"), ({"k": range(3, 35, 4)}, "(k - 3) / 4")])
+def test_neighbouring_threads_may_take_neighbouring_iterations(loops: object, word: str) -> None:
+    access = f"s[8 * threadIdx.x + {word}]"
+    (advice,) = advise(access, declare="float s[1024]", block=128, loops=loops)  # type: ignore[arg-type]
+    (striped,) = advice.threads
+    assert (advice.before.transactions, striped.transactions) == ((256,), (32,))
+    given = Described(access, (), (), None, loops, (128, 1, 1), (Loop("k", np.array([*range(3, 35, 4)])),))  # type: ignore[arg-type]
+    if "3" in word:
+        (mapped,) = mappings(given)
+        before = banksim.pattern(access, declare="float s[1024]", block=128, loops=loops)  # type: ignore[arg-type]
+        more = {name: value for name, value in mapped.described.items() if name in ("block", "loops")}
+        after = banksim.pattern(mapped.described["accesses"], declare="float s[1024]", **more)
+        assert sorted(before.address.ravel()) == sorted(after.address.ravel())
+
+
+@pytest.mark.parametrize(
+    ("access", "block", "loops"),
+    [
+        ("s[threadIdx.x]", (8, 32), ()),  # no y
+        ("s[8 * k]", (128,), "k=0..7"),  # no thread
+        ("s[threadIdx.x + k + n]", (32,), ["k=0..7", "n=0..7"]),  # two loops
+        ("s[8 * threadIdx.x + k]", (32,), "k=1,2,4,7"),  # no step
+    ],
+)
+def test_no_other_order_where_expressions_do_not_allow_one(access: str, block: tuple[int, ...], loops: object) -> None:
+    (advice,) = advise(access, declare="float s[1024]", block=block, loops=loops)  # type: ignore[arg-type]
+    assert advice.threads == ()
 
 
 def test_wide_accesses_stay_whole() -> None:

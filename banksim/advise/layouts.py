@@ -47,7 +47,8 @@ class SharedArray:
 @dataclass(frozen=True)
 class Layout:
     """`move` takes byte offsets in the array as declared to those in this layout, which takes `size` bytes from a
-    multiple of `align` on. `operations`: integer operations that an access takes more."""
+    multiple of `align` on. `operations`: integer operations that an access takes more. `piece`: wider loads and
+    stores become several of so many bytes (0: all stay whole)."""
 
     name: str
     size: int
@@ -55,6 +56,7 @@ class Layout:
     spelling: Spelling
     move: Callable[[Offsets], Offsets]
     align: int = 1
+    piece: int = 0
 
 
 def layouts(array: SharedArray) -> Iterator[Layout]:
@@ -67,6 +69,7 @@ def layouts(array: SharedArray) -> Iterator[Layout]:
         yield from skewed(array)
     if isinstance(array.element, Record):
         yield from structs(array)
+    yield from halved(array)
     yield from swizzled(array)
 
 
@@ -278,6 +281,7 @@ def structs(array: SharedArray) -> Iterator[Layout]:
                 ),
             ),
             apart,
+            piece=members[0][1].size if record.unit and len({type_.size for _, type_ in members}) == 1 else 0,
         )
     for more in range(1, 5):
         larger = record.size + more * record.align
@@ -288,6 +292,37 @@ def structs(array: SharedArray) -> Iterator[Layout]:
 
         gap = f"{more * record.align} bytes more at the end of the struct"
         yield Layout(f"structs of {larger} B", count * larger, 0, Spelling((gap,), ()), spread)
+
+
+def halved(array: SharedArray) -> Iterator[Layout]:
+    """Words of 8 bytes as two arrays of 4-byte words, a load or store of one as two: what cc 1.x wants."""
+    element, count = array.element, prod(array.lengths)
+    if isinstance(element, Scalar) and element.size == 8:
+        low, high = (f"{array.name}_{part}" for part in ("lo", "hi"))
+        words = array.words
+        index = "".join(f"[{word}]" for word in words)
+        place = f"[{', '.join(words)}]"
+        brackets = "".join(f"[{length}]" for length in array.lengths)
+        parts = [f"{name} = cuda.shared.array({shape(array.lengths)}, int32)" for name in (low, high)]
+        if element.integer:
+            sign = "" if element.integer.startswith("i") else "unsigned "
+            c = (f"{low}{index} = (int)v; {high}{index} = (int)(v >> 32);",
+                 f"v = ({sign}long long){high}{index} << 32 | (unsigned){low}{index};")  # fmt: skip
+            numba = (f"{low}{place} = int32(v); {high}{place} = int32(v >> 32)",
+                     f"v = int64({high}{place}) << 32 | uint32({low}{place})")  # fmt: skip
+        else:
+            c = (f"{low}{index} = __double2loint(v); {high}{index} = __double2hiint(v);",
+                 f"v = __hiloint2double({high}{index}, {low}{index});")  # fmt: skip
+            numba = (f"{low}{place} = libdevice.double2loint(v); {high}{place} = libdevice.double2hiint(v)",
+                     f"v = libdevice.hiloint2double({high}{place}, {low}{place})")  # fmt: skip
+
+        def move(offset: Offsets) -> Offsets:
+            number, byte = np.divmod(offset, 8)
+            moved: Offsets = (byte >> 2) * (4 * count) + number * 4 + byte % 4
+            return moved
+
+        spelling = Spelling((f"__shared__ int {low}{brackets}, {high}{brackets};", *c), (*parts, *numba))
+        yield Layout("8-byte words in halves", array.size, 1, spelling, move, piece=4)
 
 
 def shape(lengths: Sequence[int]) -> str:

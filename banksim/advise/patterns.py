@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from banksim.advise.layouts import VECTOR, Layout, Offsets, SharedArray, as_declared, keeps, layouts
 from banksim.advise.limits import blocks_per_sm, fits
+from banksim.advise.spelling import Spelling
+from banksim.advise.threads import Described, Mapped, mappings
 from banksim.arch import Architecture, architecture
 from banksim.errors import InputError, UnknownCountError
 from banksim.patterns.build import Pattern
@@ -54,6 +56,7 @@ class ArrayAdvice:
     """The layouts of one array that cost less than the one it has, best first.
 
     `bound`: by architecture the transactions that the same requests take in any layout whatever, at the least.
+    `threads`: the array as written, with other orders of the threads by which it costs less.
     `tried`: how many layouts were judged; `breaking` of the others would split or misalign wide accesses,
     `too_large` of them do not fit into shared memory.
     """
@@ -64,6 +67,7 @@ class ArrayAdvice:
     bound: tuple[int, ...]
     before: Judged
     better: tuple[Judged, ...]
+    threads: tuple[Judged, ...]
     tried: int
     breaking: int
     too_large: int
@@ -98,6 +102,7 @@ class ArrayAdvice:
             "bound": list(self.bound),
             "before": self.before.to_json(),
             "better": [one.to_json() for one in self.better],
+            "threads": [one.to_json() for one in self.threads],
             "tried": self.tried,
             "breaking": self.breaking,
             "too_large": self.too_large,
@@ -140,10 +145,31 @@ def advise(
     trace = pattern.trace()
     arrays = shared_arrays(pattern, trace)
     total = max((array.base + array.size for array in arrays), default=0)
-    found = tuple(advise_array(array, requests, rules, total) for array, requests in touched(arrays, trace))
+    described = Described(accesses, stores, let or (), where, loops, pattern.threads.block, pattern.threads.loops)
+    ordered = [
+        (one, {array.name: requests for array, requests in touched(arrays, other.trace())})
+        for one in mappings(described)
+        if (other := parsed(one, declare, grid))
+    ]
+    found = tuple(
+        advise_array(array, requests, rules, total, [(one, other[array.name]) for one, other in ordered])
+        for array, requests in touched(arrays, trace)
+    )
     if not found:
         raise InputError("no access goes to an array that is declared in shared memory")
     return found
+
+
+def parsed(mapped: Mapped, declare: str | Sequence[str], grid: int | Sequence[int]) -> Pattern | None:
+    """The pattern with another order of the threads; None if there is none, as where a name hides a thread's."""
+    given = mapped.described
+    try:
+        return parse(
+            given["accesses"], declare, given["block"], grid, given["let"], given["where"], given["loops"],
+            given["stores"], False,
+        )  # fmt: skip
+    except InputError:
+        return None
 
 
 def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
@@ -186,8 +212,15 @@ def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[Share
         )
 
 
-def advise_array(array: SharedArray, requests: Requests, archs: tuple[Architecture, ...], total: int) -> ArrayAdvice:
-    """Advice on one array of a block that has `total` bytes of shared memory."""
+def advise_array(
+    array: SharedArray,
+    requests: Requests,
+    archs: tuple[Architecture, ...],
+    total: int,
+    ordered: Sequence[tuple[Mapped, Requests]] = (),
+) -> ArrayAdvice:
+    """Advice on one array of a block that has `total` bytes of shared memory; `ordered`: its requests with other
+    orders of the threads."""
     candidates = list(layouts(array))
     work = len(candidates) * len(requests.times) * len(archs)
     if work > MOST_WORK:
@@ -209,6 +242,12 @@ def advise_array(array: SharedArray, requests: Requests, archs: tuple[Architectu
             too_large += 1
         else:
             found.append(judged)
+    others = [
+        judge(
+            replace(as_declared(array), name=one.name, spelling=Spelling(one.how, one.how)), array, other, archs, total
+        )
+        for one, other in ordered
+    ]
     better = [one for one in found if is_better(one, before)]
     better.sort(key=lambda one: (sum(one.transactions), one.layout.operations, one.bytes))
     return ArrayAdvice(
@@ -218,6 +257,7 @@ def advise_array(array: SharedArray, requests: Requests, archs: tuple[Architectu
         bound=tuple(bound(requests, arch) for arch in archs),
         before=before,
         better=tuple(without_repetition(better)),
+        threads=tuple(one for one in others if one and is_better(one, before)),
         tried=len(found),
         breaking=breaking,
         too_large=too_large,
@@ -234,9 +274,10 @@ def together(advice: Sequence[ArrayAdvice]) -> tuple[tuple[int, ...], int]:
     for one in advice:
         layout = one.best.layout
         base = base_of(layout, one.array, shift)
-        address = layout.move(one.different.address) + base
+        moved = laid_out(layout, one.different)
+        assert moved is not None
         for place, arch in enumerate(archs):
-            found[place] += int(cost(one.different, address, arch) @ one.different.times)
+            found[place] += int(cost(moved, moved.address + base, arch) @ moved.times)
         shift = round_up(base - one.array.base + layout.size - one.array.size, VECTOR)
     return tuple(found), shift
 
@@ -262,31 +303,52 @@ def judge(
     layout: Layout, array: SharedArray, requests: Requests, archs: Sequence[Architecture], total: int
 ) -> Judged | None:
     """What the requests cost in a layout; None if it breaks one of them."""
-    moved = np.empty_like(requests.address)
-    for width in np.unique(requests.width):
-        rows = requests.width == width
-        moved[rows] = layout.move(requests.address[rows])
-        if not keeps(layout, requests.address[rows], int(width), moved[rows]):
-            return None
+    moved = laid_out(layout, requests)
+    if moved is None:
+        return None
     base = base_of(layout, array)
     size = total + (base - array.base) + layout.size - array.size
     return Judged(
         layout=layout,
-        transactions=tuple(int(cost(requests, moved + base, arch) @ requests.times) for arch in archs),
+        transactions=tuple(int(cost(moved, moved.address + base, arch) @ moved.times) for arch in archs),
         size=size,
         bytes=size - total,
         blocks=tuple(blocks_per_sm(size, arch) for arch in archs),
     )
 
 
+def laid_out(layout: Layout, requests: Requests) -> Requests | None:
+    """The requests in a layout, some maybe in pieces; None if it would split or misalign one of them."""
+    found = parted(requests, layout.piece) if layout.piece else requests
+    if found is None:
+        return None
+    moved = np.empty_like(found.address)
+    for width in np.unique(found.width):
+        rows = found.width == width
+        moved[rows] = layout.move(found.address[rows])
+        if not keeps(layout, found.address[rows], int(width), moved[rows]):
+            return None
+    return found._replace(address=moved)
+
+
+def parted(requests: Requests, piece: int) -> Requests | None:
+    """Loads and stores of more than `piece` bytes as several of these; None if another operation would have to be."""
+    wide = requests.width > piece
+    if not wide.any():
+        return requests
+    if not np.isin(requests.op[wide], [OPS.index(op) for op in ("ld", "st")]).all():
+        return None
+    parts = [Requests._make(column[~wide] for column in requests)]
+    for start in range(0, int(requests.width.max()), piece):
+        rows = wide & (requests.width > start)
+        part = Requests._make(column[rows] for column in requests)
+        parts.append(part._replace(address=part.address + start, width=np.full_like(part.width, piece)))
+    return Requests._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
 def base_of(layout: Layout, array: SharedArray, shift: int = 0) -> int:
     """Where an array in this layout begins, if those before it take `shift` bytes more."""
     return round_up(array.base + shift, max(layout.align, array.element.align))
-
-
-def placed(layout: Layout, array: SharedArray, offset: Offsets) -> Offsets:
-    """The addresses in the block's shared memory of byte offsets in an array as declared."""
-    return layout.move(offset) + base_of(layout, array)
 
 
 def cost(requests: Requests, address: Offsets, arch: Architecture) -> npt.NDArray[np.int64]:

@@ -41,9 +41,10 @@ def paragraphs(advice: ArrayAdvice, width: int, everything: bool) -> Iterator[Te
     heading = f"Layouts of {written(advice.array)}, {plural(advice.requests, 'request')}, on {names}"
     yield Text("\n").join(fold(Text(heading, STRONG), width))
     shown = advice.better if everything else advice.better[:SHOWN]
-    if shown:
-        yield table([advice.before, *shown], advice, width)
-        yield Text("\n").join(spelled(advice.best, width))
+    if shown or advice.threads:
+        yield table([advice.before, *shown, *advice.threads], advice, width)
+    for one in [*advice.better[:1], *advice.threads]:
+        yield Text("\n").join(spelled(one, width))
     lines = fold(Text(advice.verdict, CALM if advice.is_proven else STRONG), width)
     lines += [line for note in notes(advice, len(shown)) for line in fold(Text(note, QUIET), width)]
     yield Text("\n").join(lines)
@@ -80,7 +81,12 @@ def operations(row: Judged) -> str:
 def spelled(best: Judged, width: int) -> Iterator[Text]:
     """What to write for a layout, in C and in Numba."""
     yield from fold(Text(f"{best.layout.name}:", STRONG), width)
-    for language, lines in (("C", best.layout.spelling.c), ("Numba", best.layout.spelling.numba)):
+    spelling = best.layout.spelling
+    if spelling.c == spelling.numba:
+        for line in spelling.c:
+            yield from fold(Text(f"  {line}"), width)
+        return
+    for language, lines in (("C", spelling.c), ("Numba", spelling.numba)):
         for place, line in enumerate(lines):
             yield Text.assemble((f"  {'' if place else language:<7}", QUIET), line)
 
@@ -88,6 +94,8 @@ def spelled(best: Judged, width: int) -> Iterator[Text]:
 def notes(advice: ArrayAdvice, shown: int) -> Iterator[str]:
     if len(advice.better) > shown:
         yield f"{plural(len(advice.better) - shown, 'more layout')} with fewer transactions: --all shows them"
+    if advice.threads:
+        yield "Another order of the threads changes every array's accesses, and those to global memory"
     if advice.breaking:
         yield f"{plural(advice.breaking, 'layout')} left out that would split or misalign wide accesses"
     if advice.too_large:

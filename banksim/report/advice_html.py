@@ -81,7 +81,7 @@ def of_pattern(advice: Sequence[ArrayAdvice]) -> str:
                 "bytes added",
                 "index operations",
             ),
-            layouts=tuple(row(layout, one) for layout in (one.before, *one.better)),
+            layouts=tuple(row(layout, one) for layout in (one.before, *one.better, *one.threads)),
             sides=tuple(compared(one)),
         )
         for one in advice
@@ -112,21 +112,24 @@ def held(blocks: int | None) -> str:
 
 
 def compared(advice: ArrayAdvice) -> Iterator[Sides]:
-    """For each architecture the request that the layout as written serves worst, and the same one in the best."""
-    from banksim.advise.patterns import cost, placed
+    """For each architecture the request that the layout as written serves worst, and the same one in the best; of one
+    in pieces the first."""
+    from banksim.advise.patterns import Requests, base_of, cost, laid_out
+    from banksim.replay import ideal
 
-    requests = advice.different
-    before = placed(advice.before.layout, advice.array, requests.address)
-    after = placed(advice.best.layout, advice.array, requests.address)
+    given = advice.different
     for arch in advice.archs:
-        gain = cost(requests, before, arch) - cost(requests, after, arch)
-        worst = int(np.argmax(gain))
-        op, width, mask = OPS[requests.op[worst]], int(requests.width[worst]), int(requests.mask[worst])
-        drawn = [
-            picture(explain(tuple(map(int, address[worst])), op, width, mask, arch), name)
-            for address, name in ((before, advice.before.layout.name), (after, advice.best.layout.name))
-        ]
-        label = f"The request that gains most on {arch.name}, {access(op, width)}"
+        least = ideal(given.address, op=given.op, width=given.width, mask=given.mask, arch=arch)
+        worst = int(np.argmax(cost(given, given.address + advice.array.base, arch) - np.asarray(least)))
+        one = Requests._make(column[worst : worst + 1] for column in given)
+        drawn = []
+        for layout in (advice.before.layout, advice.best.layout):
+            moved = laid_out(layout, one)
+            assert moved is not None
+            address = tuple(map(int, moved.address[0] + base_of(layout, advice.array)))
+            found = explain(address, OPS[moved.op[0]], int(moved.width[0]), int(moved.mask[0]), arch)
+            drawn.append(picture(found, layout.name))
+        label = f"The worst request on {arch.name}, {access(OPS[one.op[0]], int(one.width[0]))}"
         yield Sides(label, drawn[0], drawn[1] if advice.better else None)
 
 

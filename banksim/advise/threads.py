@@ -1,0 +1,112 @@
+"""Other ways to give the same accesses of a pattern to threads, where its expressions allow it.
+
+Every thread's work is done once, by another thread: what changes is which accesses meet in one warp.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from banksim.patterns.threads import Loop
+
+AXIS = re.compile(r"\b(threadIdx|blockDim)\.([xy])\b")
+Texts = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Described:
+    """What describes a pattern, as `banksim.patterns.inputs.parse` takes it, and its block and loops as read."""
+
+    accesses: Texts
+    stores: Texts
+    let: Mapping[str, int | str] | Texts
+    where: str | None
+    loops: Mapping[str, Iterable[int]] | Texts
+    block: tuple[int, int, int]
+    looped: tuple[Loop, ...]
+
+    def rewritten(self, change: Callable[[str], str], **more: Any) -> dict[str, Any]:
+        """The same with another text for each expression."""
+        given = {"accesses": self.accesses, "stores": self.stores, "let": self.let}
+        return {
+            **{name: each(text, change) for name, text in given.items()},
+            "where": change(self.where) if self.where else self.where,
+            "loops": self.loops,
+            "block": self.block,
+            **more,
+        }
+
+    def names(self, what: str) -> bool:
+        """Whether an expression has this name."""
+        found: list[str] = []
+        self.rewritten(lambda text: found.append(text) or text)  # type: ignore[func-returns-value]
+        return any(re.search(rf"\b{re.escape(what)}\b", text) for text in found)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The pattern with another order of the threads: its name, what to write, and its description."""
+
+    name: str
+    how: tuple[str, ...]
+    described: dict[str, Any]
+
+
+def each(given: Any, change: Callable[[str], str]) -> Any:
+    """Every text in what a user gave, changed."""
+    if isinstance(given, str):
+        return change(given)
+    if isinstance(given, Mapping):
+        return {name: each(value, change) for name, value in given.items()}
+    return [each(value, change) for value in given] if isinstance(given, Sequence) else given
+
+
+def mappings(given: Described) -> Iterator[Mapped]:
+    yield from swapped(given)
+    yield from striped(given)
+
+
+def swapped(given: Described) -> Iterator[Mapped]:
+    """x and y of the threads exchanged, in a block whose sides are exchanged too."""
+    x, y, z = given.block
+    if min(x, y) < 2 or z > 1 or not (given.names("threadIdx.x") and given.names("threadIdx.y")):
+        return
+
+    def change(text: str) -> str:
+        return AXIS.sub(lambda match: f"{match[1]}.{'y' if match[2] == 'x' else 'x'}", text)
+
+    how = (f"block ({y}, {x}), with threadIdx.x for threadIdx.y and threadIdx.y for threadIdx.x",)
+    yield Mapped(f"x and y of the threads swapped, block {y} × {x}", how, given.rewritten(change, block=(y, x, 1)))
+
+
+def striped(given: Described) -> Iterator[Mapped]:
+    """Neighbouring threads take neighbouring iterations of the only loop."""
+    threads, y, z = given.block
+    if max(y, z) > 1 or len(given.looped) != 1 or threads < 2 or not given.names("threadIdx.x"):
+        return
+    (loop,) = given.looped
+    values = [int(value) for value in loop.values]
+    steps = {after - before for before, after in pairwise(values)}
+    if len(steps) != 1:
+        return
+    (step,), count = steps, len(values)
+    item = f"({loop.name} * {threads} + threadIdx.x)"
+    texts = {
+        "threadIdx.x": f"({item} / {count})",
+        loop.name: f"({f'{values[0]} + ' if values[0] else ''}{f'{step} * ' if step != 1 else ''}({item} % {count}))",
+    }
+    word = re.compile(rf"\b(?:cuda\.)?(threadIdx\.x|{loop.name})\b")
+
+    def change(text: str) -> str:
+        return word.sub(lambda match: texts[match[1]], text)
+
+    described = given.rewritten(change, loops=[f"{loop.name}=0..{count - 1}"])
+    how = (
+        f"{loop.name} from 0 to {count - 1}, with i = {item[1:-1]}: "
+        f"i / {count} for threadIdx.x and {texts[loop.name].replace(item, 'i')[1:-1]} for {loop.name}",
+    )
+    yield Mapped(f"neighbouring threads on neighbouring {loop.name}", how, described)
