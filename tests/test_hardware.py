@@ -22,6 +22,7 @@ active mask, place and clock at every step of every lane):
   ENDCOLLECTIVE sends all to where they came from. WARPSYNC.EXCLUSIVE parts threads of different masks.
 - __syncthreads() in both sides of a divergent branch never ends (order_barrier_sides); threads that returned
   before it do no harm (order_barrier_after_return).
+- Groups that have yielded, once one of them is resumed, go on together where they yielded at one place.
 - ATOMS.CAST.SPIN lets one thread per bank succeed, the lowest; of stores to one place the lowest thread's stays,
   of the parts of a wide store the last part's (store_collision).
 """
@@ -56,6 +57,9 @@ TIMED = {
     "atomics.spin_lock/128": "warps contend for a lock",
     "atomics.spin_lock_naive/128": "warps contend for a lock",
     "atomics.warp_relay": "warps wait for one another by spinning",
+    "sorts.scan_chained": "blocks wait for one another by polling",
+    "sums.jacobi_rows": "warps contend for the same cells: rounds depend on time",
+    "sums.reduce_wide_tiles": "warps wait for one another by polling",
     "tensor.copy_bulk": "warps poll a barrier",
 }
 """Launches whose counts depend on time, and why: their results are compared, their rows are not."""
@@ -64,6 +68,7 @@ RACING = {
     "atomics.shared_long": "warps race for the values that atomics return",
     "order.order_barrier_*-128": "warps draw from one counter",
     "order.order_barrier_after_loop/warps": "warps draw from one counter",
+    "sums.atomic_kinds": "warps race for a cell that they compare and swap",
 }
 """Launches whose results depend on time, and why: their rows are compared, their results are not."""
 
@@ -77,6 +82,14 @@ APPROXIMATE = {
     "textbook.layer_norm": 1e-6,
     "samples.binomial_option": 1e-6,
     "tensor.attention": 1e-6,
+    "sums.binomial_registers": 1e-6,
+    "sums.bodies*": 1e-4,
+    "sums.cross_entropy": 1e-6,
+    "sums.flash_attention": 1e-6,
+    "sums.options": 1e-5,
+    "sums.quasi_random": 1e-6,
+    "sums.softmax_*": 1e-6,
+    "transforms.bilateral": 1e-6,
 }
 """Results through the special-function unit, whose last bits are its own: the error allowed, absolute or relative."""
 
@@ -84,6 +97,9 @@ JOINS = "which ready threads join, and when, is not known well enough here"
 RECURSION = "calls of different depth share convergence barriers on the GPU"
 BULK = "bulk copies are not known"
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
+BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
+YIELDS = "which threads join behind a YIELD is not known well enough"
+COPIES = "copies of 16 bytes have no count"
 UNKNOWN: dict[str, dict[str, str]] = {
     "rows": {
         "atomics.shared_divergent": "the order of groups around a YIELD is not known well enough",
@@ -95,10 +111,19 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "schedule.schedule_states/8-0": JOINS,
         "schedule.schedule_states/1-2": JOINS,
         "schedule.schedule_syncwarp/*": JOINS,
+        "sorts.hash_count": YIELDS,
+        "sorts.histogram_tagged/one": BLOCKS,
+        "sorts.histogram_tagged/*": YIELDS,
         "warp.syncwarp_after_exit": "which threads BSYNC gathers after a YIELD is not known well enough",
     },
     "shared": {
-        "tensor.gemm_async": "copies of 16 bytes have no count",
+        "products.gemm_bytes": COPIES,
+        "products.gemm_doubles": COPIES,
+        "products.gemm_stages*": COPIES,
+        "sorts.hash_count": YIELDS,
+        "sorts.histogram_tagged/[ef]*": YIELDS,
+        "sums.flash_attention": COPIES,
+        "tensor.gemm_async": COPIES,
     },
     "results": {
         "schedule.schedule_states/8-0": JOINS,

@@ -215,7 +215,8 @@ def schedule(context: Any, warp: Any) -> Any:
         best = left_alone(w)
     if best < 0:
         return BLOCKED
-    alone = w.group_mask[best] == w.slot or w.group_wait[best] != READY
+    alone = w.group_mask[best] == w.slot or (w.group_wait[best] != READY and w.group_wait[best] != YIELDED)
+    yielded = w.group_wait[best] == YIELDED
     w.slot = 0
     w.active = w.group_mask[best]
     w.pc = w.group_pc[best]
@@ -223,8 +224,9 @@ def schedule(context: Any, warp: Any) -> Any:
     if not alone and w.pc < c.outside:
         g = w.groups - 1
         while g >= 0:
-            if w.group_wait[g] == READY and w.group_pc[g] == w.pc:
+            if (w.group_wait[g] == READY or (w.group_wait[g] == YIELDED and yielded)) and w.group_pc[g] == w.pc:
                 w.active |= w.group_mask[g]
+                w.mixed = 1
                 remove(w, g)
             g -= 1
     c.resumed += 1
@@ -311,6 +313,27 @@ def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
     for n in range(31, -1, -1):
         if parts[n]:
             put_aside(w, parts[n], pc, number, 0)
+
+
+@cfunc(types.uint32(WARP, types.uint32, types.uint32, types.int32), cache=True)
+def meet(warp: Any, mask: Any, pc: Any, number: Any) -> Any:
+    """BSYNC of threads of which each may wait for others: those for whom all have come go on (`active` and `pc` are
+    set; → these threads), the others wait."""
+    w = carray(warp, 1)[0]
+    parts = parts_of(mask, w.convergence[number])
+    go = np.uint32(0)
+    for n in range(31, -1, -1):
+        if parts[n]:
+            put_aside(w, parts[n], pc, number, 0)
+            g = w.groups - 1
+            come = come_to(w, g)
+            if not w.convergence[number, lowest(parts[n])] & w.live & ~come:
+                g = release(w, g, come)
+                go |= w.group_mask[g]
+                remove(w, g)
+    if go:
+        w.active, w.pc = go, pc
+    return go
 
 
 @cfunc(types.void(WARP, types.uint32, types.uint32), cache=True)
@@ -436,6 +459,6 @@ def settle(context: Any) -> None:
         credit(memos[s], tallies, np.int64(c.architectures))
 
 
-CALLED = (schedule, part, end_collective, scatter, sync_by_mask, give_way, arrive, leave, judge_new, note, settle)
+CALLED = (schedule, part, end_collective, scatter, sync_by_mask, meet, give_way, arrive, leave, judge_new, note, settle)
 SYMBOLS: dict[str, Any] = {f.__name__: f.address for f in CALLED}
 """Addresses of the functions that LLVM code calls."""

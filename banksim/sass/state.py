@@ -61,6 +61,7 @@ WARP = layout(
     ("block", "u4", 3),  # blockIdx
     ("slot", "u4"),  # the part that was put aside last at a branch (its mask; 0: none): it goes on alone
     ("collected", "u4"),  # of the last collective region, the group that came last
+    ("mixed", "u4"),  # 1: groups have joined whose convergence barriers may gather different threads
     ("reduced", "i4"),  # the barrier that the warp's last BAR.RED named
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),

@@ -180,10 +180,11 @@ def hfma2(x: Engine, i: Instruction) -> None:
 @operation("HMNMX2 VHMNMX", "BF16_V2 FTZ NAN XORSIGN", marks=HALVES)
 def hmnmx2(x: Engine, i: Instruction) -> None:
     """As FMNMX and FMNMX3, half by half."""
-    to, *operands, p = i.operands
-    raw = [pair(x, i, (replace(o, negative=False, absolute=False),)) for o in operands[:2]]
+    to, p = i.operands[0], i.operands[-1]
+    operands = sources(i, 1)[:-1]
+    raw = [pair(x, i, tuple(replace(o, negative=False, absolute=False) for o in source)) for source in operands[:2]]
     results = []
-    for side, (f, *others) in enumerate(zip(*(pair(x, i, (o,)) for o in operands), strict=True)):
+    for side, (f, *others) in enumerate(zip(*(pair(x, i, source) for source in operands), strict=True)):
         for v in others:
             f = x.as_float(chosen(x, i, f, v, p))
         if "XORSIGN" in i.modifiers:

@@ -66,11 +66,12 @@ BYTES = {"B1": 8, "B2": 16, "B3": 24}
 
 
 def predicate_byte(i: Instruction) -> int:
-    """By how many bits the byte of predicates is moved."""
-    return next((shift for name, shift in BYTES.items() if name in i.modifiers), 0)
+    """By how many bits the byte of predicates is moved: the opcode or the register says so."""
+    marks = i.modifiers.union(*(o.modifiers for o in i.operands))
+    return next((shift for name, shift in BYTES.items() if name in marks), 0)
 
 
-@operation("P2R UP2UR", "B1 B2 B3")
+@operation("P2R UP2UR", "B1 B2 B3", marks="B1 B2 B3")
 def predicates_to_register(x: Engine, i: Instruction) -> None:
     """d = a with the masked bits of one byte replaced by the predicates."""
     to, (a, mask) = i.operands[0], i.operands[-2:]
@@ -82,7 +83,7 @@ def predicates_to_register(x: Engine, i: Instruction) -> None:
     x.write(to, v)
 
 
-@operation("R2P UR2UP", "B1 B2 B3")
+@operation("R2P UR2UP", "B1 B2 B3", marks="B1 B2 B3")
 def register_to_predicates(x: Engine, i: Instruction) -> None:
     a, mask = i.operands[-2:]
     kind, v = ("UP", "P")[i.name == "R2P"], x.value(a) >> predicate_byte(i)

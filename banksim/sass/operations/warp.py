@@ -38,7 +38,8 @@ def vote(x: Engine, i: Instruction) -> None:
 
 @operation("SHFL", "IDX UP DOWN BFLY")
 def shfl(x: Engine, i: Instruction) -> None:
-    """P, d, a, b, c: c holds a segment's last lane in bits 0 to 4, the mask of segments in bits 8 to 12."""
+    """P, d, a, b, c: c holds a segment's last lane in bits 0 to 4, the mask of segments in bits 8 to 12. A lane that
+    does not take part gives zero (measured on one H200: reduce_ballot in tests/hardware/sums.cu)."""
     p, to, a, b, c = i.operands
     lane, step = x.lane(), x.value(b) & 31
     mask, clamp = x.value(c) >> 8 & 31, x.value(c) & 31
@@ -52,7 +53,8 @@ def shfl(x: Engine, i: Instruction) -> None:
         "BFLY": lambda: lane ^ step,
     }[mode]()
     inside = x.signed(source) >= x.signed(last) if mode == "UP" else x.signed(source) <= x.signed(last)
-    x.write(to, x.shuffle(x.value(a), x.where(inside, source, lane)))
+    given = x.where((x.active() >> lane & 1) != 0, x.value(a), x.const(0))
+    x.write(to, x.shuffle(given, x.where(inside, source, lane)))
     if not p.is_zero:
         x.write_predicate(p, inside)
 
