@@ -343,3 +343,36 @@ def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Pat
     assert complaint.endswith("KeyboardInterrupt\n")
     (kernel,) = json.loads((tmp_path / "report.json").read_text())["kernels"]
     assert (kernel["launches"], kernel["partial"]) == (2, 1)
+
+
+def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Judged again they cost what the program was told; blocks of later launches are counted on."""
+    import pyarrow.parquet as pq
+
+    status, told = run(["--trace", str(tmp_path / "t.parquet"), written(tmp_path, COLUMNS)], tmp_path)
+    assert status == 0
+    capsys.readouterr()
+    assert main(["replay", str(tmp_path / "t.parquet"), "--json"]) == 0
+    [judged] = json.loads(capsys.readouterr().out)["conflicts"]
+    sites = [site for kernel in told["kernels"] for site in kernel["conflicts"][0]["sites"]]
+    names = ("function", "file", "line", "offset", "op", "width", "requests", "transactions", "ideal", "degree")
+    assert [[site[name] for name in names] for site in judged["sites"]] == [
+        [site[name] for name in names] for site in sites
+    ]
+    assert [site["warps"] for site in judged["sites"]] == [96, 96]
+    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata.metadata
+    assert [
+        (one["kernel"], one["grid"], one["block"], one["first_block"])
+        for one in json.loads(metadata[b"banksim.launches"])
+    ] == [("columns", [1, 1, 1], [32, 32, 1], n) for n in range(3)] + [("untouched", [1, 1, 1], [32, 1, 1], 3)]
+
+
+def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = written(tmp_path, COLUMNS.replace("untouched[1, 32](out)", "untouched[2, 32](out)"))
+    assert main(["run", "--trace", str(tmp_path / "t.parquet"), "--output", str(tmp_path / "r.txt"), program]) == 2
+    error = capsys.readouterr().err
+    assert "t.parquet was not written: the trace is incomplete" in error
+    assert "out of bounds" in error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["program.py", "r.txt"]
+    assert main(["run", "--trace", "-", program]) == 2
+    assert "standard output is the program's; give a file" in capsys.readouterr().err

@@ -146,7 +146,7 @@ def test_what_others_write_is_read_whatever_the_integers(tmp_path: Path) -> None
 def test_however_the_pages_are_written_they_are_read(tmp_path: Path, options: dict[str, object]) -> None:
     trace = random_trace(11, 3000)
     table = pa.Table.from_batches([schema.batch_of(trace)])
-    table = table.replace_schema_metadata({schema.SITES_KEY: schema.sites_to_json(trace.sites)})
+    table = table.replace_schema_metadata(schema.metadata_of(trace.sites, []))
     wanted: dict[str, object] = {"row_group_size": 1000, "compression": "zstd", "use_dictionary": ["op"], **options}
     pq.write_table(table, tmp_path / "t.parquet", **wanted)
     assert same(whole(tmp_path / "t.parquet"), trace)
@@ -260,7 +260,7 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(
 def test_what_a_file_lacks_is_named(tmp_path: Path, change: object, message: str) -> None:
     kinds = [("ld", 4), ("st", 8)]
     batch = schema.batch_of(random_trace(8, 10, kinds))
-    sites = {"banksim.sites": schema.sites_to_json(SITES)}
+    sites = schema.metadata_of(SITES, [])
     table = pa.Table.from_batches([batch]).replace_schema_metadata(sites)
     pq.write_table(change(table), tmp_path / "t.parquet")  # type: ignore[operator]
     with pytest.raises(InputError, match=r"t\.parquet: .*" + message):
@@ -385,5 +385,5 @@ def repeat_groups(small: Path, big: Path, trace: Trace, groups: int) -> None:
         writer = pq.ParquetWriter(file, schema.SCHEMA, compression="zstd", use_dictionary=True)
         for _ in range(groups):
             writer.write_batch(batch)
-        writer.add_key_value_metadata({schema.SITES_KEY: schema.sites_to_json(trace.sites)})
+        writer.add_key_value_metadata(schema.metadata_of(trace.sites, []))
         writer.close()

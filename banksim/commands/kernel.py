@@ -111,12 +111,18 @@ def here(
     """Simulate in this process, and write the requests to the file of `--trace`."""
     from banksim.run_kernel import run as execute
 
-    with written(path) as write:
+    with written(path) as writer:
+        write = writer.write if writer else None
         done = execute(
             *launch, arch=rules, dynamic_shared=dynamic_shared, max_instructions=most, progress=progress, trace=write
         )
-        if write and is_partial(done):
+        if writer and is_partial(done):
             raise Incomplete
+        if writer:
+            from banksim.storage.schema import launch as described
+
+            name, shape = done.kernel.plain_name, done.launch
+            writer.launches.append(described(name, shape.grid, shape.block, dynamic_shared))
     return done
 
 

@@ -80,9 +80,9 @@ def run(options: Namespace) -> int:
     )
     judged = [replay(trace, rule) for rule in rules]
     judging.write_html(options, judged, "Shared-memory bank conflicts")
-    with written(options.trace) as write:
-        if write:
-            write(trace)
+    with written(options.trace) as writer:
+        if writer:
+            writer.write(trace)
     with aside(options.trace):
         return judging.finish(options, "pattern", judged, [site.text for site in judged[0].sites])
 

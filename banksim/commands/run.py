@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from banksim.commands import judging
+from banksim.commands.tracing import Incomplete, trace_option, written
 from banksim.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def options(parser: ArgumentParser) -> None:
     parser.usage = "\n       ".join(f"banksim run [OPTION …] {program} [ARGUMENT …]" for program in ways)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument("program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file and its arguments")
+    trace_option(parser, stream=False)
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--output", metavar="FILE", help="write the report there; - is standard output")
@@ -45,11 +47,18 @@ def run(options: Namespace) -> int:
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, or banksim run -m module")
+    if options.trace == "-":
+        raise InputError("--trace -: standard output is the program's; give a file")
+    from banksim.host.launches import Requests
     from banksim.host.numba import simulated
     from banksim.host.program import run_file, run_module
 
-    with simulated(tuple(rules), progress if sys.stderr.isatty() else None) as launches:
-        ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
+    with written(options.trace) as writer:
+        requests = Requests(writer) if writer else None
+        with simulated(tuple(rules), progress if sys.stderr.isatty() else None, requests) as launches:
+            ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
+        if requests and requests.incomplete:
+            raise Incomplete
     sys.stdout.flush()
     report(launches, ended, words[0], options)
     if ended.error is not None:

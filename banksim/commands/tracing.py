@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from typing import TYPE_CHECKING
 
-from banksim.trace import Trace
+if TYPE_CHECKING:
+    from banksim.storage import Writer
 
 
 class Incomplete(Exception):
     """Raised while a trace is written, when it will not become whole."""
 
 
-def trace_option(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--trace",
-        metavar="FILE",
-        help="write every request: .parquet or .arrow; -: an Arrow stream, with the report on standard error",
-    )
+def trace_option(parser: ArgumentParser, stream: bool = True) -> None:
+    """Add it; `stream`: standard output can be an Arrow stream."""
+    output = "; -: an Arrow stream, with the report on standard error" if stream else ", of all launches"
+    parser.add_argument("--trace", metavar="FILE", help=f"write every request: .parquet or .arrow{output}")
 
 
 @contextmanager
-def written(path: str | None) -> Iterator[Callable[[Trace], None] | None]:
-    """What writes requests to the file of `--trace`, None without one.
+def written(path: str | None) -> Iterator[Writer | None]:
+    """The writer of the file of `--trace`, None without one.
 
     After an error there is no file, and neither after `Incomplete`, which ends here.
     """
@@ -35,7 +35,7 @@ def written(path: str | None) -> Iterator[Callable[[Trace], None] | None]:
 
     try:
         with write_trace(path) as writer:
-            yield writer.write
+            yield writer
     except Incomplete:
         print(f"banksim: {path} was not written: the trace is incomplete", file=sys.stderr)
 

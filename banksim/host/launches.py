@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, merge
+from banksim.errors import InputError
+from banksim.trace import Trace
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
     from banksim.sass.launch import Dim3
+    from banksim.storage import Writer
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,40 @@ class KernelLaunches:
 def in_order(conflicts: Conflicts) -> Conflicts:
     """The sites in the order of the code, whichever launch came to them first."""
     return Conflicts(conflicts.arch, tuple(sorted(conflicts.sites, key=lambda site: site.offset or 0)))
+
+
+class Requests:
+    """Hands the requests of all launches on as one trace, in which the blocks of later launches are counted on.
+
+    `incomplete` where a launch did not come to its end.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.blocks = 0
+        self.incomplete = False
+        self.lock = threading.Lock()
+
+    @contextmanager
+    def of_launch(self, kernel: str, shape: Shape) -> Iterator[Callable[[Trace], None]]:
+        """What takes the requests of one launch."""
+        from banksim.storage.schema import launch
+
+        with self.lock:
+            first, self.blocks = self.blocks, self.blocks + math.prod(shape.grid)
+            if self.blocks > 1 << 31:
+                raise InputError(f"--trace: the launches have more than {1 << 31:,} blocks: write fewer into one file")
+            self.writer.launches.append(launch(kernel, shape.grid, shape.block, shape.dynamic_shared, first))
+
+        def take(trace: Trace) -> None:
+            with self.lock:
+                self.writer.write(replace(trace, block=trace.block + np.int32(first)))
+
+        try:
+            yield take
+        except BaseException:
+            self.incomplete = True
+            raise
 
 
 class Launches:

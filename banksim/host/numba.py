@@ -20,7 +20,7 @@ from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import CONTEXT, Driver
-from banksim.host.launches import Launches, Shape
+from banksim.host.launches import Launches, Requests, Shape
 from banksim.run_kernel import DEFAULT, numba_kernel, run_llvm
 from banksim.sass.launch import prepare
 from banksim.sass.program import Kernel
@@ -74,9 +74,9 @@ class Overload:
 class Host:
     """The simulated GPU: its driver, and what was launched on it."""
 
-    def __init__(self, launches: Launches, progress: Progress | None) -> None:
+    def __init__(self, launches: Launches, progress: Progress | None, requests: Requests | None) -> None:
         self.driver = Driver()
-        self.launches = launches
+        self.launches, self.requests = launches, requests
         self.progress = progress
 
     def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
@@ -136,11 +136,12 @@ class Host:
     def execute(self, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments) -> None:
         launch = prepare(made.kernel, shape.grid, shape.block, parameters, arguments.buffers, shape.dynamic_shared)
         shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
-        with shown as tick:
-            run = run_llvm(launch, self.launches.rules, workers=None, max_instructions=None, progress=tick, trace=None)
-        self.launches.add(run, made.compiled.signature, shape)
-        if run.partial:
-            raise KeyboardInterrupt
+        taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
+        with shown as tick, taken as take:
+            run = run_llvm(launch, self.launches.rules, workers=None, max_instructions=None, progress=tick, trace=take)
+            self.launches.add(run, made.compiled.signature, shape)
+            if run.partial:
+                raise KeyboardInterrupt
 
     def threads_per_block(self, forall: Any, dispatcher: Any) -> int:
         """In the place of `ForAll._compute_thread_per_block`: the largest block that there can be."""
@@ -149,14 +150,17 @@ class Host:
 
 
 @contextmanager
-def simulated(rules: tuple[Architecture, ...], progress: Progress | None = None) -> Iterator[Launches]:
-    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted.
+def simulated(
+    rules: tuple[Architecture, ...], progress: Progress | None = None, requests: Requests | None = None
+) -> Iterator[Launches]:
+    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted, and
+    `requests` gets every request.
 
     InputError if numba-cuda is missing, or was imported as its own simulator.
     """
     cuda = numba_cuda()
     launches = Launches(rules)
-    host = Host(launches, progress)
+    host = Host(launches, progress, requests)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -37,7 +37,9 @@ NEEDS_PYARROW = ("parquet", "arrow")
 
 
 class Writer(Protocol):
-    """Takes the requests of a trace, chunk by chunk."""
+    """Takes the requests of a trace, chunk by chunk. `launches`: those that they are of, `storage.schema.launch`."""
+
+    launches: list[dict[str, Any]]
 
     def write(self, trace: Trace) -> None: ...
 
@@ -99,11 +101,40 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
         sys.stdout.buffer.flush()
         return
     with replaced(path) as file:
-        writer = kind(file)
+        writer = Named(kind(file), path)
         try:
             yield writer
-        finally:
-            writer.close()  # after an error too: pyarrow would do it later, when the file is closed
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()
+
+
+class Named:
+    """A writer whose failures name its file."""
+
+    def __init__(self, writer: Writer, path: str) -> None:
+        self.writer, self.path, self.launches = writer, path, writer.launches
+
+    def write(self, trace: Trace) -> None:
+        with self.named():
+            self.writer.write(trace)
+
+    def close(self) -> None:
+        with self.named():
+            self.writer.close()
+
+    def abandon(self) -> None:
+        """Close for nothing: else pyarrow would do it later, when the file is closed."""
+        with suppress(Exception):
+            self.writer.close()
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"{self.path}: {error.strerror or error}: the trace was not written") from None
 
 
 def module(format: str) -> Any:

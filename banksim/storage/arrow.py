@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from banksim.errors import InputError
 from banksim.storage.files import opened
 from banksim.storage.parquet import FAILURES, first_line
-from banksim.storage.schema import SCHEMA, SITES_KEY, SiteNumbers, batch_of, check, sites_of, sites_to_json, trace_of
+from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source, stream
 from banksim.trace import Site, Trace
 
@@ -20,13 +20,15 @@ class Writer:
 
     def __init__(self, file: BinaryIO) -> None:
         self.writer = pa.ipc.new_stream(file, SCHEMA)
-        self.sites, self.told = SiteNumbers(), -1
+        self.sites, self.launches = SiteNumbers(), list[dict[str, Any]]()
+        self.told = (-1, -1)
 
     def write(self, trace: Trace) -> None:
         """Add the requests of a trace; sites that are alike in several traces become one."""
         batch = batch_of(self.sites.renumbered(trace))
-        more = None if len(self.sites.all) == self.told else {SITES_KEY: sites_to_json(self.sites.all)}
-        self.told = len(self.sites.all)
+        known = len(self.sites.all), len(self.launches)
+        more = None if known == self.told else metadata_of(self.sites.all, self.launches)
+        self.told = known
         self.writer.write_batch(batch, custom_metadata=more)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from banksim.errors import InputError
 from banksim.partial import Piece
 from banksim.storage import pages
 from banksim.storage.files import is_remote, opened
-from banksim.storage.schema import SCHEMA, SITES_KEY, SiteNumbers, batch_of, check, sites_of, sites_to_json, trace_of
+from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source
 from banksim.trace import Site, Trace
 
@@ -40,6 +40,7 @@ class Writer:
         self.waiting: list[pa.RecordBatch] = []
         self.rows = 0
         self.sites = SiteNumbers()
+        self.launches: list[dict[str, Any]] = []
 
     def write(self, trace: Trace) -> None:
         """Add the requests of a trace; sites that are alike in several traces become one."""
@@ -69,7 +70,7 @@ class Writer:
             self.finish()
         finally:
             self.thread.shutdown()
-        self.writer.add_key_value_metadata({SITES_KEY: sites_to_json(self.sites.all)})
+        self.writer.add_key_value_metadata(metadata_of(self.sites.all, self.launches))
         self.writer.close()
 
 

@@ -3,7 +3,7 @@
 | column  | type                            | meaning                                                          |
 |---------|---------------------------------|------------------------------------------------------------------|
 | site    | int32                           | number of the site in the file's metadata                        |
-| block   | int32                           | number of the block in the grid, x fastest                       |
+| block   | int32                           | number of the block in the grid, x fastest, of all launches      |
 | warp    | int32                           | number of the warp in the block                                  |
 | epoch   | int32                           | barriers that the block has passed                               |
 | op      | dictionary of strings           | ld, st, atom, …: `banksim.trace.OPS`                             |
@@ -11,9 +11,11 @@
 | mask    | uint32                          | bit i: lane i is active                                          |
 | address | list of 32 uint32 (fixed size)  | byte offsets in the block's shared memory, of each lane |
 
-Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version, and
-`banksim.sites`, a JSON list with an object for each site: the fields of `banksim.trace.Site`. An Arrow stream, whose
-head is written before its sites are known, repeats `banksim.sites` with each batch that has more of them.
+Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version,
+`banksim.sites`, a JSON list with an object for each site: the fields of `banksim.trace.Site`, and, where kernels were
+launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`, `dynamic_shared`,
+`first_block`. The blocks of all launches are counted on, so that block b is the first with `first_block` ≤ b from the
+end. An Arrow stream, whose head is written before these are known, repeats them with each batch that has more of them.
 Of files that others write only op, width, mask and address are needed; the other columns default to 0, and integers
 may be of any size.
 """
@@ -34,7 +36,7 @@ from banksim.errors import InputError
 from banksim.trace import LANES, OP_CODES, OPS, Site, Trace
 
 VERSION = 1
-VERSION_KEY, SITES_KEY = b"banksim.schema", b"banksim.sites"
+VERSION_KEY, SITES_KEY, LAUNCHES_KEY = b"banksim.schema", b"banksim.sites", b"banksim.launches"
 ADDRESS = pa.list_(pa.field("element", pa.uint32(), nullable=False), LANES)
 SCHEMA = pa.schema(
     [
@@ -169,8 +171,25 @@ def check(schema: pa.Schema, metadata: Mapping[bytes, bytes]) -> None:
             raise InputError(f"{schema.names.count(name)} columns {name}: give one")
 
 
-def sites_to_json(sites: Sequence[Site]) -> bytes:
-    return json.dumps([asdict(site) for site in sites], separators=(",", ":")).encode()
+def launch(
+    kernel: str, grid: Sequence[int], block: Sequence[int], dynamic_shared: int, first: int = 0
+) -> dict[str, Any]:
+    """What a file tells of a launch; `first`: the number of its first block."""
+    return {
+        "kernel": kernel,
+        "grid": [*grid],
+        "block": [*block],
+        "dynamic_shared": dynamic_shared,
+        "first_block": first,
+    }
+
+
+def metadata_of(sites: Sequence[Site], launches: Sequence[dict[str, Any]]) -> dict[bytes, bytes]:
+    """What a file tells besides its requests."""
+    found = {SITES_KEY: [asdict(site) for site in sites]}
+    if launches:
+        found[LAUNCHES_KEY] = [*launches]
+    return {key: json.dumps(value, separators=(",", ":")).encode() for key, value in found.items()}
 
 
 def sites_of(metadata: Mapping[bytes, bytes] | None) -> tuple[Site, ...] | None:
