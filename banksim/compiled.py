@@ -325,6 +325,20 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
 
 
 @njit(cache=True)
+def parts(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+    """Parts of one request, with or without an active lane; 1 where the rule is not known. Arguments: as `judge`, but
+    `address` a pointer."""
+    column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
+    record = HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
+    if rule[record + SERVES] == UNKNOWN:
+        return 1
+    part = rule[record + PART]
+    if rule[record + MERGED] and pairs_merge(address, word(mask)):
+        part = rule[record + MERGED]
+    return max(rule[record + ROWS] >> part, 1)
+
+
+@njit(cache=True)
 def judge_both(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """`judge` with both ends of the degree: (low, high, ideal, degree low, degree high)."""
     return judge_at(pointer(address.ctypes.data), mask, op, width, pointer(rule.ctypes.data))

@@ -12,7 +12,7 @@ from numba import carray, cfunc, from_dtype, njit, types  # type: ignore[attr-de
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from banksim.compiled import judge
+from banksim.compiled import judge, parts
 from banksim.sass import state
 from banksim.sass.state import (
     AND,
@@ -423,6 +423,7 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
     if m.hits:
         credit(m, tallies, count)
     address = carray(addresses, 32, np.uint32)
+    m.parts = parts(addresses, mask, m.op, m.width, rules[0])
     for a in range(count):
         low, high, ideal, degree = judge(address, mask, m.op, m.width, rules[a])
         t = tallies[m.site * count + a]

@@ -56,6 +56,7 @@ WARP = layout(
     ("live", "u4"),  # threads that have not left
     ("active", "u4"),  # the group that runs
     ("pc", "u4"),
+    ("running", "u4"),  # stepwise: `active` and `pc` are the instruction that comes next
     ("groups", "i4"),  # how many groups are parked
     ("index", "u4"),  # number of this warp in its block
     ("block", "u4", 3),  # blockIdx
@@ -87,6 +88,7 @@ MEMO = layout(
     ("site", "i8"),
     ("op", "i8"),
     ("width", "i8"),
+    ("parts", "i4"),  # of the request, as one that is timed takes them
     ("relative", "u4", LANES),
 )
 
@@ -157,6 +159,9 @@ CONTEXT = layout(
         "i8",
     ),  # groups that were given the warp: a pass over the block in which none was is a deadlock
     ("blocks_done", "i8"),
+    ("now", "i8"),  # what clocks read: cycles …
+    ("nanoseconds", "i8"),  # … and time
+    ("asked", "u8"),  # the memo of the request that was made last
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
     ("notes", "u8"),  # of each buffer the address of a byte for each of its own, in which uses are noted; 0: none
@@ -171,6 +176,8 @@ READ, WRITTEN, ADDED, ADDED_LONG = 1, 2, 4, 8
 """How a byte of global memory was used; the last two: by integer additions of 4 or 8 bytes with no result."""
 AND, OR, POPC, NO_REDUCTION = range(4)
 """How a barrier reduces the predicates it collects."""
+READING = 64
+"""By how much a reading moves a clock on where no time is simulated."""
 TURN = 1 << 14
 """Instructions of backward branches after which a warp lets others run: spin loops must see others move."""
 

@@ -35,17 +35,58 @@ class Compiled:
 
     `spans` are the basic blocks (first pc, pc behind), in the order of their two counters (warps, threads);
     `guarded` the predicated instructions, one counter each behind those; `sites` (pc, op, width) the memos.
+    `begin` and `step` are addresses of functions: begin(context, block) makes a block's warps and memory ready,
+    step(context, warp) runs a warp, by one instruction if it was so compiled.
     """
 
     blocks: Callable[[int, int, int], int]
     spans: list[tuple[int, int]]
     guarded: list[int]
     sites: list[tuple[int, str, int]]
+    begin: int
+    step: int
     keep: Any = None
 
     @property
     def counters(self) -> int:
         return 2 * len(self.spans) + len(self.guarded)
+
+
+def add_begin(module: ir.Module) -> None:
+    """`begin(context, block)`: the block's warps and memory as it finds them."""
+    e = Emitter(module)
+    function = ir.Function(module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
+    context, block = function.args
+    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    b = e.b
+    count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
+    warps, template, shared = (e.get(context, CONTEXT, n, as_type=POINTER) for n in ("warps", "template", "shared"))
+    e.set(context, CONTEXT, "block", block)
+    e.set(context, CONTEXT, "now", INT[64](0))
+    e.set(context, CONTEXT, "nanoseconds", INT[64](0))
+    e.set(context, CONTEXT, "live", e.get(context, CONTEXT, "threads"))
+    e.call("llvm.memcpy.p0.p0.i64", VOID, warps, template, b.mul(count, size), INT[1](0))
+    bytes_of = e.get(context, CONTEXT, "shared_size")
+    e.call("llvm.memset.p0.i64", VOID, shared, INT[8](0), bytes_of, INT[1](0))
+    barriers = e.field(context, CONTEXT, "arrived")
+    e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * state.BLOCK_BARRIERS), INT[1](0))
+    grid_x, grid_y = e.get(context, CONTEXT, "grid", 0), e.get(context, CONTEXT, "grid", 1)
+    row = b.udiv(block, grid_x)
+    place = (b.urem(block, grid_x), b.urem(row, grid_y), b.udiv(row, grid_y))
+    start = b.block
+    number, end = b.append_basic_block("number"), b.append_basic_block("end")
+    b.branch(number)
+    b.position_at_end(number)
+    warp = b.phi(INT[64])
+    warp.add_incoming(INT[64](0), start)
+    record = e.at(warps, b.mul(warp, size))
+    for axis, v in enumerate(place):
+        e.set(record, WARP, "block", b.trunc(v, INT[32]), axis)
+    following = b.add(warp, INT[64](1))
+    warp.add_incoming(following, number)
+    b.cbranch(b.icmp_unsigned("<", following, count), number, end)
+    b.position_at_end(end)
+    b.ret_void()
 
 
 def add_block_loop(module: ir.Module) -> None:
@@ -59,12 +100,8 @@ def add_block_loop(module: ir.Module) -> None:
     def pointer(name: str) -> ir.Value:
         return e.get(context, CONTEXT, name, as_type=POINTER)
 
-    def copy(to: ir.Value, source: ir.Value, size: ir.Value) -> None:
-        e.call("llvm.memcpy.p0.p0.i64", VOID, to, source, size, INT[1](0))
-
     count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
-    grid_x, grid_y = e.get(context, CONTEXT, "grid", 0), e.get(context, CONTEXT, "grid", 1)
-    warps, template, stop = pointer("warps"), pointer("template"), pointer("stop")
+    warps, stop = pointer("warps"), pointer("stop")
     block, warp, alive, before = (b.alloca(INT[64]) for _ in range(4))
     next_block, start, one_pass, next_warp, run, ran, ended, passed = (
         b.append_basic_block(n) for n in ("next_block", "start", "pass", "next_warp", "run", "ran", "ended", "passed")
@@ -80,25 +117,9 @@ def add_block_loop(module: ir.Module) -> None:
         b.ret(INT[32](0))
     b.cbranch(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), stopped, start)
 
-    b.position_at_end(start)  # the block's warps and memory as it finds them
-    e.set(context, CONTEXT, "block", b.load(block))
-    e.set(context, CONTEXT, "live", e.get(context, CONTEXT, "threads"))
-    copy(warps, template, b.mul(count, size))
-    shared = e.get(context, CONTEXT, "shared_size")
-    e.call("llvm.memset.p0.i64", VOID, pointer("shared"), INT[8](0), shared, INT[1](0))
-    barriers = e.field(context, CONTEXT, "arrived")
-    e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * state.BLOCK_BARRIERS), INT[1](0))
-    row = b.udiv(b.load(block), grid_x)
-    place = (b.urem(b.load(block), grid_x), b.urem(row, grid_y), b.udiv(row, grid_y))
-    b.store(INT[64](0), warp)
-    number = b.append_basic_block("number")
-    b.branch(number)
-    b.position_at_end(number)
-    record = e.at(warps, b.mul(b.load(warp), size))
-    for axis, v in enumerate(place):
-        e.set(record, WARP, "block", b.trunc(v, INT[32]), axis)
-    b.store(b.add(b.load(warp), INT[64](1)), warp)
-    b.cbranch(b.icmp_unsigned("<", b.load(warp), count), number, one_pass)
+    b.position_at_end(start)
+    e.call("begin", VOID, context, b.load(block))
+    b.branch(one_pass)
 
     b.position_at_end(one_pass)  # each warp that has threads left, once
     b.store(e.get(context, CONTEXT, "resumed"), before)
@@ -172,9 +193,10 @@ def target_machine() -> Any:
     )
 
 
-def build(kernel: Kernel, traced: bool = False) -> tuple[bytes, bytes]:
+def build(kernel: Kernel, traced: bool, stepwise: bool) -> tuple[bytes, bytes]:
     """(object code, JSON of what its counters mean)."""
-    out = translate(kernel, traced)
+    out = translate(kernel, traced, stepwise)
+    add_begin(out.module)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
@@ -189,14 +211,14 @@ def build(kernel: Kernel, traced: bool = False) -> tuple[bytes, bytes]:
 
 
 @lru_cache(maxsize=256)
-def compile_kernel(kernel: Kernel, traced: bool = False) -> Compiled:
+def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False) -> Compiled:
     """The kernel as machine code that judges requests (and, if `traced`, writes them down): from the user's cache if
     it was compiled before."""
     computer = prepare_llvm()
-    key = banksim.cache.key("object", engine_version(), computer, str(traced), kernel.name, kernel.cubin)
+    key = banksim.cache.key("object", engine_version(), computer, f"{traced} {stepwise}", kernel.name, kernel.cubin)
     stored = banksim.cache.get(key)
     if stored is None:
-        code, meaning = build(kernel, traced)
+        code, meaning = build(kernel, traced, stepwise)
         banksim.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")
@@ -212,5 +234,7 @@ def compile_kernel(kernel: Kernel, traced: bool = False) -> Compiled:
         spans=[tuple(s) for s in known["spans"]],
         guarded=known["guarded"],
         sites=[tuple(s) for s in known["sites"]],
+        begin=engine.get_function_address("begin"),
+        step=engine.get_function_address("warp"),
         keep=engine,
     )

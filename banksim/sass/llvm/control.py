@@ -30,6 +30,8 @@ class ControlFlow:
     """The instructions that end a basic block, each as f(instruction, pc behind it), and those that prepare it."""
 
     kernel: Kernel
+    stepwise: bool
+    """Whether every call runs one instruction."""
     e: Emitter
     x: LLVMEngine
     context: ir.Value
@@ -67,6 +69,10 @@ class ControlFlow:
         e = self.e
         if pc not in self.code:
             self.fault(state.BAD_TARGET, INT[32](source), self.x.active_mask)
+            return
+        if self.stepwise:
+            e.set(self.warp, WARP, "pc", INT[32](pc))
+            e.b.branch(self.dispatch)
             return
         if pc <= source:
             self.take_turn(INT[32](pc), 1 + (source - pc) // BYTES)
@@ -378,6 +384,9 @@ class ControlFlow:
 
         def act(mask: ir.Value) -> None:
             e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
+            if self.stepwise:
+                e.b.branch(self.scheduler)
+                return
             left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1))
             e.set(self.context, CONTEXT, "turn", left)
             e.b.ret(INT[32](state.SWITCH))

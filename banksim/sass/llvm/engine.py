@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import llvmlite.ir as ir
 
 from banksim.errors import UnsupportedError
+from banksim.sass import state
 from banksim.sass.engine import Engine
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.memory import Memory
@@ -41,6 +42,7 @@ LANE_TABLES = {
     "SR_GEMASK": lambda lane: ~((1 << lane) - 1),
 }
 FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
+CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
 _INTRINSICS = {
     "sqrt": "llvm.sqrt",
@@ -55,9 +57,10 @@ _ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.
 class LLVMEngine(Engine):
     """Translates operations into the function that `emit` builds."""
 
-    def __init__(self, emit: Emitter, memory: Memory) -> None:
+    def __init__(self, emit: Emitter, memory: Memory, stepwise: bool) -> None:
         self.e = emit
         self.memory = memory
+        self.stepwise = stepwise
         self.warp: ir.Value
         self.context: ir.Value
         self.active_mask: ir.Value
@@ -305,12 +308,25 @@ class LLVMEngine(Engine):
             v = self.new("u", 32, LANES, vector([LANE_TABLES[name](lane) for lane in range(LANES)]))
         elif name.startswith("SR_CTAID."):
             return self.new("u", 32, 1, self.e.get(self.warp, WARP, "block", "XYZ".index(name[-1])))
+        elif name in CLOCKS:
+            v = self.clock(name)
         elif name.startswith("SR_TID."):
             where = self.e.field(self.warp, WARP, "thread", LANES * "XYZ".index(name[-1]))
             v = self.new("u", 32, LANES, self.e.load(where, WORDS))
         else:
             raise UnsupportedError(f"special register {name}")
         return self.first(v) if uniform else v
+
+    def clock(self, name: str) -> Value:
+        """A word of the simulated time. Where none is simulated, every reading moves the clock on, so that code which
+        waits for it goes on."""
+        e = self.e
+        field = "nanoseconds" if name.startswith("SR_GLOBALTIMER") else "now"
+        now = e.get(self.context, CONTEXT, field)
+        if not self.stepwise and not name.endswith("HI"):
+            e.set(self.context, CONTEXT, field, e.b.add(now, INT[64](state.READING)))
+        v = self.new("u", 64, 1, now)
+        return self.high(v) if name.endswith("HI") else self.low(v)
 
     # ---- memory
     def address(self, o: Operand, wide: bool) -> Value:

@@ -30,15 +30,15 @@ def target(i: Instruction) -> int | None:
     return next((o.number for o in i.operands if o.kind == "code"), None)
 
 
-def basic_blocks(kernel: Kernel) -> dict[int, Block]:
-    """Blocks that can be reached, by their first pc, in order."""
+def basic_blocks(kernel: Kernel, single: bool = False) -> dict[int, Block]:
+    """Blocks that can be reached, by their first pc, in order; if `single`, each of one instruction."""
     code = kernel.instructions
     size = BYTES * len(code)
     entries = {0}
     returns: set[int] = set()
     resumed: set[int] = set()
     for i in code:
-        if i.name in ENDS:
+        if single or i.name in ENDS:
             entries.add(i.pc + BYTES)
         if try_wait(i):
             entries.add(i.pc)

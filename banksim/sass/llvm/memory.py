@@ -53,9 +53,9 @@ class Access:
 class Memory:
     """Builds the functions, each when it is first needed."""
 
-    def __init__(self, emit: Emitter, traced: bool) -> None:
+    def __init__(self, emit: Emitter, traced: bool, stepwise: bool) -> None:
         self.e = emit
-        self.traced = traced
+        self.traced, self.stepwise = traced, stepwise
 
     # ---- the functions that the engine calls
     def load(self, space: str, width: int, signed: bool) -> ir.Function:
@@ -303,6 +303,8 @@ class Memory:
             e.set(a.memo, MEMO, "phase", phase)
             e.set(a.memo, MEMO, "relative", relative)
         e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
+        if self.stepwise:
+            e.set(a.context, CONTEXT, "asked", b.ptrtoint(a.memo, INT[64]))
         if self.traced:
             self.write_down(a, offsets)
 

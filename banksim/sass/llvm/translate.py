@@ -6,6 +6,7 @@ chooses. Registers live in the warp's record between blocks and are values withi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -52,15 +53,16 @@ class Body(NamedTuple):
 class Translator(ControlFlow):
     """Builds the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, traced: bool) -> None:
+    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool) -> None:
         self.kernel = kernel
+        self.stepwise = stepwise
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, Memory(self.e, traced))
+        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise), stepwise)
         self.x.registers = kernel.register_limit
         self.x.banks = frozenset({0, *kernel.constants})
         self.out = Translation(self.module)
-        self.blocks = basic_blocks(kernel)
+        self.blocks = basic_blocks(kernel, stepwise)
 
     def translate(self) -> Translation:
         e = self.e
@@ -73,8 +75,9 @@ class Translator(ControlFlow):
         self.resume = function.append_basic_block("resume")
         self.dispatch = function.append_basic_block("dispatch")
         self.code = {start: function.append_basic_block(f"at_{start:x}") for start in self.blocks}
-        e.b.branch(self.scheduler)
-        self.build_scheduler()
+        begin = self.build_steps() if self.stepwise else self.build_scheduler()
+        e.b = ir.IRBuilder(function.entry_basic_block)
+        begin()
         bodies = {block.start: self.body(number, block) for number, block in enumerate(self.blocks.values())}
         uses = {start: body.uses for start, body in bodies.items()}
         defines = {start: body.defines for start, body in bodies.items()}
@@ -86,8 +89,8 @@ class Translator(ControlFlow):
             self.finish(self.blocks[start])
         return self.out
 
-    def build_scheduler(self) -> None:
-        """schedule: ask which group runs next. dispatch: go where its pc says."""
+    def build_scheduler(self) -> Callable[[], object]:
+        """schedule: ask which group runs next. dispatch: go where its pc says. → how the function begins."""
         e = self.e
         e.b.position_at_end(self.scheduler)
         answer = e.call("schedule", INT[32], self.context, self.warp)
@@ -100,6 +103,30 @@ class Translator(ControlFlow):
         e.b.branch(self.dispatch)
         e.b.position_at_end(self.dispatch)
         self.take_turn(e.get(self.warp, WARP, "pc"), 1)
+        self.build_switch()
+        return lambda: e.b.branch(self.scheduler)
+
+    def build_steps(self) -> Callable[[], object]:
+        """The same where every call runs one instruction, or asks which group runs next if none does."""
+        e = self.e
+        e.b.position_at_end(self.scheduler)
+        answer = e.call("schedule", INT[32], self.context, self.warp)
+        runs = e.b.icmp_unsigned("==", answer, INT[32](state.RUN))
+        e.set(self.warp, WARP, "running", e.b.zext(runs, INT[32]))
+        e.b.ret(answer)
+        e.b.position_at_end(self.dispatch)
+        e.set(self.warp, WARP, "active", e.b.load(self.active))
+        e.b.branch(self.resume)
+        e.b.position_at_end(self.resume)
+        e.b.ret(INT[32](state.RUN))
+        step = e.b.append_basic_block("step")
+        e.b.position_at_end(step)
+        e.b.store(e.get(self.warp, WARP, "active"), self.active)
+        self.build_switch()
+        return lambda: e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), self.scheduler, step)
+
+    def build_switch(self) -> None:
+        e = self.e
         nowhere = e.b.append_basic_block("nowhere")
         switch = e.b.switch(e.get(self.warp, WARP, "pc"), nowhere)
         for start, block in self.code.items():
@@ -239,13 +266,14 @@ class Translator(ControlFlow):
                 self.handlers()[last.name](last, block.end)
 
 
-def translate(kernel: Kernel, traced: bool = False) -> Translation:
-    """The kernel as an LLVM module; if `traced`, one that writes every request down.
+def translate(kernel: Kernel, traced: bool = False, stepwise: bool = False) -> Translation:
+    """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
+    after each instruction.
 
-    Raises `UnsupportedError` Naming the instruction that is not known.
+    Raises `UnsupportedError` naming the instruction that is not known.
     """
     check(kernel)
-    translator = Translator(kernel, traced)
+    translator = Translator(kernel, traced, stepwise)
     out = translator.translate()
     out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
     return out

@@ -24,18 +24,17 @@ def mov(x: Engine, i: Instruction) -> None:
     return x.write(to, x.value(source))
 
 
-CLOCKS = ("SR_CLOCK", "SR_GLOBALTIMER")
+CLOCKS = {"SR_CLOCKLO": "SR_CLOCKHI", "SR_GLOBALTIMERLO": "SR_GLOBALTIMERHI"}
+"""The lower and the upper words of the clocks."""
 
 
 @operation("S2R S2UR CS2R CS2UR", "32")
 def read_special(x: Engine, i: Instruction) -> None:
     to, name = i.operands[0], i.operands[1].text
-    if name.startswith(CLOCKS):
-        raise UnsupportedError(f"the clock {name}")
     v = x.const(0) if name == "SRZ" else x.special(name, to.kind == "UR")
     x.write(to, v)
     if i.name.startswith("CS2") and "32" not in i.modifiers:
-        x.write(to, x.const(0), word=1)
+        x.write(to, x.special(CLOCKS[name], False) if name in CLOCKS else x.const(0), word=1)
 
 
 @operation("R2UR")

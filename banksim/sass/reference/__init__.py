@@ -65,6 +65,7 @@ class Block:
         self.local = np.zeros((LANES * launch.warps, launch.local_bytes), np.uint8)
         self.barriers = [Barrier() for _ in range(state.BLOCK_BARRIERS)]
         self.warps = [Warp(self, n) for n in range(launch.warps)]
+        self.clocks = {"SR_CLOCK": 0, "SR_GLOBALTIMER": 0}
 
     @property
     def live(self) -> int:

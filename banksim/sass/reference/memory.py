@@ -259,7 +259,16 @@ class MemoryEngine(NumpyEngine):
             "SR_SWINHI": SHARED_WINDOW >> 32,
             "SR_SWINLO": 0,
         }
+        if name[:-2] in self.block.clocks:
+            return self.clock(name)
         if name not in table:
             raise UnsupportedError(f"special register {name}")
         v = np.asarray(table[name]).astype(np.uint32)
         return self.first(v) if uniform else v
+
+    def clock(self, name: str) -> Value:
+        """No time is simulated: every reading moves the clock on, so that code which waits for it goes on."""
+        now = self.block.clocks[name[:-2]]
+        if name.endswith("LO"):
+            self.block.clocks[name[:-2]] += state.READING
+        return np.uint32(now >> 32 if name.endswith("HI") else now & FULL_MASK)

@@ -1,0 +1,134 @@
+"""The figures of the time model, by architecture: each with where it comes from.
+
+A multiprocessor's path of shared-memory requests, in cycles of its clock. One set of figures stands for all accesses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from banksim.conflicts import Status
+from banksim.errors import InputError
+
+LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
+STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
+LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
+ASSUMED = "assumed: nobody has shown it"
+
+
+class Figure(NamedTuple):
+    """A number of cycles or places, how well it is founded, and on what."""
+
+    value: int
+    status: Status
+    source: str
+
+
+class Numbers(NamedTuple):
+    """The figures as the model reads them; the fields of `Figures`, which says what they are."""
+
+    queue: int
+    pool: int
+    look_ahead: int
+    apart: int
+    to_pool: int
+    to_slot: int
+    queue_return: int
+    pool_return: int
+    service: int
+    result: int
+    operands: int
+    fence_entered: int
+    fence: int
+    branch: int
+    line: int
+    barrier: int
+    server: int
+    copy: int
+    copy_ways: int
+    skipped: int
+    sleep: int
+    global_cost: int
+    global_latency: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One multiprocessor.
+
+    queue            places of a sub-core's queue of memory instructions
+    pool             places of the multiprocessor's pool of requests
+    look_ahead       the oldest requests of the pool among which a free slot chooses
+    apart            cycles between two memory instructions of a sub-core
+    to_pool          from issue to the pool, at the earliest
+    to_slot          from the pool to a slot, at the earliest
+    queue_return     from leaving the queue until its place is free
+    pool_return      from leaving the pool until its place is free
+    service          cycles of one of the two slots for a transaction
+    result           from the end of a load's transfer until its result may be used
+    operands         from entering the pool until a store's registers may be written
+    fence_entered    a fence is done so long after the warp's last request entered the pool,
+    fence            … and at least so long after its issue
+    branch           from a taken branch to the next instruction
+    line             more, until the following line of 128 bytes of code
+    barrier          from the last arrival at a barrier to the release
+    server           cycles for which an instruction holds what else all sub-cores share
+    copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
+    copy_ways        … and half of what each of its transactions takes
+    skipped          how much earlier than a result the scoreboard of an instruction that no thread executes is back
+    sleep            what NANOSLEEP takes
+    global_cost      transactions' worth of time that a global access takes of the slots
+    global_latency   from there until the result of a global load may be used
+    """
+
+    name: str
+    clock_mhz: int
+    multiprocessors: int
+    figures: dict[str, Figure]
+
+    def numbers(self, global_latency: int | None = None) -> Numbers:
+        values = {name: figure.value for name, figure in self.figures.items()}
+        if global_latency is not None:
+            values["global_latency"] = global_latency
+        return Numbers(**values)
+
+
+H200 = Figures(
+    "sm_90",
+    clock_mhz=1980,
+    multiprocessors=132,
+    figures={
+        "queue": Figure(10, "measured", LINES),
+        "pool": Figure(19, "measured", LINES),
+        "look_ahead": Figure(4, "measured", STREAMS),
+        "apart": Figure(2, "measured", STREAMS),
+        "to_pool": Figure(3, "measured", STREAMS),
+        "to_slot": Figure(3, "measured", STREAMS),
+        "queue_return": Figure(2, "measured", STREAMS),
+        "pool_return": Figure(13, "measured", STREAMS),
+        "service": Figure(2, "measured", STREAMS),
+        "result": Figure(14, "measured", STREAMS),
+        "operands": Figure(5, "measured", STREAMS),
+        "fence_entered": Figure(4, "measured", STREAMS),
+        "fence": Figure(8, "measured", STREAMS),
+        "branch": Figure(10, "measured", STREAMS),
+        "line": Figure(3, "measured", STREAMS),
+        "barrier": Figure(13, "measured", LATENCY),
+        "server": Figure(2, "measured", LATENCY),
+        "copy": Figure(5, "measured", LATENCY),
+        "copy_ways": Figure(3, "measured", LATENCY),
+        "skipped": Figure(3, "measured", STREAMS),
+        "sleep": Figure(100, "assumed", ASSUMED),
+        "global_cost": Figure(6, "measured", STREAMS),
+        "global_latency": Figure(600, "assumed", ASSUMED),
+    },
+)
+FIGURES = {"sm_90": H200}
+
+
+def figures(name: str) -> Figures:
+    """Raises `InputError` for an architecture whose time nobody has measured in such detail."""
+    if name not in FIGURES:
+        raise InputError(f"no time model for {name}: it was measured for {', '.join(FIGURES)} only")
+    return FIGURES[name]

@@ -1,0 +1,162 @@
+"""A launch, timed: blocks that are resident together on one multiprocessor, cycle by cycle."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.arch import Architecture
+from banksim.sass import state
+from banksim.sass.execute import Stop, Worker, wait_for
+from banksim.sass.launch import Launch
+from banksim.sass.llvm.codegen import Compiled
+from banksim.timing import core, memory
+from banksim.timing.controls import SCOREBOARDS
+from banksim.timing.cycles import TimedBlock
+from banksim.timing.figures import Figures
+from banksim.timing.front import code_table
+
+
+@dataclass
+class Outcome:
+    """What was simulated: `spent` by instruction (dtype core.SPENT), the blocks that finished, cycles in all, warp
+    instructions, cycles of each pipe and then requests to shared memory and their transactions; the `workers` that hold
+    what was counted; `stop` if it ended early."""
+
+    spent: npt.NDArray[np.void]
+    blocks: list[TimedBlock]
+    cycles: int
+    instructions: int
+    pipe_cycles: npt.NDArray[np.int64]
+    workers: list[Worker]
+    stop: Stop | None
+
+
+class Simulation:
+    """One multiprocessor with room for `resident` blocks of a launch."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        compiled: Compiled,
+        architectures: Sequence[Architecture],
+        figures: Figures,
+        resident: int,
+        *,
+        ideal: bool = False,
+        max_instructions: int | None = None,
+        global_latency: int | None = None,
+    ) -> None:
+        from banksim.compiled import rule_words, translation_period
+
+        rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
+        period = max(translation_period(a) for a in architectures)
+        self.launch, self.compiled = launch, compiled
+        self.numbers = figures.numbers(global_latency)
+        self.stop_word = np.zeros(1, np.uint32)
+        self.workers = [Worker(launch, compiled, rules, period, 1 << 60, self.stop_word) for _ in range(resident)]
+        self.path = memory.new_path()
+        count = resident * launch.warps
+        self.waiting = memory.new_waiting(count, SCOREBOARDS)
+        members = np.full((memory.SUB_CORES, -(-count // memory.SUB_CORES)), -1, np.int64)
+        for w in range(count):
+            members[w % memory.SUB_CORES, w // memory.SUB_CORES] = w
+        self.sm = core.Multiprocessor(
+            code=code_table(launch.kernel),
+            warps=np.zeros(count, core.WARP),
+            members=members,
+            pipes=np.zeros((memory.SUB_CORES, core.PIPES), np.int64),
+            pipe_cycles=np.zeros(core.PIPES + 2, np.int64),
+            spent=np.zeros(len(launch.kernel.instructions), core.SPENT),
+            classes=np.zeros((count, SCOREBOARDS), np.int64),
+            clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, max_instructions or 1 << 60]),
+            stop=self.stop_word,
+            ideal=np.array([ideal]),
+        )
+        self.sm.warps["state"] = core.DONE
+        self.sm.warps["place"] = np.arange(count) // launch.warps
+        self.sm.warps["number"] = np.arange(count) % launch.warps
+        self.sm.warps["core"] = np.arange(count) % memory.SUB_CORES
+        self.begins = [0] * resident
+        self.begin_block = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(compiled.begin)
+        self.step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
+
+    def begin(self, place: int, block: int) -> None:
+        """Put a block in a place: its warps find themselves at the first instruction, now."""
+        worker, now = self.workers[place], int(self.sm.clock[core.CYCLE])
+        context = worker.context.ctypes.data
+        self.begin_block(context, block)
+        self.begins[place] = now
+        for w in range(place * self.launch.warps, (place + 1) * self.launch.warps):
+            warp = self.sm.warps[w]
+            warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
+            self.step_warp(context, int(warp["record"]))  # chooses the group that runs
+            warp["state"], warp["next"], warp["previous"] = core.READY, 0, -1
+            warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
+            self.waiting.wake[w] = now
+
+    def run(self, blocks: Sequence[int]) -> Outcome:
+        """Simulate blocks, as many at a time as are resident; the next takes the place of one that has ended."""
+        queue, done, stop = deque(blocks), [], None
+        for place in range(min(len(self.workers), len(queue))):
+            self.begin(place, queue.popleft())
+        running = min(len(self.workers), len(blocks))
+        while running:
+            answer = core.run(self.sm, self.path, self.waiting, self.numbers, self.compiled.step)
+            if answer >= state.FAULT:
+                stop = self.stopped(answer - state.FAULT)
+                break
+            place = -1 - answer
+            done.append(self.timed(place))
+            if queue:
+                self.begin(place, queue.popleft())
+            else:
+                running -= 1
+        return Outcome(
+            spent=self.sm.spent,
+            blocks=done,
+            cycles=max((b.end for b in done), default=0),
+            instructions=int(self.sm.clock[core.ISSUED]),
+            pipe_cycles=self.sm.pipe_cycles,
+            workers=self.workers,
+            stop=stop,
+        )
+
+    def timed(self, place: int) -> TimedBlock:
+        rows = self.sm.warps[self.sm.warps["place"] == place]
+        number = int(self.workers[place].context[0]["block"])
+        self.workers[place].context[0]["blocks_done"] += 1
+        return TimedBlock(number, self.begins[place], int(rows["ended"].max()), tuple(map(int, rows["ended"])))
+
+    def stopped(self, code: int) -> Stop:
+        bad = next((w for w in self.workers if w.error[0]["code"]), self.workers[0])
+        return bad.stopped(code)
+
+
+def in_background(work: Callable[[], Outcome], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> Outcome:
+    """Run `work` in a thread of its own, so that a KeyboardInterrupt can stop it; `tick` is called on the way."""
+    outcome: list[Outcome] = []
+    errors: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # raised again below, in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=body, daemon=True)
+    thread.start()
+    try:
+        wait_for([thread], tick)
+    except KeyboardInterrupt:
+        stop[0] = 1
+        thread.join()
+    if errors:
+        raise errors[0]
+    return outcome[0]
