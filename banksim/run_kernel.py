@@ -23,6 +23,7 @@ from banksim.trace import Trace
 
 if TYPE_CHECKING:
     from banksim.compilers.numba import Compiled
+    from banksim.timing.cycles import Cycles
 
 DEFAULT = "sm_90"
 """What is compiled for where no architecture that was asked for has code that is executed."""
@@ -41,7 +42,8 @@ class Executed:
 @dataclass(frozen=True)
 class Run:
     """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
-    first; `profile` every instruction in order; `partial` is true when not all blocks finished."""
+    first; `profile` every instruction in order; `partial` is true when not all blocks finished; `cycles` the
+    simulated time, if it was asked for."""
 
     kernel: Kernel
     launch: Launch
@@ -51,6 +53,7 @@ class Run:
     seconds: float
     engine: str = "llvm"
     partial: bool = field(default=False)
+    cycles: Cycles | None = field(default=None)
 
     @property
     def conflicts(self) -> Conflicts:
@@ -79,6 +82,9 @@ def run(
     max_instructions: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     trace: Callable[[Trace], None] | None = None,
+    timing: bool = False,
+    global_latency: int | None = None,
+    timed_blocks: int | None = None,
 ) -> Run:
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
@@ -88,10 +94,19 @@ def run(
     workers (threads of the host), atomics of different blocks on global memory happen in no fixed order. `trace` is
     called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order.
 
+    `timing`: simulate time as well: `Run.cycles`. The blocks that one multiprocessor holds at first (or `timed_blocks`
+    of those that it is given) are timed, the others counted; in a timed block the kernel's clocks read the simulated
+    cycles. (Where no time is simulated, every reading moves a clock on.) `global_latency`, in cycles, is assumed for
+    loads from global memory.
+
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
     """
     launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
+    if timing and engine != "llvm":
+        raise InputError("only the llvm engine simulates time")
+    if timing:
+        return run_with_time(launch, rules, workers, max_instructions, progress, trace, global_latency, timed_blocks)
     if engine == "llvm":
         return run_llvm(launch, rules, workers, max_instructions, progress, trace)
     if engine == "numpy":
@@ -181,6 +196,47 @@ def run_of(launch: Launch, compiled: Any, rules: Sequence[Architecture], counts:
         blocks=counts.blocks,
         seconds=counts.seconds,
         partial=counts.blocks < launch.blocks,
+    )
+
+
+def run_with_time(
+    launch: Launch,
+    rules: tuple[Architecture, ...],
+    workers: int | None,
+    max_instructions: int | None,
+    progress: Callable[[int, int], None] | None,
+    trace: Callable[[Trace], None] | None,
+    global_latency: int | None,
+    timed_blocks: int | None,
+) -> Run:
+    from banksim.timing.launch import Options, run_timed, summed
+
+    timed = run_timed(
+        launch, rules, Options(global_latency, timed_blocks), workers=workers, max_instructions=max_instructions,
+        progress=progress, trace=trace,
+    )  # fmt: skip
+    counts = summed([counts for _, counts in timed.parts])
+    profiles = [profile(launch.kernel, compiled, counts.counters) for compiled, counts in timed.parts]
+    return Run(
+        kernel=launch.kernel,
+        launch=launch,
+        judged=tuple(
+            Conflicts(rule, sites(launch, timed.parts[0][0].sites, counts.tallies[:, number], rule))
+            for number, rule in enumerate(rules)
+        ),
+        profile=tuple(
+            Executed(
+                rows[0].instruction,
+                sum(e.warps for e in rows),
+                sum(e.threads for e in rows),
+                sum(e.predicated_on for e in rows),
+            )
+            for rows in zip(*profiles, strict=True)
+        ),
+        blocks=counts.blocks,
+        seconds=counts.seconds,
+        partial=counts.blocks < launch.blocks,
+        cycles=timed.cycles,
     )
 
 

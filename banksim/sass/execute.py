@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,11 +149,13 @@ def execute(
     progress: Callable[[int, int], None] | None = None,
     trace: Sink | None = None,
     blocks: range | None = None,
+    without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
 ) -> Counts:
-    """Run the blocks of a launch, all or those given. `progress(blocks done, thread instructions)` is called about ten
-    times a second; `trace` gets every request, in chunks, in no fixed order of blocks. `notes`: of each buffer, a byte
-    for each of its own, in which is noted how it was used (`banksim.sass.touched`).
+    """Run the blocks of a launch, all or those given, but those of the numbers `without`. `progress(blocks done, thread
+    instructions)` is called about ten times a second; `trace` gets every request, in chunks, in no fixed order of
+    blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it was used
+    (`banksim.sass.touched`).
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
@@ -171,16 +173,16 @@ def execute(
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
     chunk = max(1, len(blocks) // (16 * workers))
-    starts = iter(range(blocks.start, blocks.stop, chunk))
+    pieces = iter(in_chunks(blocks, chunk, without))
     queue = threading.Lock()
 
     def work(worker: Worker) -> None:
         while not stop_word[0]:
             with queue:
-                first = next(starts, None)
-            if first is None:
+                piece = next(pieces, None)
+            if piece is None:
                 return
-            code = worker.run(compiled, first, min(first + chunk, blocks.stop))
+            code = worker.run(compiled, piece.start, piece.stop)
             if code:
                 stop_word[0] = 1
                 with queue:
@@ -210,6 +212,14 @@ def execute(
         seconds=seconds,
         stop=min(real, key=lambda s: s.block, default=None),
     )
+
+
+def in_chunks(blocks: range, chunk: int, without: Collection[int]) -> Iterator[range]:
+    """The blocks' numbers in runs of up to `chunk`, leaving some out."""
+    start = blocks.start
+    for stop in (*sorted(without), blocks.stop):
+        yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))
+        start = stop + 1
 
 
 def wait_for(threads: list[threading.Thread], tick: Callable[[], object]) -> None:

@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import njit, types
+from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from banksim.sass import state
-from banksim.sass.runtime import carray, pointer
+from banksim.sass.runtime import pointer
 from banksim.timing.front import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, SHARED, SLEEP, VARIABLE
-from banksim.timing.memory import NEVER, SUB_CORES, grant, has_place, offer, serve, settle, take_in
+from banksim.timing.memory import NEVER, SUB_CORES, Path, Waiting, grant, has_place, offer, serve, settle, take_in
 
 READY, BLOCKED, DONE = range(3)
 """What a warp does: issues, waits for other warps, has left (or there is no block in its place)."""
 _CONTEXT, _WARP, _MEMO, _TALLY = state.CONTEXT, state.WARP, state.MEMO, state.TALLY
-PIPES = 8
 OK = 0
 
 WARP = np.dtype(
@@ -55,7 +54,8 @@ class Multiprocessor(NamedTuple):
     warps: npt.NDArray[np.void]
     members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): until when each is held
-    pipe_cycles: npt.NDArray[np.int64]  # how long each was held in all, then requests to shared memory, transactions
+    busy: npt.NDArray[np.int64]  # … how long each was in all; behind the last: instructions issued
+    served: npt.NDArray[np.int64]  # requests to shared memory, their transactions
     spent: npt.NDArray[np.void]  # by instruction
     classes: npt.NDArray[np.int64]  # (warp, scoreboard): what waiting for it counts as
     clock: npt.NDArray[np.int64]  # the cycle; nanoseconds of a thousand cycles; instructions issued, and allowed
@@ -84,7 +84,12 @@ def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
 call: Any = _call
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
+def record_of(warp: Any) -> Any:
+    return carray(pointer(warp.record), 1, _WARP)[0]
+
+
+@njit(cache=True, forceinline=True)
 def executes(row: Any, record: Any) -> Any:
     """Whether any thread of the running group has the instruction's guard."""
     if row.guard < 0:
@@ -96,7 +101,7 @@ def executes(row: Any, record: Any) -> Any:
     return ((~mask if row.inverted else mask) & record.active) != 0
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
     """Whether warp w can issue its next instruction; if not, when to look again is noted where it is known."""
     warp = sm.warps[w]
@@ -109,7 +114,7 @@ def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
     row = sm.code[warp.next]
     for b in range(6):
         if row.wait >> b & 1:
-            if waiting.count[w, b]:
+            if waiting.pending[w, b]:
                 waiting.wake[w] = NEVER
                 return False
             if waiting.until[w, b] > t:
@@ -120,14 +125,13 @@ def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
         return False
     if warp.blocked < 0:
         warp.blocked = t
-    if row.kind == MEMORY and not has_place(path, f, warp.core, t):
-        if executes(row, carray(pointer(warp.record), 1, _WARP)[0]):
-            warp.refused = 1
-            return False
+    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and executes(row, record_of(warp)):
+        warp.refused = 1
+        return False
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
     """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
     after others, in the order in which they came to wait."""
@@ -155,10 +159,8 @@ def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
     warp = sm.warps[w]
     here = sm.spent[warp.next]
     here.issue += 1
-    if warp.previous < 0:
-        return
     at = warp.issued + 1
-    before = sm.spent[warp.previous]
+    before = sm.spent[max(warp.previous, 0)]
     if warp.released >= 0:
         before.barrier += max(warp.released - at, 0)
         at = max(at, warp.released)
@@ -187,16 +189,16 @@ def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
         here.contention += t - at
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any) -> None:
     """A scoreboard of the warp counts one more."""
     if scoreboard >= 0:
-        waiting.count[w, scoreboard] += 1
+        waiting.pending[w, scoreboard] += 1
         waiting.owner[w, scoreboard] = owner
         sm.classes[w, scoreboard] = what
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any) -> None:
     """Send what a memory instruction asked for on its way."""
     row = sm.code[i]
@@ -213,8 +215,8 @@ def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, co
             cost = (f.copy_ways * cost + f.copy) // 2
         elif row.returns:
             cost = max(cost, parts)
-        sm.pipe_cycles[PIPES] += 1
-        sm.pipe_cycles[PIPES + 1] += cost
+        sm.served[0] += 1
+        sm.served[1] += cost
     if not row.returns:
         parts = 0
     number = offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
@@ -242,14 +244,14 @@ def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> 
             if answer >= state.FAULT:
                 return answer
             if answer == state.RUN:
-                warp.next = carray(pointer(warp.record), 1, _WARP)[0].pc // 16
+                warp.next = record_of(warp).pc // 16
                 release(sm, waiting, f, w, t)
             elif answer == state.DONE:
                 warp.state, warp.ended = DONE, t
     return OK
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def phases(context: Any) -> Any:
     """Changes when a barrier of the block ends a phase."""
     n = np.uint32(0)
@@ -258,14 +260,14 @@ def phases(context: Any) -> Any:
     return n
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -> Any:
     """Execute warp w's next instruction at cycle t. → OK, or a fault."""
     warp = sm.warps[w]
     i = warp.next
     row = sm.code[i]
     context = carray(pointer(warp.context), 1, _CONTEXT)[0]
-    record = carray(pointer(warp.record), 1, _WARP)[0]
+    record = record_of(warp)
     account(sm, waiting, w, t)
     active = executes(row, record)
     context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
@@ -274,6 +276,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
     answer = call(step, warp.context, warp.record)
     if answer >= state.FAULT:
         return answer
+    sm.busy[warp.core, -1] += 1
     warp.previous, warp.issued, warp.blocked = i, t, -1
     warp.ready = t + row.stall + row.more
     waiting.wake[w] = warp.ready
@@ -282,7 +285,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
         path.sub_cores[warp.core].last = -1  # behind a barrier the youngest warp goes first
     if row.pipe >= 0:
         sm.pipes[warp.core, row.pipe] = t + row.interval
-        sm.pipe_cycles[row.pipe] += row.interval
+        sm.busy[warp.core, row.pipe] += row.interval
         if row.server >= 0 and active:
             begins = max(t, path.servers[row.server])
             path.servers[row.server] = begins + f.server
@@ -356,18 +359,37 @@ def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
     return max(first, soon)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def finished(sm: Any, place: Any) -> Any:
     """Whether all warps of the block at a place have left."""
+    left = 0
     for w in range(len(sm.warps)):
-        if sm.warps[w].place == place and sm.warps[w].state != DONE:
-            return False
-    return True
+        left += sm.warps[w].place == place and sm.warps[w].state != DONE
+    return left == 0
+
+
+@njit(cache=True, forceinline=True)
+def bare(array: Any) -> Any:
+    """The same memory as an array that nobody counts references to: counting takes longer than the simulation."""
+    return carray(pointer(array.ctypes.data), array.shape, array.dtype)
 
 
 @njit(cache=True, nogil=True)
 def run(sm: Any, path: Any, waiting: Any, f: Any, step: Any) -> Any:
     """Simulate until a block has finished. → −1 − its place; state.FAULT and more where something is wrong."""
+    sm = Multiprocessor(
+        bare(sm.code), bare(sm.warps), bare(sm.members), bare(sm.pipes), bare(sm.busy), bare(sm.served),
+        bare(sm.spent), bare(sm.classes), bare(sm.clock), bare(sm.stop), bare(sm.ideal),
+    )  # fmt: skip
+    path = Path(
+        bare(path.requests), bare(path.free), bare(path.sub_cores), bare(path.queues), bare(path.queue_places),
+        bare(path.pool), bare(path.pool_places), bare(path.slots), bare(path.ends), bare(path.servers),
+        bare(path.order), bare(path.one),
+    )  # fmt: skip
+    waiting = Waiting(
+        bare(waiting.pending), bare(waiting.until), bare(waiting.owner), bare(waiting.queued), bare(waiting.fence),
+        bare(waiting.wake),
+    )  # fmt: skip
     t = sm.clock[CYCLE]
     looks = 0
     while True:
@@ -375,8 +397,8 @@ def run(sm: Any, path: Any, waiting: Any, f: Any, step: Any) -> Any:
         if take_in(path, waiting, f, t):
             moved = True
         left = -1
-        order = path.order.copy()
-        for s in order:
+        first, second, third, fourth = path.order[0], path.order[1], path.order[2], path.order[3]
+        for s in (first, second, third, fourth):
             w = choose(sm, path, waiting, f, s, t)
             if w < 0:
                 continue

@@ -39,7 +39,7 @@ class Spent:
     @property
     def total(self) -> int:
         """All of a warp's time; `conflict` is part of `shared`."""
-        return sum(getattr(self, f.name) for f in fields(self)) - self.conflict
+        return int(sum(getattr(self, f.name) for f in fields(self))) - self.conflict
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -71,9 +71,12 @@ class TimedBlock:
 class Cycles:
     """The time of the blocks that were timed, which were resident together on one multiprocessor.
 
-    total        cycles from the first block's begin to the last one's end
-    ideal        the same if every request to shared memory took its ideal transactions
-    resources    cycles that each resource was busy: what the time would be if it were the only limit
+    total            cycles from the first block's begin to the last one's end
+    ideal            the same if every request to shared memory took its ideal transactions
+    resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
+                     were the only limit
+    requests         to shared memory, by the timed blocks
+    global_latency   what a load from global memory was assumed to take beyond one from shared memory
     """
 
     figures: Figures
@@ -82,7 +85,9 @@ class Cycles:
     total: int
     ideal: int
     resources: Mapping[str, int]
+    requests: int
     warp_instructions: int
+    global_latency: int
 
     @property
     def conflict(self) -> int:
@@ -99,9 +104,25 @@ class Cycles:
         out: dict[tuple[str, int], Spent] = {}
         for i in self.instructions:
             site = i.instruction.site
-            key = (site.file, site.line)
+            key = (site.file or "", site.line or 0)
             out[key] = out.get(key, Spent()) + i.spent
         return out
+
+    @property
+    def bottleneck(self) -> str:
+        """What limits the time, in one sentence."""
+        name, busy = max(self.resources.items(), key=lambda item: item[1])
+        if 2 * busy >= self.total:
+            return f"Limited by {name}, which is busy in {busy:,} of {self.total:,} cycles."
+        waits = {
+            "shared memory": self.spent.shared, "global memory": self.spent.memory, "barriers": self.spent.barrier,
+            "fixed latencies and branches": self.spent.fixed, "other results": self.spent.other,
+        }  # fmt: skip
+        what, cycles = max(waits.items(), key=lambda item: item[1])
+        return (
+            f"Limited by latency: no resource is busy half of the {self.total:,} cycles; the warps wait most for "
+            f"{what}, {cycles / max(self.spent.total, 1):.0%} of their time."
+        )
 
     @property
     def assumed(self) -> float:

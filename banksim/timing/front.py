@@ -44,8 +44,8 @@ CODE = np.dtype(
 
 class Unit(NamedTuple):
     """Where an instruction runs: the pipe of its sub-core that it holds for `interval` cycles; `latency` counts until
-    the result may be used, where a scoreboard says so; `server`: what all sub-cores share that
-    it holds for two cycles, -1: nothing; `more`: how many cycles the warp's next instruction comes later than the stall count says."""
+    the result may be used, where a scoreboard says so; `server`: what it holds of that which all sub-cores share, -1:
+    nothing; `more`: how many cycles later than the stall count says the warp's next instruction comes."""
 
     pipe: int
     interval: int
@@ -56,37 +56,36 @@ class Unit(NamedTuple):
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
 """The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: what goes on to a server."""
+PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
+"""What their cycles are called."""
 CONSTANTS, REGISTERS, BARRIERS, ACROSS = range(4)
 """The servers that all sub-cores share: constant memory, special registers, barriers, and what compares lanes."""
-UNITS = {
-    **dict.fromkeys("FADD FMUL FFMA HFMA2 HADD2 HMUL2".split(), Unit(FMA, 1)),
-    **dict.fromkeys("IMAD IDP I2FP".split(), Unit(HEAVY, 2)),
-    **dict.fromkeys(
-        "IADD3 VIADD LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK P2R R2P "
-        "IABS HMNMX2 HSETP2 F2FP FSET".split(), Unit(ALU, 2),
-    ),
-    **dict.fromkeys("MUFU POPC FLO BREV F2I I2F FRND F2F".split(), Unit(XU, 8, 17)),
-    **dict.fromkeys("DADD DMUL DFMA DSETP".split(), Unit(DOUBLE, 2, 8)),
-    **dict.fromkeys("HMMA IMMA".split(), Unit(TENSOR, 6, 33)),
-    **dict.fromkeys("HMMA.1688 HMMA.1684 IMMA.16816".split(), Unit(TENSOR, 4, 33)),
-    "HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
-    "DMMA": Unit(TENSOR, 16, 26),
-    **dict.fromkeys("F2F.F32.F64 F2F.F64.F32 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64".split(), Unit(XU, 9, 18)),
-    "FRND.F64": Unit(XU, 9, 19),
+_TABLE = {
+    "FADD FMUL FFMA HFMA2 HADD2 HMUL2": Unit(FMA, 1),
+    "IMAD IDP I2FP": Unit(HEAVY, 2),
     "IMAD.HI": Unit(HEAVY, 4, more=3),
     "IMAD.WIDE": Unit(HEAVY, 4, more=4),
-    **dict.fromkeys("LDC ULDC".split(), Unit(SYSTEM, 4, 28, CONSTANTS)),
-    **dict.fromkeys("S2R S2UR".split(), Unit(SYSTEM, 2, 23, REGISTERS)),
+    "IADD3 VIADD LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
+    "P2R R2P IABS HMNMX2 HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
+    "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
+    "F2F.F32.F64 F2F.F64.F32 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
+    "FRND.F64": Unit(XU, 9, 19),
+    "DADD DMUL DFMA DSETP": Unit(DOUBLE, 2, 8),
+    "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
+    "HMMA.1688 HMMA.1684 IMMA.16816": Unit(TENSOR, 4, 33),
+    "DMMA": Unit(TENSOR, 16, 26),
+    "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS),
+    "S2R S2UR": Unit(SYSTEM, 2, 23, REGISTERS),
     "B2R": Unit(SYSTEM, 2, 37, REGISTERS),
     "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
-    "BAR": Unit(SYSTEM, 1, 0, BARRIERS),
+    "BAR": Unit(SYSTEM, 1, server=BARRIERS),
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
     "CS2R.32": Unit(UNIFORM, 2),
-    "VOTE": Unit(ALU, 2),
     "YIELD": Unit(UNIFORM, 1, more=46),
-}  # fmt: skip
+}
+UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 LATER = {"cas": 5, "SHFL": 1}

@@ -73,7 +73,7 @@ class Path(NamedTuple):
 class Waiting(NamedTuple):
     """What warps wait for."""
 
-    count: npt.NDArray[np.int64]  # (warp, scoreboard): how many are under way with no end known
+    pending: npt.NDArray[np.int64]  # (warp, scoreboard): how many are under way with no end known
     until: npt.NDArray[np.int64]  # … when the latest of the others ends
     owner: npt.NDArray[np.int64]  # … the instruction that it was set by last
     queued: npt.NDArray[np.int64]  # by warp: requests that have not entered the pool
@@ -105,20 +105,20 @@ def new_path() -> Path:
 
 def new_waiting(warps: int, scoreboards: int) -> Waiting:
     shape = warps, scoreboards
-    count, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    return Waiting(count, until, owner, np.zeros(warps, np.int64), np.full(warps, -1), np.zeros(warps, np.int64))
+    none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    return Waiting(none, until, owner, np.zeros(warps, np.int64), np.full(warps, -1), np.zeros(warps, np.int64))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
     """One that a scoreboard counts ends at a cycle."""
     if scoreboard >= 0:
-        waiting.count[warp, scoreboard] -= 1
+        waiting.pending[warp, scoreboard] -= 1
         waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
         waiting.wake[warp] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     """The slot whose cycle this is ends a request and takes the next. → whether anything moved."""
     slot, one = t & 1, path.one[0]
@@ -154,7 +154,7 @@ def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     return moved
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def pending(places: Any, left: Any, t: Any) -> Any:
     """How many of the places that were left last are not free yet."""
     n = 0
@@ -163,7 +163,7 @@ def pending(places: Any, left: Any, t: Any) -> Any:
     return n
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def grant(path: Any, s: Any) -> None:
     """Sub-core s has had its turn."""
     n = 0
@@ -175,7 +175,7 @@ def grant(path: Any, s: Any) -> None:
     path.order[n] = s
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     """The pool takes one request of the sub-cores' queues. → whether it did."""
     one = path.one[0]
@@ -211,14 +211,14 @@ def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def has_place(path: Any, f: Any, s: Any, t: Any) -> Any:
     """Whether sub-core s may issue a memory instruction."""
     core = path.sub_cores[s]
     return t >= core.issued + f.apart and core.count + pending(path.queue_places[s], core.left, t) < f.queue
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def offer(path: Any, waiting: Any, f: Any, s: Any, t: Any, warp: Any, cost: Any, parts: Any, later: Any) -> Any:
     """Put a request into sub-core s's queue. → its row, whose scoreboards are to be set."""
     core, one = path.sub_cores[s], path.one[0]

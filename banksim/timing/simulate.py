@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,20 +21,23 @@ from banksim.timing import core, memory
 from banksim.timing.controls import SCOREBOARDS
 from banksim.timing.cycles import TimedBlock
 from banksim.timing.figures import Figures
-from banksim.timing.front import code_table
+from banksim.timing.front import PIPES, code_table
 
 
 @dataclass
 class Outcome:
     """What was simulated: `spent` by instruction (dtype core.SPENT), the blocks that finished, cycles in all, warp
-    instructions, cycles of each pipe and then requests to shared memory and their transactions; the `workers` that hold
-    what was counted; `stop` if it ended early."""
+    instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory and
+    their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]
     cycles: int
     instructions: int
-    pipe_cycles: npt.NDArray[np.int64]
+    busy: npt.NDArray[np.int64]
+    requests: int
+    transactions: int
+    seconds: float
     workers: list[Worker]
     stop: Stop | None
 
@@ -71,8 +75,9 @@ class Simulation:
             code=code_table(launch.kernel),
             warps=np.zeros(count, core.WARP),
             members=members,
-            pipes=np.zeros((memory.SUB_CORES, core.PIPES), np.int64),
-            pipe_cycles=np.zeros(core.PIPES + 2, np.int64),
+            pipes=np.zeros((memory.SUB_CORES, len(PIPES)), np.int64),
+            busy=np.zeros((memory.SUB_CORES, len(PIPES) + 1), np.int64),
+            served=np.zeros(2, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), core.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
             clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, max_instructions or 1 << 60]),
@@ -87,6 +92,11 @@ class Simulation:
         self.begin_block = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(compiled.begin)
         self.step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
 
+    @property
+    def issued(self) -> int:
+        """Warp instructions so far."""
+        return int(self.sm.clock[core.ISSUED])
+
     def begin(self, place: int, block: int) -> None:
         """Put a block in a place: its warps find themselves at the first instruction, now."""
         worker, now = self.workers[place], int(self.sm.clock[core.CYCLE])
@@ -98,11 +108,13 @@ class Simulation:
             warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
             self.step_warp(context, int(warp["record"]))  # chooses the group that runs
             warp["state"], warp["next"], warp["previous"] = core.READY, 0, -1
+            warp["issued"] = now - 1
             warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
             self.waiting.wake[w] = now
 
     def run(self, blocks: Sequence[int]) -> Outcome:
         """Simulate blocks, as many at a time as are resident; the next takes the place of one that has ended."""
+        began = time.perf_counter()
         queue, done, stop = deque(blocks), [], None
         for place in range(min(len(self.workers), len(queue))):
             self.begin(place, queue.popleft())
@@ -123,7 +135,10 @@ class Simulation:
             blocks=done,
             cycles=max((b.end for b in done), default=0),
             instructions=int(self.sm.clock[core.ISSUED]),
-            pipe_cycles=self.sm.pipe_cycles,
+            busy=self.sm.busy,
+            requests=int(self.sm.served[0]),
+            transactions=int(self.sm.served[1]),
+            seconds=time.perf_counter() - began,
             workers=self.workers,
             stop=stop,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine
 from banksim.sass.operations.table import in_64_bits, operation, select
 from banksim.sass.program import Instruction, Operand
