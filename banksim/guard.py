@@ -33,7 +33,7 @@ EXCUSE = re.compile(r"""banksim:\s*allow\(\s*(\d+)\s*,\s*(["'])(.*?)\2\s*\)""")
 
 @dataclass(frozen=True)
 class Limit:
-    """The most of a figure that all lines together may have, or each line by itself."""
+    """The most of a figure that all lines of a kernel together may have, or each line by itself."""
 
     figure: Figure = "excess"
     most: float = 0
@@ -118,23 +118,27 @@ def cost(site: SiteConflicts) -> str:
     )
 
 
-def check(judged: Sequence[Conflicts], guard: Guard) -> Findings:
-    """Hold what was judged against the limits. Raises `InputError` if the baseline knows no such architecture."""
+def check(judged: Sequence[Conflicts], guard: Guard, kernels: Sequence[Sequence[Conflicts]] = ()) -> Findings:
+    """Hold what was judged against the limits, those on all lines kernel by kernel if `judged` has several.
+
+    `kernels`: `judged` of each. Raises `InputError` if the baseline knows no such architecture.
+    """
     lines = [by_line(conflicts) for conflicts in judged]
     excuses = {(one.file, one.line): one for one in found_excuses(site for one in lines for site in one.sites)}
     above: list[Finding] = []
     excused: list[tuple[SiteConflicts, Excuse]] = []
-    for conflicts in lines:
+    for at, conflicts in enumerate(lines):
         known = accepted(conflicts, guard.baseline)
-        counted = []
-        for site in conflicts.sites:
-            excuse = excuses.get((site.file or "", site.line or 0))
-            if excuse and has_conflict(site) and high(site.degree) <= excuse.most:
-                excused.append((site, excuse))
-            elif not known or (site.file, site.line, label(site)) not in known:
-                counted.append(site)
-        for one in guard.limits:
-            above += [Finding(one, conflicts.arch, site) for site in exceeding(one, counted)]
+        for kernel in [by_line(one[at]) for one in kernels] or [conflicts]:
+            counted = []
+            for site in kernel.sites:
+                excuse = excuses.get((site.file or "", site.line or 0))
+                if excuse and has_conflict(site) and high(site.degree) <= excuse.most:
+                    excused.append((site, excuse))
+                elif not known or (site.file, site.line, label(site)) not in known:
+                    counted.append(site)
+            for one in guard.limits:
+                above += [Finding(one, conflicts.arch, site) for site in exceeding(one, counted)]
     used = {excuse for _, excuse in excused}
     unused = [excuse for excuse in excuses.values() if excuse not in used]
     return Findings(tuple(above), tuple(excused), tuple(unused))

@@ -306,9 +306,12 @@ def test_shared_memory_limits_layouts() -> None:
 
 
 def test_blocks_per_sm_are_those_of_the_guides() -> None:
-    assert blocks_per_sm(4096, architecture("sm_90")) == 228 // 5
-    assert blocks_per_sm(48 * 1024, architecture("kepler-4")) == 1
-    assert blocks_per_sm(0, architecture("sm_90")) is None
+    assert blocks_per_sm(4096, architecture("sm_90"), 32) == 32
+    assert blocks_per_sm(8192, architecture("sm_90"), 32) == 228 // 9
+    assert blocks_per_sm(8192, architecture("sm_90"), 1024) == 2
+    assert blocks_per_sm(0, architecture("sm_90"), 256, registers=128) == 2
+    assert blocks_per_sm(48 * 1024, architecture("kepler-4"), 32) == 1
+    assert blocks_per_sm(0, architecture("tesla"), 1024) == 0
     assert fits(48 * 1024, 0, architecture("sm_90"))
     assert not fits(48 * 1024 + 4, 0, architecture("sm_90"))
     assert fits(227 * 1024, 100 * 1024, architecture("sm_90"))

@@ -97,8 +97,6 @@ def test_cuda_templates_are_cured_too(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "arch", "best", "transactions"),
     [
-        (["scan<float>", "--block", "256", "--arg", "float32[512]", "--arg", "float32[512]=random"], "sm_90",
-         {"s": "Swizzle<5, 0, 5>"}, [171]),
         (["quads", "--block", "8,32", *MATRICES], "sm_90", {"tile": "rows of 36"}, [64]),
         (["kept", *LAUNCH], "sm_90", {"tile": "rows of TILE + 1"}, [64]),
         (["transposeTile", *LAUNCH], "kepler-8", {"tile": "rows of TILE + 2"}, [64]),
@@ -240,7 +238,7 @@ def test_a_swizzle_of_a_length_by_name_is_checked_by_the_compiler(tmp_path: Path
         "}\n"
     )
     for length, works in ((32, True), (24, False)):
-        source = CudaSource(file, f"named<{length}>", [], [], None)
+        source = CudaSource(file, f"named<{length}>")
         (array,) = source.declared
         swizzle = next(one for group in groups(array, 0) for one in group if one.layout == "column ^ row")
         content = sources.rewritten(source.content, [swizzle])
@@ -359,7 +357,7 @@ def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
         }
         """
     )
-    advice = advise_kernel(CudaSource(file, "flat", [], [], None), 1, 32, [np.zeros(32, np.float32)])
+    advice = advise_kernel(CudaSource(file, "flat"), 1, 32, [np.zeros(32, np.float32)])
     assert {one.refused for one in advice.tried} == {"the results differ"}
     assert advice.verdict == "No layout pays: every one that was tried is refused."
     assert advice.notes == ("tile can only have longer rows: line 3 keeps the address of an element",)

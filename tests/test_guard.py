@@ -91,6 +91,26 @@ def test_limits_on_all_lines_and_on_each() -> None:
     assert above(judged, "line-per-request=2") == ["s[8 * t]"]
 
 
+def test_limits_of_a_program_are_those_of_each_kernel() -> None:
+    bad, good = strided(2), strided(1, 1, 1)
+    both = Conflicts(bad.arch, bad.sites + good.sites)  # together 5 transactions of 4 requests
+    guard = Guard((limit("per-request=1.5"),))
+    assert not check([both], guard).above
+    assert [one.site.text for one in check([both], guard, [[bad], [good]]).above] == ["s[2 * t]"]
+    assert not check([both], Guard((limit("excess=1"),)), [[bad], [bad], [good]]).above
+
+
+def test_a_program_s_report_is_its_baseline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = str(Path(__file__).parent / "programs" / "transpose.py")
+    report = tmp_path / "report.json"
+    assert main(["run", "--json", "--output", str(report), program]) == 0
+    guarded = ["run", "--output", str(tmp_path / "again.txt"), "--fail-above"]
+    assert main([*guarded, "per-request=16.6", program]) == 0
+    assert main([*guarded, "per-request=16.4", program]) == 1
+    assert capfd.readouterr().err.endswith("32-way on sm_90, above per-request=16.4\n")
+    assert main([*guarded, "0", "--baseline", str(report), program]) == 0
+
+
 def test_what_nobody_knows_is_above_every_limit() -> None:
     trace = Trace.from_arrays("atom", 4, 0xFFFFFFFF, np.zeros(32, int), sites=[Site(text="atomicAdd(…)")])
     assert above(banksim.replay(trace, "kepler-4"), "1000000") == ["atomicAdd(…)"]

@@ -31,9 +31,16 @@ class CudaSource:
     """A kernel of a CUDA C++ file."""
 
     def __init__(
-        self, file: str | Path, name: str, defines: Sequence[str], includes: Sequence[str | Path], std: str | None
+        self,
+        file: str | Path,
+        name: str,
+        defines: Sequence[str] = (),
+        includes: Sequence[str | Path] = (),
+        std: str | None = None,
+        arch: str = "sm_90",
     ) -> None:
-        self.file, self.name = Path(file), name
+        """`arch`: what to compile for; the others as for `banksim.load`."""
+        self.file, self.name, self.arch = Path(file), name, arch
         self.options: dict[str, Any] = {"defines": defines, "includes": [self.file.parent, *includes], "std": std}
         try:
             self.content = self.file.read_bytes()
@@ -50,7 +57,7 @@ class CudaSource:
         file = self.file if content == self.content else cache.keep(content, self.file.name)
 
         def compiled(*instances: str) -> Mapping[str, Any]:
-            return decode(compile_cuda(file, "sm_90", **self.options, instances=instances))
+            return decode(compile_cuda(file, self.arch, **self.options, instances=instances))
 
         return Module(compiled(), str(self.file), compiled)[self.name]
 

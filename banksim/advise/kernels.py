@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,11 @@ class Measured:
     def size(self) -> int:
         """Shared memory of a block, in bytes."""
         return self.run.launch.shared_bytes - self.run.launch.kernel.shared_base
+
+    def blocks(self, arch: Architecture) -> int:
+        """Blocks that an SM holds; the registers are known of the architecture that the code was compiled for."""
+        kernel, threads = self.run.kernel, prod(self.run.launch.block)
+        return blocks_per_sm(self.size, arch, threads, kernel.registers if arch.name == kernel.arch else 0)
 
     @property
     def wide(self) -> Mapping[int, int]:
@@ -183,7 +189,7 @@ class KernelAdvice:
             "wide_requests": {str(width): count for width, count in one.wide.items()},
             "shared_bytes": one.size,
             "dynamic_shared": one.dynamic,
-            "blocks_per_sm": [blocks_per_sm(one.size, arch) for arch in self.archs],
+            "blocks_per_sm": [one.blocks(arch) for arch in self.archs],
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,14 +31,14 @@ WORTH_COMPILING = 10_000
 @dataclass(frozen=True)
 class Judged:
     """What all accesses of an array cost in one layout. `transactions` and `blocks` have a figure for each
-    architecture: the transactions (of a range the most), and the blocks that an SM holds by their shared memory
-    (None: not limited by it). `size` is the shared memory of the block, `bytes` how much more that is."""
+    architecture: the transactions (of a range the most), and the blocks that an SM holds by their threads and shared
+    memory. `size` is the shared memory of the block, `bytes` how much more that is."""
 
     layout: Layout
     transactions: tuple[int, ...]
     size: int
     bytes: int
-    blocks: tuple[int | None, ...]
+    blocks: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -111,6 +112,13 @@ class ArrayAdvice:
         }
 
 
+class Block(NamedTuple):
+    """What the arrays of a block share: its threads, and its bytes of shared memory as declared."""
+
+    threads: int
+    size: int
+
+
 class Requests(NamedTuple):
     """The different requests to one array, each `times` as often; `address` is relative to the array."""
 
@@ -144,7 +152,7 @@ def advise(
     pattern = parse(accesses, declare, block, grid, let or (), where, loops, stores, False)
     trace = pattern.trace()
     arrays = shared_arrays(pattern, trace)
-    total = max((array.base + array.size for array in arrays), default=0)
+    whole = Block(prod(pattern.threads.block), max((array.base + array.size for array in arrays), default=0))
     described = Described(accesses, stores, let or (), where, loops, pattern.threads.block, pattern.threads.loops)
     ordered = [
         (one, {array.name: requests for array, requests in touched(arrays, other.trace())})
@@ -152,7 +160,7 @@ def advise(
         if (other := parsed(one, declare, grid))
     ]
     found = tuple(
-        advise_array(array, requests, rules, total, [(one, other[array.name]) for one, other in ordered])
+        advise_array(array, requests, rules, whole, [(one, other[array.name]) for one, other in ordered])
         for array, requests in touched(arrays, trace)
     )
     if not found:
@@ -216,11 +224,10 @@ def advise_array(
     array: SharedArray,
     requests: Requests,
     archs: tuple[Architecture, ...],
-    total: int,
+    block: Block,
     ordered: Sequence[tuple[Mapped, Requests]] = (),
 ) -> ArrayAdvice:
-    """Advice on one array of a block that has `total` bytes of shared memory; `ordered`: its requests with other
-    orders of the threads."""
+    """Advice on one array of a block; `ordered`: its requests with other orders of the threads."""
     candidates = list(layouts(array))
     work = len(candidates) * len(requests.times) * len(archs)
     if work > MOST_WORK:
@@ -231,20 +238,20 @@ def advise_array(
     if work > WORTH_COMPILING:
         import banksim.sweep  # noqa: F401  # once it is loaded, `transactions` judges few requests too with it
     require_known(requests, archs)
-    before = judge(as_declared(array), array, requests, archs, total)
+    before = judge(as_declared(array), array, requests, archs, block)
     assert before is not None
     found, breaking, too_large = [], 0, 0
     for layout in candidates:
-        judged = judge(layout, array, requests, archs, total)
+        judged = judge(layout, array, requests, archs, block)
         if judged is None:
             breaking += 1
-        elif not all(fits(judged.size, total, arch) for arch in archs):
+        elif not all(fits(judged.size, block.size, arch) for arch in archs):
             too_large += 1
         else:
             found.append(judged)
     others = [
         judge(
-            replace(as_declared(array), name=one.name, spelling=Spelling(one.how, one.how)), array, other, archs, total
+            replace(as_declared(array), name=one.name, spelling=Spelling(one.how, one.how)), array, other, archs, block
         )
         for one, other in ordered
     ]
@@ -300,20 +307,20 @@ def without_repetition(better: Sequence[Judged]) -> Iterator[Judged]:
 
 
 def judge(
-    layout: Layout, array: SharedArray, requests: Requests, archs: Sequence[Architecture], total: int
+    layout: Layout, array: SharedArray, requests: Requests, archs: Sequence[Architecture], block: Block
 ) -> Judged | None:
     """What the requests cost in a layout; None if it breaks one of them."""
     moved = laid_out(layout, requests)
     if moved is None:
         return None
     base = base_of(layout, array)
-    size = total + (base - array.base) + layout.size - array.size
+    size = block.size + (base - array.base) + layout.size - array.size
     return Judged(
         layout=layout,
         transactions=tuple(int(cost(moved, moved.address + base, arch) @ moved.times) for arch in archs),
         size=size,
-        bytes=size - total,
-        blocks=tuple(blocks_per_sm(size, arch) for arch in archs),
+        bytes=size - block.size,
+        blocks=tuple(blocks_per_sm(size, arch, block.threads) for arch in archs),
     )
 
 

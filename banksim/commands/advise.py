@@ -126,6 +126,8 @@ def source(options: Namespace) -> Source:
     """The source of the kernel that FILE:NAME names."""
     from banksim.advise.cuda_source import CudaSource
     from banksim.advise.numba_source import NumbaSource
+    from banksim.run_kernel import DEFAULT
+    from banksim.sass.machines import MACHINES
 
     options.kernel = options.access[1]
     file = options.kernel.partition(":")[0] if Path(options.kernel).suffix not in SOURCES else options.kernel
@@ -134,4 +136,5 @@ def source(options: Namespace) -> Source:
     found = find(options)
     if file.endswith(".py"):
         return NumbaSource(found, file)
-    return CudaSource(file, found.plain_name, options.define, options.include, options.std)
+    arch = next((rule.name for rule in judging.architectures(options) if rule.name in MACHINES), DEFAULT)
+    return CudaSource(file, found.plain_name, options.define, options.include, options.std, arch)

@@ -52,7 +52,7 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
         "--fail-above",
         action="append",
         metavar="[FIGURE=]N",
-        help="exit with 1 and name the lines if conflicts cost more than N transactions in all (excess=N), or above: "
+        help="exit with 1 and name the lines if conflicts cost a kernel more than N transactions (excess=N), or above: "
         + "; ".join(f"{name}=N: {what}" for name, what in guard.FIGURES.items() if name != "excess")
         + "; line-excess=N, line-per-request=N: of any line by itself",
     )
@@ -130,18 +130,20 @@ def write_html(options: Namespace, judged: Sequence[Conflicts], what: str, run: 
         Path(options.html).write_text(text, encoding="utf-8")
 
 
-def review(options: Namespace, judged: Sequence[Conflicts]) -> str:
-    """What `--format` asks for."""
+def review(options: Namespace, judged: Sequence[Conflicts], kernels: Sequence[Sequence[Conflicts]] = ()) -> str:
+    """What `--format` asks for; `kernels`: as for `guard.check`."""
     from banksim.report.review import WRITERS
 
-    return WRITERS[options.report_format](judged, guard.check(judged, limit(options) or guard.Guard(())))
+    return WRITERS[options.report_format](judged, guard.check(judged, limit(options) or guard.Guard(()), kernels))
 
 
-def status(judged: Sequence[Conflicts], most: guard.Guard | None) -> int:
+def status(
+    judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Sequence[Sequence[Conflicts]] = ()
+) -> int:
     """1 if a line is above a limit, or if that cannot be told; such lines, and unused excuses, are named."""
     if most is None:
         return 0
-    found = guard.check(judged, most)
+    found = guard.check(judged, most, kernels)
     for finding in found.above:
         print(f"banksim: {finding}", file=sys.stderr)
     for excuse in found.unused:

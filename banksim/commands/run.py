@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
     report(launches, ended, words[0], options)
     if ended.error is not None:
         print(f"banksim: {ended.error}", file=sys.stderr)
-    return ended.status or judging.status(launches.judged, most)
+    return ended.status or judging.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
 
 def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:
     if options.report_format != "text":
-        print(judging.review(options, launches.judged), file=file)
+        print(judging.review(options, launches.judged, [kernel.judged for kernel in launches.kernels]), file=file)
         return
     if options.json:
         from banksim.report.json import launches as as_json

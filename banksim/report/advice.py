@@ -64,9 +64,7 @@ def table(rows: Sequence[Judged], advice: ArrayAdvice, width: int) -> Text:
         counts = [row.transactions[place] for row in rows]
         cells = [Text(number(count), CALM if count == bound else HOT) for count in counts]
         columns.append(Column(("trans-", "actions"), cells, group))
-        blocks = [row.blocks[place] for row in rows]
-        cells = [Text("any" if count is None else number(count)) for count in blocks]
-        columns.append(Column(("blocks", "per SM"), cells, group))
+        columns.append(Column(("blocks", "per SM"), [Text(number(row.blocks[place])) for row in rows], group))
     columns.append(Column(("bytes", "added"), [Text(number(row.bytes)) for row in rows]))
     columns.append(Column(("index", "operations"), [Text(operations(row)) for row in rows]))
     labels = [Text(row.layout.name) for row in rows]
@@ -101,4 +99,4 @@ def notes(advice: ArrayAdvice, shown: int) -> Iterator[str]:
     if advice.too_large:
         yield f"{plural(advice.too_large, 'layout')} left out for lack of shared memory"
     if advice.better:
-        yield "Judged: every access given, all together. Blocks per SM: as far as shared memory limits them."
+        yield "Judged: every access given, all together. Blocks per SM: by their threads and shared memory."

@@ -99,16 +99,12 @@ def row(layout: Judged, advice: ArrayAdvice) -> Layout:
         name=layout.layout.name,
         cells=(
             *((number(count), "calm" if count == bound else "hot") for count, bound in counts),
-            *((held(count), "") for count in layout.blocks),
+            *((number(count), "") for count in layout.blocks),
             (number(layout.bytes), ""),
             (operations(layout), ""),
         ),
         spelling=tuple((name, "\n".join(lines)) for name, lines in (("C", spelling.c), ("Numba", spelling.numba))),
     )
-
-
-def held(blocks: int | None) -> str:
-    return "any" if blocks is None else number(blocks)
 
 
 def compared(advice: ArrayAdvice) -> Iterator[Sides]:
@@ -218,12 +214,10 @@ def of_kernel(advice: KernelAdvice) -> str:
 
 
 def cells(one: Measured, advice: KernelAdvice) -> tuple[tuple[str, str], ...]:
-    from banksim.advise.limits import blocks_per_sm
-
     return (
         (number(one.requests), ""),
         *((number(paid.transactions), "calm" if paid.transactions == paid.ideal else "hot") for paid in one.costs),
-        *((held(blocks_per_sm(one.size, arch)), "") for arch in advice.archs),
+        *((number(one.blocks(arch)), "") for arch in advice.archs),
         (number(one.instructions), ""),
         (number(one.size), ""),
     )

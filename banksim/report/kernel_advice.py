@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from banksim.advise.kernels import KernelAdvice, Tried
-from banksim.advise.limits import blocks_per_sm
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import listed, number
@@ -46,10 +45,7 @@ def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
         paid = [one.costs[place] for _, one in ran]
         cells = [Text(number(one.transactions), CALM if one.transactions == one.ideal else HOT) for one in paid]
         columns.append(Column(("trans-", "actions"), cells, group))
-        blocks = [blocks_per_sm(one.size, arch) for _, one in ran]
-        columns.append(
-            Column(("blocks", "per SM"), [Text("any" if count is None else number(count)) for count in blocks], group)
-        )
+        columns.append(Column(("blocks", "per SM"), [Text(number(one.blocks(arch))) for _, one in ran], group))
     columns.append(Column(("warp in-", "structions"), [Text(number(one.instructions)) for _, one in ran]))
     columns.append(Column(("bytes", "per block"), [Text(number(one.size)) for _, one in ran]))
     labels = [Text(name) for name, _ in ran]

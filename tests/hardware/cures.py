@@ -83,7 +83,7 @@ def prepare(file: Path) -> None:
         if where == "catalogue":
             source: Any = NumbaSource(entries()[name].launch().kernel)
         else:
-            source = CudaSource(HERE.parent / "kernels" / where, name, [], [], None)
+            source = CudaSource(HERE.parent / "kernels" / where, name)
         advice = advise_kernel(source, grid, block, args)
         chosen = [("before", advice.before, ())]
         chosen += [("best", advice.after, advice.best.changes)] if advice.best else []
