@@ -145,6 +145,7 @@ _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     "ldmatrix": ((7, 5), "ldmatrix"),
     **dict.fromkeys(("cp_async", "cp_async_gather"), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
+    "bulk": ((9, 0), "cp.async.bulk"),
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
 WIDTHS_OF: dict[str, tuple[int, ...]] = {
@@ -160,6 +161,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "stmatrix": (16,),
     "cp_async": (4, 8, 16),
     "cp_async_gather": (4, 8, 16),
+    "bulk": (16,),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
 

@@ -59,6 +59,11 @@ class Run:
     def conflicts(self) -> Conflicts:
         return self.judged[0]
 
+    @property
+    def output(self) -> str:
+        """What the kernel printed, block by block."""
+        return self.launch.device.output
+
     @cached_property
     def instructions(self) -> int:
         """Warp instructions executed, as the hardware's inst_executed counts them."""
@@ -252,12 +257,12 @@ def run_numpy(
     trace = outcome.trace()
     if sink is not None:
         sink(trace)
-    code = launch.kernel.instructions
+    code = launch.kernel.listing
     return Run(
         kernel=launch.kernel,
         launch=launch,
         judged=tuple(replay(trace, rule) for rule in rules),
-        profile=tuple(Executed(i, *map(int, row)) for i, row in zip(code, outcome.counts, strict=True)),
+        profile=tuple(Executed(i, *map(int, row)) for i, row in zip(code, outcome.counts, strict=False)),
         blocks=launch.blocks,
         seconds=time.perf_counter() - began,
         engine="numpy",
@@ -272,7 +277,7 @@ def profile(kernel: Kernel, compiled: Any, counters: Any) -> tuple[Executed, ...
         warps, threads = int(counters[2 * n]), int(counters[2 * n + 1])
         for pc in range(start, end, BYTES):
             executed[pc] = (warps, threads, guarded.get(pc, threads))
-    return tuple(Executed(i, *executed.get(i.pc, (0, 0, 0))) for i in kernel.instructions)
+    return tuple(Executed(i, *executed.get(i.pc, (0, 0, 0))) for i in kernel.listing)
 
 
 def sites(

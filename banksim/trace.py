@@ -17,10 +17,11 @@ OPS: tuple[str, ...] = (
     "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
-    "cp_async", "cas_spin", "cp_async_gather",
+    "cp_async", "cas_spin", "cp_async_gather", "bulk",
 )  # fmt: skip
 """Every kind of request, in the order of its code in `Trace.op`. cp_async copies one run of bytes, lane by lane, from a
-multiple of 128 bytes on; cp_async_gather any others, which may take more transactions (seen on one H200)."""
+multiple of 128 bytes on; cp_async_gather any others, which may take more transactions (seen on one H200); bulk any
+amount by one thread (cp.async.bulk), whose first address counts."""
 
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}
 WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)

@@ -188,7 +188,6 @@ KERNEL = "import numpy as np\nfrom numba import cuda\nx = np.zeros(32)\n@cuda.ji
     ("kernel", "complaint"),
     [
         (("", "x[cuda.threadIdx.x + 1] = 0", "k[1, 32](x)"), "global store of 8 bytes out of bounds, at byte 256 of x"),
-        (("", "print(x[0])", "k[1, 32](x)"), "k: print in a kernel is not simulated"),
         (("", "cuda.cg.this_grid().sync()", "k[1, 32](x)"), "k: cuda.cg.GridGroup.sync"),
         (("(debug=True, opt=False)", "x[0] = 1", "k[1, 32](x)"), "k: cuda.jit(debug=True)"),
         (("", "x[0] = 1", "cuda.to_device(x).get_ipc_handle()"), "cuIpcGetMemHandle of the CUDA driver"),
@@ -207,9 +206,16 @@ def test_what_cannot_be_simulated_is_one_line_with_its_place(
 
 def test_what_is_not_supported_can_be_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = "try:\n    k[1, 32](x)\nexcept NotImplementedError as error:\n    print('not here:', error)"
-    program = written(tmp_path, KERNEL.format("", "print(x[0])", lines))
+    program = written(tmp_path, KERNEL.format("", "cuda.cg.this_grid().sync()", lines))
     assert main(["run", "--output", os.devnull, program]) == 0
     assert "not here: " in capsys.readouterr().out
+
+
+def test_kernels_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "print('thread', cuda.threadIdx.x, x[0])"
+    program = written(tmp_path, KERNEL.format("", body, "k[1, 2](x)\nprint('end')"))
+    assert main(["run", "--output", os.devnull, program]) == 0
+    assert capsys.readouterr().out == "thread 0 0.000000\nthread 1 0.000000\nend\n"
 
 
 def test_numbas_own_errors_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

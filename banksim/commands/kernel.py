@@ -96,6 +96,8 @@ def run(options: Namespace) -> int:
     if options.save_args:
         save(arguments, Path(options.save_args))
     with aside(options.trace):
+        if not judging.is_data(options):
+            sys.stdout.write(done.output)
         status = report(done, options)
     return INTERRUPTED if is_partial(done) else status
 
@@ -198,6 +200,7 @@ def described(done: Run) -> dict[str, Any]:
         "partial": is_partial(done),
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,
+        "output": done.output,
         "profile": [
             {
                 "offset": executed.instruction.pc,

@@ -24,7 +24,6 @@ NEWEST = (9, 0)
 UNIQUE = re.compile(r"B\d+v(\d+)(?=B\d+c)")
 """Numba's number of a function in a mangled name, different in every process."""
 UNSUPPORTED = {
-    "vprintf": "print in a kernel",
     "cudaCGSynchronize": "cuda.cg.GridGroup.sync, which waits for the whole grid,",
     "cudaCGGetIntrinsicHandle": "cuda.cg.this_grid",
     "NRT_": "an array that a kernel allocates",

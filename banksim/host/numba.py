@@ -7,6 +7,7 @@ in – the functions of the CUDA driver, and how a compiled kernel is made and l
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -140,6 +141,7 @@ class Host:
         with shown as tick, taken as take:
             run = run_llvm(launch, self.launches.rules, workers=None, max_instructions=None, progress=tick, trace=take)
             self.launches.add(run, made.compiled.signature, shape)
+            sys.stdout.write(run.output)
             if run.partial:
                 raise KeyboardInterrupt
 

@@ -22,7 +22,7 @@ CONTROL_MODIFIERS = {
     "WARPSYNC": {"ALL", "COLLECTIVE", "EXCLUSIVE"},
     "BAR": {"SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR"},
     "B2R": {"RESULT"},
-    "NANOSLEEP": {"U32", "WARP"},
+    "NANOSLEEP": {"U32", "WARP", "SYNCS"},
     "ENDCOLLECTIVE": set(),
     "YIELD": set(),
     "BPT": {"TRAP", "DRAIN", "PAUSE_QUIET"},

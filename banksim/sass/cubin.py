@@ -29,8 +29,10 @@ THREADS = 1024
 """Threads that a block may have on every GPU."""
 LOCAL_MEMORY = 512 << 10
 """Bytes of local memory that a thread may have (CUDA programming guide, 'Technical Specifications')."""
-ELSEWHERE = 0xFFFF0000
-"""Where functions seem to lie that the GPU's driver brings along (vprintf): no kernel is that long."""
+STAND_IN = ("SERVICE", "RET.ABS.NODEC")
+"""The code of a function that the GPU's driver brings along (vprintf): the host does it, and it returns."""
+RETURN_ADDRESS = 20
+"""The register that holds it, by the calling convention."""
 PTX_FILE = "\0ptx"
 """The file that lines have which are lines of the PTX itself; whoever knows its name replaces it."""
 
@@ -133,12 +135,13 @@ class Reading:
         self.elf, self.name, self.code, self.lines = elf, name, code, lines
         self.machine = machine(elf.arch)
         self.text = elf.by_name[name].section
-        self.elsewhere: dict[str, int] = {}
+        self.driver: dict[str, int] = {}
         self.base: dict[str, int] = {}
         end = 0
         for section in self.reachable():
             self.base[section] = end
             end += BYTES * len(code[section.removeprefix(".text.")])
+        self.end = end
         self.heap: dict[str, int] = {}
         self.heap_end = 0
         for section in (GLOBAL_INIT, CONSTANT, GLOBAL):  # those that begin as zeros behind the others
@@ -173,8 +176,8 @@ class Reading:
             place = HEAP + self.heap[symbol.section] + symbol.value + offset
             return Operand("imm", place, text=symbol.name)
         if not symbol.section and symbol.name:
-            place = ELSEWHERE + BYTES * len(self.elsewhere)
-            return Operand("code", self.elsewhere.setdefault(symbol.name, place), text=symbol.name)
+            place = self.end + BYTES * len(STAND_IN) * len(self.driver)
+            return Operand("code", self.driver.setdefault(symbol.name, place), text=symbol.name)
         return None
 
     def filled(self, section: str) -> bytes:
@@ -226,6 +229,17 @@ class Reading:
                     line, ahead = ahead[1], next(lines, None)
                 function = next((symbol for symbol in functions if symbol.value <= offset), functions[-1])
                 yield self.instruction(section, base, offset, item, line, function, encodings[number])
+
+    def stand_ins(self) -> Iterator[Instruction]:
+        """Behind all code, what takes the place of the driver's functions that were named so far."""
+        for name, place in self.driver.items():
+            operands = (Operand("other", text=name),), (Operand("R", RETURN_ADDRESS), Operand("imm"))
+            for number, opcode in enumerate(STAND_IN):
+                first, *modifiers = opcode.split(".")
+                pc = place + BYTES * number
+                site = Site(opcode=opcode, offset=pc, function=name)
+                marks = frozenset(modifiers)
+                yield Instruction(pc, place, opcode, first, marks, None, operands[number], site, text=opcode)
 
     def functions_of(self, section: str) -> list[Symbol]:
         """The functions of a code section, the last first."""
@@ -304,19 +318,20 @@ class Reading:
         shared = elf.sections.get(f".nv.shared.{self.name}")
         limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
         required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
+        constants, variables, code = self.constants(), self.variables(), [*self.instructions()]
         return Kernel(
             name=self.name,
             plain_name=names.plain_name(self.name),
             arch=elf.arch,
-            instructions=tuple(self.instructions()),
+            instructions=(*code, *self.stand_ins()),
             parameters=tuple(sorted(parameters, key=lambda parameter: parameter.ordinal)),
             parameter_base=struct.unpack_from("<H", facts[PARAM_CBANK], 4)[0] if PARAM_CBANK in facts else 0,
             shared_base=reserved,
             shared_bytes=max(shared.size, reserved) if shared else reserved,
             local_bytes=self.fact(MIN_STACK_SIZE),
             registers=self.fact(REGCOUNT),
-            constants=self.constants(),
-            globals=self.variables(),
+            constants=constants,
+            globals=variables,
             globals_bytes=self.heap_end,
             symbols={
                 symbol.name: self.heap[symbol.section] + symbol.value
@@ -329,7 +344,7 @@ class Reading:
                 for symbol in elf.symbols
                 if symbol.kind == FUNCTION and symbol.section in self.base
             }
-            | self.elsewhere,
+            | self.driver,
             max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
             required_block=required,
             cubin=elf.data,

@@ -99,14 +99,14 @@ class Engine(ABC):
         self.write(o, self.low(v))
         self.write(o, self.high(v), word=1)
 
-    def write_old(self, to: Operand, v: Value, wide: bool) -> None:
-        """What an atomic found, as u32 or u64, to register `to`; to a predicate: whether it is not 0."""
+    def write_old(self, to: Operand, v: Value, wide: bool, lanes: Value | None) -> None:
+        """What an atomic found, as u32 or u64, to register `to`; to a predicate: whether it is not 0. Where `lanes`
+        does not hold, a register stays."""
         if to.kind == "P":
-            self.write_predicate(to, v != 0)
-        elif wide:
-            self.write64(to, v)
-        else:
-            self.write(to, v)
+            return self.write_predicate(to, v != 0)
+        for word, part in enumerate((self.low(v), self.high(v)) if wide else (v,)):
+            self.write(to, part if lanes is None else self.where(lanes, part, self.raw(to, word)), word)
+        return None
 
     # ---- primitives: kinds and conversions
     @abstractmethod
@@ -219,6 +219,10 @@ class Engine(ABC):
         name: code of some length that many instructions share."""
 
     @abstractmethod
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
+        """Let the host do what services.py calls `name`, for the executing lanes; up to ten u32 → two."""
+
+    @abstractmethod
     def special(self, name: str, uniform: bool) -> Value:
         """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
 
@@ -265,11 +269,12 @@ class Engine(ABC):
         function: str,
         values: tuple[Value, ...],
         to: Operand | None,
+        lanes: Value | None = None,
     ) -> None:
-        """One read-modify-write a lane, lane by lane.
+        """One read-modify-write a lane, lane by lane, for executing lanes, of those where `lanes` holds.
 
-        `kind`: u32 s32 u64 s64 f32 f64 f16x2 bf16x2. `function`: add min max inc dec and or xor exch cas cas_spin, or
-        arrive (at a transaction barrier; the value: arrivals and bytes to come, each at the place of its field).
+        `kind`: u32 s32 u64 s64, or of operations/atomics.py. `function`: add min max inc dec and or xor exch cas
+        cas_spin, or arrive (at a transaction barrier; the value: arrivals and bytes to come, each in its field).
         `values`: the operand (cas: compare, then new), u32 or u64 bits. `to` receives the old value. cas_spin tries
         only one lane of each bank, the lowest (of 8 bytes, one of each bank in each half of the warp), and gives 1
         where the exchange took place, else 0.

@@ -16,6 +16,7 @@ from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
 from banksim.sass.llvm.scratch import SCRATCH_BYTES
+from banksim.sass.serving import Server
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.sass.tracing import Collector, Sink
 from banksim.trace import LANES, OP_CODES
@@ -33,6 +34,8 @@ class Stop:
     block: int
     error: Array
     warps: Array
+    message: str
+    """What a service said."""
 
 
 @dataclass
@@ -112,12 +115,13 @@ class Worker:
         c["notes"] = self.notes.ctypes.data if notes else 0
         c["grid"], c["budget"] = launch.grid, budget
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
+        self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
         return compiled.blocks(self.context.ctypes.data, first, last)
 
     def stopped(self, code: int) -> Stop:
-        return Stop(code, int(self.context[0]["block"]), self.error[0], self.warp_records())
+        return Stop(code, int(self.context[0]["block"]), self.error[0], self.warp_records(), self.server.message)
 
     def warp_records(self) -> Array:
         rows = self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize]
@@ -205,6 +209,8 @@ def execute(
         settle(worker)
     for collector in collectors:
         collector.close()
+    for worker in team:
+        worker.server.close()
     return Counts(
         counters=np.sum([w.counters for w in team], axis=0),
         tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),

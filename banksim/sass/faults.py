@@ -27,11 +27,13 @@ def fault(launch: Launch, stop: Stop) -> Fault:
     error = stop.error
     i = kernel.instructions[min(int(error["pc"]) // BYTES, len(kernel.instructions) - 1)]
     lane = (int(error["mask"]) & -int(error["mask"])).bit_length() - 1 if error["mask"] else 0
-    where = f"{place(i)}, block {block}, warp {int(error['warp'])}, lane {lane}"
-    if stop.code in ADVICE:
-        return Fault(f"{kernel.plain_name}: {ADVICE[stop.code]}, at {where}")
-    address = int(error["address"][lane])
-    return Fault(f"{kernel.plain_name}: {wrong(launch, i, address, stop.code)}, at {where}")
+    what = stop.message or ADVICE.get(stop.code) or wrong(launch, i, int(error["address"][lane]), stop.code)
+    return Fault(f"{kernel.plain_name}: {located(what, i)}, block {block}, warp {int(error['warp'])}, lane {lane}")
+
+
+def located(what: str, i: Instruction) -> str:
+    """A function of the driver has no place in the source."""
+    return what if i.name == "SERVICE" else f"{what}, at {place(i)}"
 
 
 def block_index(launch: Launch, number: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from banksim.errors import InputError
 from banksim.sass.machines import machine
 from banksim.sass.program import HEAP, Kernel
+from banksim.sass.services import HEAP_BYTES, Device
 from banksim.sass.state import CONSTANT_BANK
 from banksim.timing.occupancy import limits
 
@@ -42,6 +43,7 @@ class Launch:
     buffers: list[Buffer]
     shared_bytes: int
     local_bytes: int
+    device: Device = field(default_factory=Device)
 
     @property
     def threads(self) -> int:
@@ -125,7 +127,11 @@ def prepare(
     variables = Buffer(np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8), "the module's variables")
     variables.data[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
     shared = -(-(max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared) // 16) * 16
-    return Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local)
+    launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local)
+    if "malloc" in kernel.functions:
+        launch.device.heap = len(launch.buffers)
+        launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
+    return launch
 
 
 def address_of(index: int) -> int:

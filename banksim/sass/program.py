@@ -119,3 +119,9 @@ class Kernel:
     def register_limit(self) -> int:
         """How many registers of a thread its code may name: all, where the cubin does not say."""
         return self.registers or ZERO_REGISTER["R"]
+
+    @property
+    def listing(self) -> tuple[Instruction, ...]:
+        """The instructions of the cubin: without those behind them that stand in for the GPU's driver."""
+        end = next((n for n, i in enumerate(self.instructions) if i.name == "SERVICE"), None)
+        return self.instructions[:end]

@@ -25,7 +25,7 @@ AT_BARRIER = 64
 """… AT_BARRIER + n the block's barrier n …"""
 AT_WORD = 128
 """… the end of a phase of a transaction barrier: `group_phase` is its address, plus 1 if the phase's parity is odd."""
-PENDING, BYTES_TO_COME, PARITY = 0xFFFFF << 43, 0x3FFFFF << 21, 1 << 63
+PENDING, BYTES_TO_COME, EXPECTED, PARITY = 0xFFFFF << 43, 0x3FFFFF << 21, 0xFFFFF << 1, 1 << 63
 """Fields of a transaction barrier: operations/transactions.py."""
 
 RUN, BLOCKED, DONE, SWITCH = 0, 1, 2, 3
@@ -33,7 +33,7 @@ RUN, BLOCKED, DONE, SWITCH = 0, 1, 2, 3
 FAULT = 16
 """… or FAULT + one of these."""
 OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, OUT_OF_CONSTANT, BAD_TARGET = range(1, 6)
-BLOCK_DEADLOCK, LIMIT, INTERRUPTED, TRAP = range(6, 10)
+BLOCK_DEADLOCK, LIMIT, INTERRUPTED, TRAP, ASSERTION, NOT_SIMULATED = range(6, 12)
 
 
 def layout(

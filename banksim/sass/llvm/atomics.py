@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import llvmlite.ir as ir
 
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.scratch import ADDRESSES, COMPARE, RESULT, VALUES
-from banksim.sass.llvm.values import FLOAT, INT, POINTER
-from banksim.sass.state import BYTES_TO_COME, CONTEXT, PARITY, PENDING
+from banksim.sass.llvm.values import INT, POINTER
+from banksim.sass.state import BYTES_TO_COME, CONTEXT, EXPECTED, PARITY, PENDING
+
+Sum = Callable[[ir.Value, ir.Value], ir.Value]
+"""The sum of two floats, as bits of bits."""
 
 
 def lane_by_lane(
@@ -21,6 +26,7 @@ def lane_by_lane(
     bits: int,
     function: str,
     space: str,
+    float_sum: Sum | None,
 ) -> None:
     """End a function with the read-modify-writes of its lanes, lowest first; old values go to RESULT."""
     b = e.b
@@ -47,7 +53,7 @@ def lane_by_lane(
     if function == "cas_spin":
         old, tried_now = exchange_once(e, where, taken, bits, place, lane, tried)
     else:
-        old = exchange(b, where, taken, kind, bits, function, space)
+        old = exchange(b, where, taken, kind, bits, function, space, float_sum)
     b.store(old, e.at(e.at(scratch, RESULT), lane, INT[bits]))
     rest = b.and_(left, b.sub(left, INT[32](1)))
     if function == "cas_spin":
@@ -76,36 +82,53 @@ def exchange_once(
 
 
 def exchange(
-    b: ir.IRBuilder, where: ir.Value, taken: list[ir.Value], kind: str, bits: int, function: str, space: str
+    b: ir.IRBuilder,
+    where: ir.Value,
+    taken: list[ir.Value],
+    kind: str,
+    bits: int,
+    function: str,
+    space: str,
+    float_sum: Sum | None,
 ) -> ir.Value:
     """One lane's read-modify-write → the old value's bits. Blocks run on several workers: global memory needs
     real atomics, while a block's shared memory belongs to one worker."""
-    if function == "arrive":
-        old = b.load(where, typ=INT[bits])
-        b.store(arrived(b, old, taken[0]), where)
-        return old
-    if function == "cas":
-        if space == "shared":
-            old = b.load(where, typ=INT[bits])
-            b.store(b.select(b.icmp_unsigned("==", old, taken[0]), taken[1], old), where)
-            return old
-        return b.extract_value(b.cmpxchg(where, taken[0], taken[1], "monotonic", "monotonic"), 0)
-    name = atomic_name(kind, function)
-    v = b.bitcast(taken[0], FLOAT[bits]) if kind[0] == "f" else taken[0]
-    if space in ("shared", "barrier") and name in ("add", "and", "or", "xor", "xchg", "fadd"):
-        old = b.load(where, typ=v.type)
-        plain = {
-            "add": b.add,
-            "fadd": b.fadd,
-            "and": b.and_,
-            "or": b.or_,
-            "xor": b.xor,
-            "xchg": lambda _, n: n,
+    v, own = taken[0], space in ("shared", "barrier")
+    if own:
+        plain: dict[str, Callable[[ir.Value], ir.Value]] = {
+            "arrive": lambda old: arrived(b, old, v),
+            "cas": lambda old: b.select(b.icmp_unsigned("==", old, v), taken[1], old),
+            "add": lambda old: float_sum(old, v) if float_sum else b.add(old, v),
+            "and": lambda old: b.and_(old, v),
+            "or": lambda old: b.or_(old, v),
+            "xor": lambda old: b.xor(old, v),
+            "exch": lambda old: v,
         }
-        b.store(plain[name](old, v), where)
-    else:
-        old = b.atomic_rmw(name, where, v, "monotonic")
-    return b.bitcast(old, INT[bits])
+        if function in plain:
+            old = b.load(where, typ=INT[bits])
+            b.store(plain[function](old), where)
+            return old
+    if function == "cas":
+        return b.extract_value(b.cmpxchg(where, v, taken[1], "monotonic", "monotonic"), 0)
+    if float_sum:
+        return replaced(b, where, lambda old: float_sum(old, v), bits)
+    return b.atomic_rmw(atomic_name(kind, function), where, v, "monotonic")
+
+
+def replaced(b: ir.IRBuilder, where: ir.Value, new: Callable[[ir.Value], ir.Value], bits: int) -> ir.Value:
+    """Replace what stands at a place by new(that), whoever else does so at the time → what stood there."""
+    first = b.load(where, typ=INT[bits])
+    start = b.block
+    again, done = b.append_basic_block("again"), b.append_basic_block("replaced")
+    b.branch(again)
+    b.position_at_end(again)
+    old = b.phi(INT[bits])
+    old.add_incoming(first, start)
+    answer = b.cmpxchg(where, old, new(old), "monotonic", "monotonic")
+    old.add_incoming(b.extract_value(answer, 0), b.block)
+    b.cbranch(b.extract_value(answer, 1), done, again)
+    b.position_at_end(done)
+    return old
 
 
 def arrived(b: ir.IRBuilder, old: ir.Value, change: ir.Value) -> ir.Value:
@@ -115,8 +138,9 @@ def arrived(b: ir.IRBuilder, old: ir.Value, change: ir.Value) -> ir.Value:
         mask = INT[64](field)
         return b.and_(b.add(b.and_(old, mask), b.and_(change, mask)), mask)
 
-    pending, bytes_ = part(PENDING), part(BYTES_TO_COME)
-    rest = b.and_(old, INT[64](~(PENDING | BYTES_TO_COME) & ((1 << 64) - 1)))
+    pending, bytes_, expected = part(PENDING), part(BYTES_TO_COME), part(EXPECTED)
+    rest = b.and_(old, INT[64](~(PENDING | BYTES_TO_COME | EXPECTED) & ((1 << 64) - 1)))
+    rest = b.or_(rest, expected)
     renewed = b.and_(b.shl(rest, INT[64](42)), INT[64](PENDING))
     ended = b.icmp_unsigned("==", b.or_(pending, bytes_), INT[64](0))
     following = b.or_(b.xor(rest, INT[64](PARITY)), renewed)
@@ -126,15 +150,5 @@ def arrived(b: ir.IRBuilder, old: ir.Value, change: ir.Value) -> ir.Value:
 def atomic_name(kind: str, function: str) -> str:
     """LLVM's name of an atomic operation."""
     if function in ("min", "max"):
-        return {"u": "u", "s": "", "f": "f"}[kind[0]] + function
-    if kind[0] == "f" and function == "add":
-        return "fadd"
-    return {
-        "add": "add",
-        "and": "and",
-        "or": "or",
-        "xor": "xor",
-        "exch": "xchg",
-        "inc": "uinc_wrap",
-        "dec": "udec_wrap",
-    }[function]
+        return ("" if kind[0] == "s" else "u") + function
+    return {"exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap"}.get(function, function)

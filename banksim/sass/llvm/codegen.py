@@ -171,6 +171,7 @@ def add_block_loop(module: ir.Module) -> None:
 def prepare_llvm() -> str:
     """Set LLVM up once, tell it where the run-time functions are. → what distinguishes this computer."""
     from banksim.sass.runtime import SYMBOLS
+    from banksim.sass.serving import serve
     from banksim.sass.tracing import hand_on
 
     llvm.initialize_native_target()
@@ -178,6 +179,7 @@ def prepare_llvm() -> str:
     for name, address in SYMBOLS.items():
         llvm.add_symbol(name, address)
     llvm.add_symbol("hand_on", ctypes.cast(hand_on, ctypes.c_void_p).value)
+    llvm.add_symbol("serve", ctypes.cast(serve, ctypes.c_void_p).value)
     return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
 
 

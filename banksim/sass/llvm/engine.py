@@ -15,7 +15,7 @@ from banksim.sass import state
 from banksim.sass.engine import Engine
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.memory import Memory
-from banksim.sass.llvm.scratch import RESULT, ROW, SHUFFLE
+from banksim.sass.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
 from banksim.sass.llvm.values import (
     INT,
     LANES,
@@ -29,8 +29,10 @@ from banksim.sass.llvm.values import (
     typed,
     vector,
 )
+from banksim.sass.operations.atomics import FLOATS, added
 from banksim.sass.operations.memory import request
 from banksim.sass.program import SHARED_WINDOW, Instruction, Operand
+from banksim.sass.services import SERVICES
 from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS, CONTEXT, MEMO, REGISTERS, WARP
 
 LANE_TABLES = {
@@ -298,6 +300,14 @@ class LLVMEngine(Engine):
         self.e.b.call(routine, [self.scratch(RESULT), *(v.spread().ir for v in values)])
         return self.results(self.routines[name])
 
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
+        for n, v in enumerate(words):
+            self.e.store(v.spread().ir, self.scratch(SERVED + ROW * n))
+        number = list(SERVICES).index(name)
+        self.e.call("serve", VOID, self.context, self.warp, INT[32](i.pc), INT[32](number), self.executing())
+        first, second = self.results(2)
+        return first, second
+
     def scratch(self, place: int) -> ir.Value:
         return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)
 
@@ -436,18 +446,20 @@ class LLVMEngine(Engine):
         function: str,
         values: tuple[Value, ...],
         to: Operand | None,
+        lanes: Value | None = None,
     ) -> None:
-        wanted = to is not None and not to.is_zero
-        wide = kind.endswith("64")
-        if kind not in ("u32", "s32", "u64", "s64", "f32", "f64"):
-            raise UnsupportedError(f"an atomic on {kind}")
-        callee = self.memory.atomic(space, kind, function, wanted)
-        self.e.b.call(callee, [*self.access(i, space, address), *(v.spread().ir for v in values)])
-        if not wanted:
+        bits, wanted = 64 if kind.endswith("64") else 32, to is not None and not to.is_zero
+
+        def sum_of(old: ir.Value, v: ir.Value) -> ir.Value:
+            return added(self, kind, self.new("u", bits, 1, old), self.new("u", bits, 1, v)).ir
+
+        float_sum = sum_of if kind in FLOATS and function == "add" else None
+        callee = self.memory.atomic(space, kind, function, wanted, float_sum)
+        self.e.b.call(callee, [*self.access(i, space, address, lanes), *(v.spread().ir for v in values)])
+        if to is None or not wanted:
             return
-        assert to is not None
-        if wide:
+        if bits == 64:
             v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
         else:
             (v,) = self.results(1)
-        self.write_old(to, v, wide)
+        self.write_old(to, v, bits == 64, lanes)

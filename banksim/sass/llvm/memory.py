@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import llvmlite.ir as ir
 
 from banksim.sass import state
-from banksim.sass.llvm.atomics import lane_by_lane
+from banksim.sass.llvm.atomics import Sum, lane_by_lane
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW
 from banksim.sass.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
@@ -94,24 +94,25 @@ class Memory:
 
         return self.e.outline(f"store_{space}_{width}", VOID, [*COMMON, kind, INT[32], *[WORDS] * words], build)
 
-    def atomic(self, space: str, kind: str, function: str, wanted: bool) -> ir.Function:
-        """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them."""
+    def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
+        """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:
+        what an addition of floats computes."""
         bits = 64 if kind.endswith("64") else 32
         wide = WORDS if space in NARROW else LONGS
         operand = LONGS if bits == 64 else WORDS
-        sums = function == "add" and kind[0] != "f" and not wanted
+        sums = function == "add" and float_sum is None and not wanted
         use = (ADDED_LONG if bits == 64 else ADDED) if sums else READ | WRITTEN
 
         def build(*arguments: ir.Value) -> None:
             a, values = Access(*arguments[:6]), arguments[6:]
             self.unless_empty(a, VOID)
             if space in WINDOWS:
-                self.by_window(a, space, lambda s: self.atomic(s, kind, function, wanted), values, VOID)
+                self.by_window(a, space, lambda s: self.atomic(s, kind, function, wanted, float_sum), values, VOID)
                 return
             if space == "global":
-                self.one_buffer(a, lambda: self.atomic("anywhere", kind, function, wanted), values, VOID)
+                self.one_buffer(a, lambda: self.atomic("anywhere", kind, function, wanted, float_sum), values, VOID)
             base, offsets, _ = self.place(a, space, bits // 8, VOID, use)
-            lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space)
+            lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space, float_sum)
 
         count = 2 if function in ("cas", "cas_spin") else 1
         name = f"atomic_{space}_{kind}_{function}{'_wanted' * wanted}"

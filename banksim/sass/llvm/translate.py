@@ -26,7 +26,7 @@ from banksim.sass.operations.transactions import over, try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
 
-TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS")
+TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "SERVICE")
 
 
 @dataclass

@@ -15,6 +15,7 @@ from banksim.sass.operations import (  # noqa: F401  (importing a room registers
     memory,
     moves,
     product,
+    services,
     special,
     transactions,
     warp,

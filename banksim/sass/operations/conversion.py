@@ -6,11 +6,11 @@ from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.double import write_double
 from banksim.sass.operations.floating import operand
-from banksim.sass.operations.half import BFLOAT16, FLOAT16, format_of, lower_half, to_half
+from banksim.sass.operations.half import FLOAT16, NAN16, Format, format_of, from_half, lower_half, pair, to_half
 from banksim.sass.operations.half import finish as finish_half
 from banksim.sass.operations.integer import field
 from banksim.sass.operations.rounding import DIRECTIONS, ROUNDINGS, finish, narrow
-from banksim.sass.operations.table import float_bits, operation, which, write_float
+from banksim.sass.operations.table import NAN32, float_bits, operation, which, write_float
 from banksim.sass.program import Instruction, Operand
 
 INTEGERS = {"S8": 8, "U8": 8, "S16": 16, "U16": 16, "S32": 32, "U32": 32, "S64": 64, "U64": 64}
@@ -78,14 +78,13 @@ def i2f(x: Engine, i: Instruction) -> None:
 
 
 def integer_to_half(x: Engine, i: Instruction, v: Value, signed: bool) -> Value:
-    """To nearest even: as a double, whose last bit tells whether more followed, and then rounded once."""
-    if i.modifiers & set(DIRECTIONS):
-        raise UnsupportedError("a directed rounding to half precision by I2F")
+    """As a double, whose last bit tells whether more followed, and then rounded once."""
+    direction = which(i, DIRECTIONS)
     if not i.modifiers & {"S64", "U64"}:
-        return to_half(x, x.to_f64(x.signed(v)), format_of(i))
+        return to_half(x, x.to_f64(x.signed(v)), format_of(i), direction)
     cut, inexact, negative = cut_magnitude(x, v, signed, 53)
     d = x.as_float((x.bits(x.to_f64(cut)) | x.zext(inexact)) | x.zext(negative) << 63)
-    return to_half(x, d, format_of(i))
+    return to_half(x, d, format_of(i), direction)
 
 
 @operation("I2FP UI2FP", f"F32 S32 U32 {ROUNDINGS}")
@@ -120,7 +119,7 @@ def f2i(x: Engine, i: Instruction) -> None:
 
 def clamped(x: Engine, v: Value, bits: int, signed: bool) -> Value:
     """A whole float32 as an integer of 8 or 16 bits, in the lower bits of a u32; a NaN gives 0."""
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    low, high = limits(bits, signed)
     r = x.to_integer(v, 32, True)
     r = x.where(r < low, x.signed(x.const(low & 0xFFFFFFFF)), x.where(r > high, x.signed(x.const(high)), r))
     return x.unsigned(r) & ((1 << bits) - 1)
@@ -163,15 +162,15 @@ def f2f(x: Engine, i: Instruction) -> None:
             bits = finish(x, i, narrow(x, i, d))
             nan = x.low(x.bits(d) >> 63 << 31 | (x.bits(d) >> 29 & 0x3FFFFF) | 0x7FC00000)
             x.write(to, bits if "SAT" in i.modifiers else x.where(d == d, bits, nan))
-        case "F16", "F64" if i.modifiers <= {"F16", "F64", "RN", "RZ"}:
-            d = x.float64(source)
-            nan = x.low(x.bits(d) >> 63 << 15 | (x.bits(d) >> 42 & 0x1FF) | 0x7E00)
-            x.write(to, x.where(d == d, to_half(x, d, FLOAT16, "RZ" in i.modifiers), nan))
+        case ("F16" | "BF16"), "F64" if not i.modifiers & {"FTZ", "SAT"}:
+            d, form = x.float64(source), format_of(i)
+            digits = (1 << form.digits - 2) - 1
+            nan = x.low(x.bits(d) >> 63 << 15 | (x.bits(d) >> 53 - form.digits & digits)) | (form.infinity | digits + 1)
+            x.write(to, x.where(d == d, to_half(x, d, form, which(i, DIRECTIONS)), nan))
         case "F32", "F32":
             x.write(to, finish(x, i, float_bits(x, operand(x, i, source))))
-        case ("F16" | "BF16"), "F32" if i.modifiers <= {"F16", "BF16", "F32", "RN", "RZ"}:
-            form = FLOAT16 if result == "F16" else BFLOAT16
-            x.write(to, to_half(x, x.to_f64(x.float32(source)), form, "RZ" in i.modifiers))
+        case ("F16" | "BF16"), "F32" if not i.modifiers & {"FTZ", "SAT"}:
+            x.write(to, to_half(x, x.to_f64(x.float32(source)), format_of(i), which(i, DIRECTIONS)))
         case _:
             raise UnsupportedError(f"the conversion of {given} to {result}")
 
@@ -183,11 +182,78 @@ def _write_widened(x: Engine, to: Operand, f: Value, bits: Value) -> None:
     x.write64(to, x.where(f == f, x.bits(x.to_f64(f)), nan))
 
 
-@operation("F2FP UF2FP", "F16 BF16 F32 PACK_AB RN RZ")
+@operation("I2I", f"SAT {' '.join(INTEGERS)}")
+def i2i(x: Engine, i: Instruction) -> None:
+    """A word to 8 or 16 bits, saturating; the bits above them are zeros."""
+    to, source = i.operands
+    result, given = types(i, frozenset(INTEGERS))
+    if given not in ("S32", "U32") or INTEGERS[result] > 16 or "SAT" not in i.modifiers:
+        raise UnsupportedError(f"the form {i.opcode}")
+    v = x.value(source)
+    wide = x.signed(x.sext(v) if given == "S32" else x.zext(v))
+    low, high = limits(INTEGERS[result], result[0] == "S")
+    wide = x.where(wide < low, x.signed(x.const(low & (1 << 64) - 1, 64)), wide)
+    wide = x.where(wide > high, x.signed(x.const(high, 64)), wide)
+    x.write(to, x.low(wide) & (1 << INTEGERS[result]) - 1)
+
+
+def limits(bits: int, signed: bool) -> tuple[int, int]:
+    """The least and the largest integer of so many bits."""
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+
+EIGHTS = {"E4M3": Format(4, 7, 0x7F, sign=0x80), "E5M2": Format(3, 15, 0x7C, sign=0x80)}
+"""Floats of 8 bits. E4M3 has no infinity: 0x7f is its only NaN."""
+
+
+PACKINGS = ("PACK_AB", "PACK_B", "PACK_AB_MERGE_C", "UNPACK_B", "UNPACK_B_MERGE_C")
+
+
+@operation("F2FP UF2FP", f"F16 BF16 F32 TF32 E4M3 E5M2 RN RZ RELU SATFINITE {' '.join(PACKINGS)}", marks="H1")
 def f2fp(x: Engine, i: Instruction) -> None:
-    """Two float32 to a pair of halves: a above, b below."""
-    to, a, b = i.operands
-    upper, lower = (to_half(x, x.to_f64(x.float32(o)), format_of(i), "RZ" in i.modifiers) for o in (a, b))
-    x.write(to, upper << 16 | lower)
+    """PACK_AB: two float32 to a pair of halves, a above, b below; PACK_B: one to TF32. MERGE_C: two numbers to floats
+    of 8 bits, a above, b below, under the lower half of c. UNPACK_B: two such floats, of the lower half of a register
+    or with H1 of the upper one, to halves."""
+    to, *sources = i.operands
+    form = which(i, PACKINGS)
+    small = EIGHTS.get(which(i, tuple(EIGHTS)))
+    if form == "PACK_AB" and small is None:
+        doubles = [x.to_f64(x.float32(o)) for o in sources]
+        upper, lower = (not_below_zero(x, i, to_half(x, v, format_of(i), which(i, DIRECTIONS))) for v in doubles)
+        return x.write(to, upper << 16 | lower)
+    if form == "PACK_B" and "TF32" in i.modifiers:
+        return x.write(to, to_tf32(x, x.float32(sources[0])))
+    if form == "UNPACK_B" and small is not None and "F16" in i.modifiers:
+        v = x.raw(sources[0]) >> (16 if "H1" in sources[0].modifiers else 0)
+        return x.write(to, eighth_to_half(x, v >> 8 & 0xFF, small) << 16 | eighth_to_half(x, v & 0xFF, small))
+    if small is None or "SATFINITE" not in i.modifiers:
+        raise UnsupportedError(f"the form {i.opcode}")
+    numbers = [x.float32(o) for o in sources[:2]] if len(sources) == 3 else [*pair(x, i, (sources[0],))][::-1]
+    upper, lower = (not_below_zero(x, i, to_eighth(x, x.to_f64(v), small), 0x80) for v in numbers)
+    return x.write(to, x.value(sources[-1]) << 16 | upper << 8 | lower)
 
 
+def not_below_zero(x: Engine, i: Instruction, word: Value, sign: int = 0x8000) -> Value:
+    return x.where((word & sign) != 0, x.const(0), word) if "RELU" in i.modifiers else word
+
+
+def to_eighth(x: Engine, v: Value, form: Format) -> Value:
+    """A double as 8 bits, beyond the largest number that number (.SATFINITE)."""
+    word = to_half(x, v, form)
+    return x.where((v == v) & ((word & 0x7F) >= form.infinity), word & 0x80 | (form.infinity - 1), word)
+
+
+def eighth_to_half(x: Engine, v: Value, form: Format) -> Value:
+    """8 bits as a half: E5M2 is a half's upper byte."""
+    sign, rest = (v & 0x80) << 8, v & 0x7F
+    if form is EIGHTS["E5M2"]:
+        return x.where(rest > form.infinity, x.const(NAN16), rest << 8 | sign)
+    number = x.to_f64(from_half(x, rest << 7, FLOAT16)) * 2.0**8
+    return x.where(rest == form.infinity, x.const(NAN16), to_half(x, number, FLOAT16) | sign)
+
+
+def to_tf32(x: Engine, v: Value) -> Value:
+    """Rounded to 10 fractional digits, to nearest even."""
+    bits = x.bits(v)
+    rounded = bits + 0xFFF + (bits >> 13 & 1) & 0xFFFFE000
+    return x.where(v == v, rounded, x.const(NAN32))

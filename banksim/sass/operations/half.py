@@ -15,28 +15,27 @@ from banksim.sass.operations.rounding import round_to_odd, two_sum
 from banksim.sass.operations.table import COMBINATIONS, combined, operation, write_float
 from banksim.sass.program import Instruction, Operand
 
-HALVES = "H0_H0 H1_H1"
+HALVES = "H0_H0 H1_H1 H0_NH1"
 NAN16 = 0x7FFF
 SIGN16 = 0x8000
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format of 16 bits: significant binary digits (the hidden one counted) and bias of the exponent."""
+    """A format of 16 or 8 bits: significant binary digits (the hidden one counted), bias of the exponent, the bits of
+    infinity (which are the first beyond those of all numbers), the bit of the sign."""
 
     digits: int
     bias: int
-
-    @property
-    def infinity(self) -> int:
-        return (2 * self.bias + 1) << (self.digits - 1)
+    infinity: int
+    sign: int = SIGN16
 
     @property
     def one(self) -> int:
         return self.bias << (self.digits - 1)
 
 
-FLOAT16, BFLOAT16 = Format(11, 15), Format(8, 127)
+FLOAT16, BFLOAT16 = Format(11, 15, 0x7C00), Format(8, 127, 0x7F80)
 
 
 def format_of(i: Instruction) -> Format:
@@ -54,10 +53,12 @@ def from_half(x: Engine, v: Value, form: Format) -> Value:
     return x.as_float(x.where(exponent == 0, small, x.where(exponent == 31, special, large)) | sign)
 
 
-def to_half(x: Engine, v: Value, form: Format, truncate: bool = False) -> Value:
-    """A double as 16 bits, to nearest even or cut; a NaN is 0x7fff."""
+def to_half(x: Engine, v: Value, form: Format, direction: str = "") -> Value:
+    """A double in a format, to nearest even, or toward zero (RZ), down (RM) or up (RP); a NaN has all bits but the
+    sign."""
     bits = x.bits(v)
-    sign = x.low(bits >> 48) & SIGN16
+    negative = bits >> 63 != 0
+    sign = x.where(negative, x.const(form.sign), x.const(0))
     exponent = x.signed(x.low(bits >> 52) & 0x7FF) - (1023 - form.bias)
     normal = exponent >= 1
     digits = (bits & ((1 << 52) - 1)) | (1 << 52)
@@ -65,14 +66,19 @@ def to_half(x: Engine, v: Value, form: Format, truncate: bool = False) -> Value:
     drop = x.zext(x.where(drop < 63, drop, x.const(63)))
     kept = digits >> drop
     result = x.low(kept) + x.where(normal, x.unsigned(exponent - 1) << (form.digits - 1), x.const(0))
-    if not truncate:
-        middle = x.const(1, 64) << (drop - 1)
-        rest = digits & ((middle << 1) - 1)
-        result = result + x.number((rest > middle) | ((rest == middle) & ((kept & 1) != 0)))
-    largest = x.const(form.infinity - truncate)
-    result = x.where((exponent > 2 * form.bias) | (result > form.infinity), largest, result)
+    middle = x.const(1, 64) << (drop - 1)
+    rest = digits & ((middle << 1) - 1)
+    never = negative & ~negative
+    if not direction:
+        outward = (rest > middle) | ((rest == middle) & ((kept & 1) != 0))
+    else:
+        outward = {"RZ": never, "RM": negative, "RP": ~negative}[direction] & (rest != 0) & (v != 0.0)
+    result = result + x.number(outward)
+    beyond = {"": ~never, "RZ": never, "RM": negative, "RP": ~negative}[direction]
+    largest = x.where(beyond, x.const(form.infinity), x.const(form.infinity - 1))
+    result = x.where(result >= form.infinity, largest, result)
     result = x.where(x.absolute(v) == float("inf"), x.const(form.infinity), result)
-    return x.where(v == v, result | sign, x.const(NAN16))
+    return x.where(v == v, result | sign, x.const(form.sign - 1))
 
 
 # ---- operands: pairs (lower, upper) of halves
@@ -106,7 +112,7 @@ def pair(x: Engine, i: Instruction, source: tuple[Operand, ...]) -> tuple[Value,
     v = x.raw(o)
     words = (v >> 16 if "H1_H1" in o.modifiers else v, v if "H0_H0" in o.modifiers else v >> 16)
     lower, upper = (half(x, i, o, w & 0xFFFF) for w in words)
-    return lower, upper
+    return lower, -upper if "H0_NH1" in o.modifiers else upper
 
 
 def half(x: Engine, i: Instruction, o: Operand, word: Value) -> Value:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
+from banksim.sass.operations.atomics import check_float
 from banksim.sass.operations.table import operation, which
 from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
 
@@ -18,6 +19,8 @@ SPACES = {
 }  # fmt: skip
 CACHE = "E CONSTANT STRONG WEAK MMIO PRIVATE GPU SYS SM CTA VC EF EL LU EU NA LTC64B LTC128B LTC256B"
 """Modifiers that touch no value."""
+VECTORS = {"F32x2": 2, "F32x4": 4}
+"""Numbers a lane."""
 FUNCTION_NAMES = {"POPC": "add", "CAST": "cas_spin"}
 FUNCTIONS = ("CAS", "CAST", "POPC", "EXCH", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR")
 
@@ -49,11 +52,11 @@ def result(i: Instruction) -> Operand | None:
 
 
 def atomic_kind(i: Instruction) -> str:
-    for kind in ("F32", "F64", "S32", "S64"):
+    if i.modifiers & {"F32", *VECTORS}:
+        return "f32_ftz" if "FTZ" in i.modifiers else "f32"
+    for kind in ("F64", "S32", "S64", "F16x2", "BF16x2"):
         if kind in i.modifiers:
             return kind.lower()
-    if "F16x2" in i.modifiers:
-        return "f16x2"
     return "u64" if i.modifiers & {"64", "U64"} else "u32"
 
 
@@ -153,28 +156,29 @@ def query_space(x: Engine, i: Instruction) -> None:
     x.write_predicate(i.operands[0], v)
 
 
-ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 U32 S32 S64 U64 F32 F64 FTZ RN {CACHE}"
-VECTORS = {"F32x2": 2, "F32x4": 4}
+ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 U32 S32 S64 U64 F32 F64 F16x2 BF16x2 FTZ RN {CACHE}"
 
 
-@operation("REDG RED", f"{ATOMIC} F16x2 {' '.join(VECTORS)}")
+@operation("REDG RED", f"{ATOMIC} {' '.join(VECTORS)}")
 def reduction(x: Engine, i: Instruction) -> None:
-    """An atomic with no result; of a vector, one after the other."""
-    words = next((n for name, n in VECTORS.items() if name in i.modifiers), 0)
-    if not words:
-        return perform(x, i, function(i).lower(), None)
-    space, address = location(x, i)
-    for word in range(words):
-        value = x.raw(i.operands[-1], word)
-        x.atomic(i, space, address + 4 * word, "f32", function(i).lower(), (value,), None)
-    return None
+    """An atomic with no result."""
+    perform(x, i, function(i).lower(), None)
 
 
-@operation("ATOMG ATOM", f"{ATOMIC} F16x2 CAST SPIN")
+@operation("ATOMG ATOM", f"{ATOMIC} CAST SPIN {' '.join(VECTORS)}")
 def atomic(x: Engine, i: Instruction) -> None:
-    if any(o.kind in ("P", "UP") and not o.is_zero for o in i.operands):
-        raise UnsupportedError("an atomic with a predicate result")
-    perform(x, i, FUNCTION_NAMES.get(function(i), function(i).lower()), result(i))
+    """A predicate result: whether memory did it. It does all in global memory and exchanges in shared memory; the code
+    behind the instruction does the rest."""
+    flag = next((o for o in i.operands if o.kind in ("P", "UP") and not o.is_zero), None)
+    name = FUNCTION_NAMES.get(function(i), function(i).lower())
+    if flag is None:
+        return perform(x, i, name, result(i))
+    window = x.high(x.address(memory_operand(i), True))
+    done = window != LOCAL_WINDOW >> 32
+    if name != "cas":
+        done = done & (window != SHARED_WINDOW >> 32)
+    perform(x, i, name, result(i), done)
+    return x.write_predicate(flag, done)
 
 
 @operation("ATOMS", "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 S64 U64")
@@ -183,9 +187,14 @@ def atomic_shared(x: Engine, i: Instruction) -> None:
     perform(x, i, FUNCTION_NAMES.get(function(i), function(i).lower()), result(i))
 
 
-def perform(x: Engine, i: Instruction, name: str, to: Operand | None) -> None:
+def perform(x: Engine, i: Instruction, name: str, to: Operand | None, lanes: Value | None = None) -> None:
+    """For all executing lanes, or some of them. Vectors go one number after the other."""
     space, address = location(x, i)
     kind = atomic_kind(i)
+    check_float(kind, name)
     read = x.wide if kind.endswith("64") else x.value
-    values = tuple(read(o) for o in i.operands[i.operands.index(memory_operand(i)) + 1 :])
-    x.atomic(i, space, address, kind, name, values or (x.const(1),), to)
+    operands = i.operands[i.operands.index(memory_operand(i)) + 1 :]
+    for word in range(next((n for name, n in VECTORS.items() if name in i.modifiers), 1)):
+        values = tuple(x.raw(o, word) if word else read(o) for o in operands) or (x.const(1),)
+        part = replace(to, number=to.number + word) if to is not None else None
+        x.atomic(i, space, address + 4 * word if word else address, kind, name, values, part, lanes)

@@ -8,11 +8,12 @@ from banksim.sass.program import Instruction, Operand
 
 
 @operation(
-    "NOP DEPBAR LDGDEPBAR MEMBAR ERRBAR CGAERRBAR FENCE CCTL CCTLL",
-    "LE ALL SC GPU SYS CTA SM VC VIEW ASYNC S G T E C D U IVALL IVALLP IV WB RS PF1 PF2 PF1_5 LDCU LDC I",
+    "NOP DEPBAR LDGDEPBAR MEMBAR ERRBAR CGAERRBAR FENCE CCTL CCTLL UBLKPF UTMACMDFLUSH ACQBULK PREEXIT PMTRIG",
+    "LE ALL SC GPU SYS CTA SM VC VIEW ASYNC S G T E C D U IVALL IVALLP IV WB RS PF1 PF2 PF1_5 LDCU LDC I L2 RML2 DML2",
 )
 def no_operation(x: Engine, i: Instruction) -> None:
-    """Memory is coherent and in order here: fences, waits and cache control change nothing."""
+    """Memory is coherent and in order here: fences, waits, prefetches and cache control change nothing, nor do an
+    event for a profiler (PMTRIG) and the order of launches (ACQBULK, PREEXIT)."""
 
 
 @operation("MOV UMOV", "64")
@@ -36,9 +37,18 @@ def read_special(x: Engine, i: Instruction) -> None:
         x.write(to, x.special(CLOCKS[name], False) if name in CLOCKS else x.const(0), word=1)
 
 
-@operation("R2UR")
+@operation("LEPC")
+def load_pc(x: Engine, i: Instruction) -> None:
+    """The address of a place in the code, which is its pc."""
+    to, place = i.operands
+    x.write(to, x.raw(place))
+    x.write(to, x.const(0), word=1)
+
+
+@operation("R2UR", "OR")
 def to_uniform(x: Engine, i: Instruction) -> None:
-    """The value of the lowest executing lane; a predicate result: whether a lane's own value is another."""
+    """The value of the lowest executing lane; a predicate result: whether a lane's own value is another (OR: or the
+    predicate was true already)."""
     *to, source = i.operands
     v = x.value(source)
     first = x.first(v)
@@ -48,7 +58,7 @@ def to_uniform(x: Engine, i: Instruction) -> None:
         if o.kind == "UR":
             x.write(o, first)
         else:
-            x.write_predicate(o, v != first)
+            x.write_predicate(o, x.predicate(o) | (v != first) if "OR" in i.modifiers else v != first)
 
 
 @operation("SEL USEL", "64")

@@ -8,14 +8,18 @@ report no request for any of these instructions.
 from __future__ import annotations
 
 from banksim.errors import UnsupportedError
+from banksim.sass import state
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.memory import memory_operand
 from banksim.sass.operations.table import operation, which
 from banksim.sass.program import Instruction
 
-ARRIVALS = {"A1T0": (1, 0), "ART0": (None, 0), "A0TR": (0, 1), "A0TX": (0, -1)}
-"""By what a modifier adds (None: the register's value): arrivals, and the sign with which its value counts as bytes."""
-PLAIN = (1, 1)
+FORMS: dict[str, tuple[int | str, int | str]] = {
+    "A1T0": (1, 0), "ART0": ("R", 0), "A0TR": (0, "R"), "A0TX": (0, "-R"), "A0T1": (0, 1), "": (1, "R"),
+}  # fmt: skip
+"""What a modifier, or none of them, adds: arrivals and bytes to come. R: the register's value."""
+COMPLETED = {"TRANSCNT": (0, -1), "ARVCNT": (1, 0)}
+"""The same of ARRIVES, which takes effect when the thread's copies have arrived."""
 
 
 def try_wait(i: Instruction) -> bool:
@@ -29,21 +33,41 @@ def over(x: Engine, i: Instruction) -> Value:
     return (high ^ x.raw(i.operands[-1])) >> 31 != 0
 
 
-@operation("SYNCS", f"EXCH 64 ARRIVE TRANS64 RED PHASECHK TRYWAIT {' '.join(ARRIVALS)}")
+@operation("SYNCS", f"EXCH 64 ARRIVE TRANS64 RED PHASECHK TRYWAIT {' '.join(FORMS)} OPTOUT CCTL IV")
 def transact(x: Engine, i: Instruction) -> None:
+    if "CCTL" in i.modifiers:
+        return None  # the barrier is given up; what was there stays
     to, at, source = i.operands
     address = x.address(at, False)
     match which(i, ("EXCH", "ARRIVE", "PHASECHK")):
         case "EXCH" if to.is_zero:
-            x.atomic(i, "barrier", address, "u64", "exch", (x.wide(source),), None)
+            return x.atomic(i, "barrier", address, "u64", "exch", (x.wide(source),), None)
         case "ARRIVE":
-            count, sign = ARRIVALS.get(which(i, ARRIVALS), PLAIN)
-            value = x.zext(x.value(source))
-            bytes_ = x.const(0, 64) if not sign else value if sign > 0 else -value
-            arrivals = value if count is None else x.const(count, 64)
-            change = (arrivals & 0xFFFFF) << 43 | (bytes_ & 0x3FFFFF) << 21
-            x.atomic(i, "barrier", address, "u64", "arrive", (change,), None if to.is_zero else to)
+            value = x.value(source)
+            arrivals, bytes_ = FORMS[which(i, tuple(filter(None, FORMS)))]
+            change = changed(x, value, arrivals, bytes_)
+            if "OPTOUT" in i.modifiers:  # and as many fewer are expected from then on
+                change = change | (change & state.PENDING) >> 42
+            return x.atomic(i, "barrier", address, "u64", "arrive", (change,), None if to.is_zero else to)
         case "PHASECHK":
-            x.write_predicate(to, over(x, i))
-        case _:
-            raise UnsupportedError(f"the form {i.opcode}")
+            return x.write_predicate(to, over(x, i))
+    raise UnsupportedError(f"the form {i.opcode}")
+
+
+@operation("ARRIVES", f"LDGSTSBAR 64 {' '.join(COMPLETED)}")
+def arrive_with_copies(x: Engine, i: Instruction) -> None:
+    arrivals, bytes_ = COMPLETED[which(i, tuple(COMPLETED))]
+    change = changed(x, x.const(0), arrivals, bytes_)
+    x.atomic(i, "barrier", x.address(i.operands[0], False), "u64", "arrive", (change,), None)
+
+
+def changed(x: Engine, value: Value, arrivals: int | str, bytes_: int | str) -> Value:
+    """The change of a barrier's word, for each lane."""
+
+    def number(what: int | str) -> Value:
+        if isinstance(what, int):
+            return x.const(what & (1 << 64) - 1, 64)
+        v = x.zext(value)
+        return -v if what == "-R" else v
+
+    return number(arrivals) << 43 & state.PENDING | number(bytes_) << 21 & state.BYTES_TO_COME

@@ -12,9 +12,11 @@ import numpy.typing as npt
 from banksim.errors import Fault, UnsupportedError
 from banksim.sass import faults, state
 from banksim.sass.engine import Value
+from banksim.sass.operations.atomics import FLOATS, added
 from banksim.sass.operations.memory import request
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
 from banksim.sass.reference.engine import LANE, NumpyEngine, mask_of
+from banksim.sass.services import SERVICES, Host, Refusal
 from banksim.trace import FULL_MASK, LANES
 
 if TYPE_CHECKING:
@@ -24,8 +26,8 @@ Bytes = npt.NDArray[np.uint8]
 NO_CONSTANTS = np.zeros(0, np.uint8)
 """A constant bank that the kernel has not."""
 KINDS: dict[str, Any] = {
-    "u32": np.uint32, "s32": np.int32, "f32": np.float32,
-    "u64": np.uint64, "s64": np.int64, "f64": np.float64,
+    "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64, "f64": np.uint64,
+    "f32": np.uint32, "f32_ftz": np.uint32, "f16x2": np.uint32, "bf16x2": np.uint32,
 }  # fmt: skip
 OUT_OF = {"shared": state.OUT_OF_SHARED, "local": state.OUT_OF_LOCAL, "global": state.OUT_OF_GLOBAL}
 UPDATES: dict[str, Callable[..., Any]] = {
@@ -45,8 +47,9 @@ UPDATES: dict[str, Callable[..., Any]] = {
 
 def arrived(old: int, change: int) -> int:
     """A transaction barrier once arrivals and bytes are added; the phase ends when none are to come."""
-    pending, bytes_ = ((old & field) + (change & field) & field for field in (state.PENDING, state.BYTES_TO_COME))
-    rest = old & ~(state.PENDING | state.BYTES_TO_COME)
+    fields = (state.PENDING, state.BYTES_TO_COME, state.EXPECTED)
+    pending, bytes_, expected = ((old & field) + (change & field) & field for field in fields)
+    rest = old & ~(state.PENDING | state.BYTES_TO_COME | state.EXPECTED) | expected
     if pending or bytes_:
         return rest | pending | bytes_
     return rest ^ state.PARITY | (rest << 42 & state.PENDING)
@@ -104,11 +107,11 @@ class MemoryEngine(NumpyEngine):
             raise self.fault(state.OUT_OF_GLOBAL, lane, at)
         return "global", self.launch.buffers[number].data, offset
 
-    def fault(self, code: int, lane: int, address: int = 0) -> Fault:
+    def fault(self, code: int, lane: int, address: int = 0, message: str = "") -> Fault:
         i, name = self.instruction, self.launch.kernel.plain_name
-        what = faults.ADVICE.get(code) or faults.wrong(self.launch, i, address, code)
+        what = message or faults.ADVICE.get(code) or faults.wrong(self.launch, i, address, code)
         block = faults.block_index(self.launch, self.block.number)
-        return Fault(f"{name}: {what}, at {faults.place(i)}, block {block}, warp {self.index}, lane {lane}")
+        return Fault(f"{name}: {faults.located(what, i)}, block {block}, warp {self.index}, lane {lane}")
 
     def note(
         self,
@@ -166,8 +169,11 @@ class MemoryEngine(NumpyEngine):
         lanes: Value | None = None,
         other: tuple[Value, str] | None = None,
     ) -> None:
+        """Where lanes write the same bytes, the lowest lane of the last part of the request wins."""
         content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
-        for lane, memory, offset in self.places(space, address, width, lanes):
+        part = 128 // max(width, 4)
+        found = sorted(self.places(space, address, width, lanes), key=lambda one: (one[0] // part, -one[0]))
+        for lane, memory, offset in found:
             memory[offset : offset + width] = content[lane, :width]
         self.note(i, space, address, lanes, (other[1], width) if other is not None and other[0] else None)
 
@@ -180,41 +186,53 @@ class MemoryEngine(NumpyEngine):
         function: str,
         values: tuple[Value, ...],
         to: Operand | None,
+        lanes: Value | None = None,
     ) -> None:
-        if kind not in KINDS:
-            raise UnsupportedError(f"an atomic on {kind}")
         dtype = np.dtype(KINDS[kind])
         unsigned = np.dtype(f"u{dtype.itemsize}")
-        lanes = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
+        operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
         before = np.zeros(LANES, unsigned)
-        flush = "FTZ" in i.modifiers
         tried: set[tuple[int, int]] = set()
-        for lane, memory, offset in self.places(space, address, dtype.itemsize):
-            cell = memory[offset : offset + dtype.itemsize]
+        for lane, memory, offset in self.places(space, address, dtype.itemsize, lanes):
+            cell = memory[offset : offset + dtype.itemsize].view(dtype)
+            old, mine = cell[0], [v[lane] for v in operands]
             before[lane] = cell.view(unsigned)[0]
             if function == "cas_spin":
                 bank = (lane // 16 if dtype.itemsize == 8 else 0, offset // 4 % 32)
-                done = bank not in tried and before[lane] == lanes[0][lane]
+                before[lane] = bank not in tried and old == mine[0]
                 tried.add(bank)
-                before[lane] = done
-                if done:
-                    cell.view(dtype)[0] = lanes[1][lane]
-                continue
-            old, operands = cell.view(dtype)[0], [v[lane] for v in lanes]
-            if flush:
-                old, *operands = (self.without_denormal(v) for v in (old, *operands))
-            new = dtype.type(UPDATES[function](old, *operands))
-            cell.view(dtype)[0] = self.without_denormal(new) if flush else new
-            if dtype.kind == "f" and np.isnan(new):
-                cell.view(unsigned)[0] = 0x7FFFFFFF if kind == "f32" else 0xFFF8000000000000
-        self.note(i, space, address)
+                cell[0] = mine[1] if before[lane] else old
+            elif kind in FLOATS and function == "add":
+                cell[0] = added(self, kind, old, mine[0])
+            else:
+                cell[0] = dtype.type(UPDATES[function](old, *mine))
+        self.note(i, space, address, lanes)
         if to is None or to.is_zero:
             return
-        self.write_old(to, before, dtype.itemsize == 8)
+        self.write_old(to, before, dtype.itemsize == 8, lanes)
 
-    @staticmethod
-    def without_denormal(v: Any) -> Any:
-        return np.copysign(np.float32(0), v) if abs(v) < np.finfo(np.float32).tiny else v
+    # ---- the host
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
+        lanes = [int(lane) for lane in np.flatnonzero(self.executing)]
+        results: Value = np.zeros((2, LANES), np.uint32)
+        if lanes:
+            rows = np.stack([np.broadcast_to(v, LANES) for v in words])
+            try:
+                given = SERVICES[name](self.host(i), lanes, rows)
+            except Refusal as why:
+                raise self.fault(why.code, why.lane, message=str(why)) from None
+            results = results if given is None else given
+        return results[0], results[1]
+
+    def host(self, i: Instruction) -> Host:
+        return Host(
+            device=self.launch.device,
+            instruction=i,
+            block=self.block.number,
+            buffers=[buffer.data for buffer in self.launch.buffers],
+            shared=self.block.shared,
+            local=lambda lane: self.block.local[self.thread[lane]],
+        )
 
     # ---- constants and special registers
     def constant(self, o: Operand, address: Value) -> Value:

@@ -220,8 +220,9 @@ class Warp(MemoryEngine):
             self.park(same, int(pcs[lane]), waits)
 
     def branch(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BRA. BRA.DIV: the whole group goes unless every live thread of the operand's mask (sm_75, which has none: of
-        the warp) is here with its guard true: the guard says that a thread could do without. BRA.CONV: if it is."""
+        """BRA. U.ANY: the whole group goes if any of its threads would. DIV: it goes unless every live thread of the
+        operand's mask (sm_75, which has none: of the warp) is here with its guard true: the guard says that a thread
+        could do without. CONV: if it is."""
         target = next(o.number for o in i.operands if o.kind == "code")
         if i.modifiers & {"DIV", "CONV"}:
             named = next((self.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), FULL_MASK)

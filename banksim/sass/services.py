@@ -1,0 +1,251 @@
+"""What the GPU's driver and its copy engine do for a kernel: printf, assertions, the heap, bulk copies.
+
+Compiled code calls `vprintf`, `__assertfail`, `malloc` and `free`, which no cubin contains: the decoder puts a SERVICE
+instruction in their place (operations/services.py). Both engines hand such work to the functions of `SERVICES`:
+f(host, lanes that ask, words of arguments (n, 32)) → words of results for those lanes, or None.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.sass import state
+from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint32]
+HEAP_BYTES = 8 << 20
+"""cudaLimitMallocHeapSize by default (CUDA programming guide, "Dynamic Global Memory Allocation and Operations")."""
+ALIGNMENT = 16
+"""Bytes to which malloc aligns (same place)."""
+
+
+class Refusal(Exception):
+    """What a lane asked for cannot be: the message says what it was; `code` of state.py."""
+
+    def __init__(self, code: int, lane: int, message: str) -> None:
+        super().__init__(message)
+        self.code, self.lane = code, lane
+
+
+@dataclass
+class Device:
+    """What the blocks of a launch share beside global memory: the text they print, and the heap."""
+
+    printed: list[tuple[int, str]] = field(default_factory=list)
+    """(block, text), in the order in which each block printed."""
+    heap: int = 0
+    """Number of the buffer that malloc takes memory from; 0: there is none."""
+    used: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
+    """What was given out: address → bytes."""
+    freed: dict[int, list[int]] = field(default_factory=dict)
+    """Addresses to give out again, by their bytes."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def output(self) -> str:
+        """Everything that was printed, block by block."""
+        return "".join(text for _, text in sorted(self.printed, key=lambda one: one[0]))
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes; 0 when the heap is full."""
+        size = max(-(-size // ALIGNMENT) * ALIGNMENT, ALIGNMENT)
+        with self.lock:
+            if self.freed.get(size):
+                address = self.freed[size].pop()
+            elif self.used + size > HEAP_BYTES:
+                return 0
+            else:
+                address = HEAP + (self.heap << 32) + self.used
+                self.used += size
+            self.sizes[address] = size
+            return address
+
+    def release(self, address: int) -> None:
+        with self.lock:
+            size = self.sizes.pop(address, None)
+            if size is not None:
+                self.freed.setdefault(size, []).append(address)
+
+
+@dataclass
+class Host:
+    """The warp that asks, as services see it. `local(lane)` is a copy of that lane's local memory."""
+
+    device: Device
+    instruction: Instruction
+    block: int
+    buffers: Sequence[Bytes]
+    shared: Bytes
+    local: Callable[[int], Bytes]
+
+    def find(self, address: int, size: int, lane: int) -> Bytes:
+        """`size` bytes at a generic address. Refusal where there are not as many."""
+        window, offset, number = address >> 32 << 32, address & 0xFFFFFFFF, (address - HEAP) >> 32
+        code, memory, place = state.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory"
+        if window == SHARED_WINDOW:
+            code, memory, place = state.OUT_OF_SHARED, self.shared, "shared memory"
+        elif window == LOCAL_WINDOW:
+            code, memory, place = state.OUT_OF_LOCAL, self.local(lane), "local memory"
+        elif 0 <= number < len(self.buffers):
+            memory = self.buffers[number]
+        if offset + size > len(memory):
+            who = self.instruction.operands[0].text if self.instruction.name == "SERVICE" else "bulk copy"
+            raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
+        return memory[offset : offset + size]
+
+    def text(self, address: int, lane: int) -> str:
+        """The string at an address, up to its zero."""
+        found = bytearray()
+        while not found.endswith(b"\0"):
+            found += bytes(self.find(address + len(found), 1, lane))
+        return found[:-1].decode(errors="replace")
+
+
+Service = Callable[[Host, Sequence[int], Words], Words | None]
+
+
+def long(v: Words, at: int, lane: int) -> int:
+    return int(v[at, lane]) | int(v[at + 1, lane]) << 32
+
+
+# ---- printf and assert
+
+DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d*)(\.(?:\*|\d*))?(?:hh|h|(ll|l|j|z|t))?([diouxXcsfFeEgGaAp%])")
+
+
+def vprintf(host: Host, lanes: Sequence[int], v: Words) -> Words:
+    """Format, arguments → how many of them there are. What one lane prints stays together."""
+    out = np.zeros((2, v.shape[1]), np.uint32)
+    for lane in lanes:
+        read = 0
+
+        def word(size: int, start: int = long(v, 2, lane), lane: int = lane) -> bytes:
+            nonlocal read
+            read = -(-read // size) * size + size
+            return bytes(host.find(start + read - size, size, lane))
+
+        def formatted(match: re.Match[str], word: Callable[[int], bytes] = word, lane: int = lane) -> str:
+            flags, width, digits, long_, kind = match.groups()
+            if kind == "%":
+                return "%"
+            if width == "*":
+                width = str(int.from_bytes(word(4), "little", signed=True))
+            if digits == ".*":
+                digits = f".{max(int.from_bytes(word(4), 'little', signed=True), 0)}"
+            mark = f"%{flags}{width}{digits or ''}"
+            value: float | int
+            if kind in "fFeEgGaA":
+                (value,) = struct.unpack("<d", word(8))
+                if math.isfinite(value) and kind not in "aA":
+                    return f"{mark}{kind}" % value
+                shown = hexadecimal(value) if math.isfinite(value) else str(abs(value))
+                shown = ("-" if math.copysign(1, value) < 0 else "+" if "+" in flags else "") + shown
+                return f"%{'-' * ('-' in flags)}{width}s" % (shown.upper() if kind.isupper() else shown)
+            if kind in "sp":
+                address = int.from_bytes(word(8), "little")
+                shown = host.text(address, lane) if kind == "s" else f"{address:#x}" if address else "(nil)"
+                return f"{mark}s" % shown
+            value = int.from_bytes(word(8 if long_ else 4), "little", signed=kind in "di")
+            if kind == "c":
+                return f"{mark}s" % chr(value & 0xFF)
+            return (f"{mark}{kind}" % value).replace("0o", "0")
+
+        form = host.text(long(v, 0, lane), lane)
+        host.device.printed.append((host.block, DIRECTIVE.sub(formatted, form)))
+        out[0, lane] = sum(1 for match in DIRECTIVE.finditer(form) if match[5] != "%")
+    return out
+
+
+def hexadecimal(value: float) -> str:
+    """The magnitude of a double as C's %a prints it."""
+    digits, _, exponent = abs(value).hex().partition("p")
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}p{exponent}"
+
+
+def assertion(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """Message, file, line, function: no lane comes back."""
+    lane = lanes[0]
+    message, file, function = (host.text(long(v, at, lane), lane) for at in (0, 2, 6))
+    where = f"at {file}:{int(v[4, lane])} in {function}"
+    raise Refusal(state.ASSERTION, lane, f"assertion `{message}` failed {where}")
+
+
+# ---- the heap
+
+
+def malloc(host: Host, lanes: Sequence[int], v: Words) -> Words:
+    out = np.zeros((2, v.shape[1]), np.uint32)
+    for lane in lanes:
+        address = host.device.allocate(long(v, 0, lane))
+        out[:, lane] = address & 0xFFFFFFFF, address >> 32
+    return out
+
+
+def free(host: Host, lanes: Sequence[int], v: Words) -> None:
+    for lane in lanes:
+        host.device.release(long(v, 0, lane))
+
+
+def unknown(host: Host, lanes: Sequence[int], v: Words) -> None:
+    name = host.instruction.operands[0].text
+    raise Refusal(state.NOT_SIMULATED, lanes[0], f"a call of {name}, which is not simulated")
+
+
+# ---- bulk copies: (address in shared memory, 0, global address, 0, bytes), once for the warp
+
+
+def both_ends(host: Host, lanes: Sequence[int], v: Words) -> tuple[Bytes, Bytes]:
+    lane, size = lanes[0], int(v[3, lanes[0]])
+    return host.find(SHARED_WINDOW | int(v[0, lane]), size, lane), host.find(long(v, 1, lane), size, lane)
+
+
+def copy_in(host: Host, lanes: Sequence[int], v: Words) -> None:
+    shared, outside = both_ends(host, lanes, v)
+    shared[:] = outside
+
+
+def copy_out(host: Host, lanes: Sequence[int], v: Words) -> None:
+    shared, outside = both_ends(host, lanes, v)
+    outside[:] = shared
+
+
+REDUCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
+    "ADD": np.add,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "AND": np.bitwise_and,
+    "OR": np.bitwise_or,
+    "XOR": np.bitwise_xor,
+}
+
+
+def reduce_out(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """Number by number; integers only."""
+    shared, outside = both_ends(host, lanes, v)
+    marks = host.instruction.modifiers
+    kind = np.dtype(f"{'i' if marks & {'S32', 'S64'} else 'u'}{8 if marks & {'64', 'U64', 'S64'} else 4}")
+    how = next(f for name, f in REDUCTIONS.items() if name in marks)
+    with host.device.lock:
+        outside[:] = how(outside.view(kind), shared.view(kind)).view(np.uint8)
+
+
+SERVICES: dict[str, Service] = {
+    "vprintf": vprintf,
+    "__assertfail": assertion,
+    "malloc": malloc,
+    "free": free,
+    "unknown": unknown,
+    "copy_in": copy_in,
+    "copy_out": copy_out,
+    "reduce_out": reduce_out,
+}

@@ -1,0 +1,78 @@
+"""How compiled code asks for what services.py does: a call back into Python, for one warp at a time."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.sass import state
+from banksim.sass.launch import Launch
+from banksim.sass.llvm.scratch import RESULT, SERVED, SERVED_ROWS
+from banksim.sass.program import BYTES
+from banksim.sass.services import SERVICES, Bytes, Host, Refusal
+from banksim.trace import LANES
+
+Array = npt.NDArray[np.void]
+
+
+class Server:
+    """What one worker's blocks ask for. Lives in `_servers` while the worker does: `close` it."""
+
+    def __init__(
+        self, launch: Launch, context: Array, shared: Array, local: Array, scratch: Array, error: Array
+    ) -> None:
+        self.launch, self.context, self.error = launch, context, error
+        self.shared: Bytes = shared.view(np.uint8)
+        self.scratch: Bytes = scratch.view(np.uint8)
+        self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
+        self.message = ""
+        self.failure: BaseException | None = None
+        _servers[context.ctypes.data] = self
+
+    def serve(self, warp: int, pc: int, number: int, mask: int) -> None:
+        c = self.context[0]
+        index = (warp - int(c["warps"])) // int(c["warp_size"])
+        host = Host(
+            device=self.launch.device,
+            instruction=self.launch.kernel.instructions[pc // BYTES],
+            block=int(c["block"]),
+            buffers=[buffer.data for buffer in self.launch.buffers],
+            shared=self.shared,
+            local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
+        )
+        lanes = [lane for lane in range(LANES) if mask >> lane & 1]
+        rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
+        if not lanes or self.error[0]["code"]:
+            return
+        try:
+            results = list(SERVICES.values())[number](host, lanes, rows)
+        except Refusal as why:
+            self.stop(why.code, pc, why.lane, index, str(why))
+        except BaseException as failure:  # it must not unwind through compiled code
+            self.failure = failure
+            self.stop(state.INTERRUPTED, pc, lanes[0], index)
+        else:
+            if results is not None:
+                self.scratch[RESULT:].view(np.uint32)[: 2 * LANES] = results.reshape(-1)
+
+    def stop(self, code: int, pc: int, lane: int, warp: int, message: str = "") -> None:
+        error = self.error[0]
+        error["code"], error["pc"], error["mask"], error["warp"] = code, pc, 1 << lane, warp
+        self.message = message
+
+    def close(self) -> None:
+        """Raises what a service raised."""
+        del _servers[self.context.ctypes.data]
+        if self.failure:
+            raise self.failure
+
+
+_servers: dict[int, Server] = {}
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)  # type: ignore[untyped-decorator]
+def serve(context: int, warp: int, pc: int, number: int, mask: int) -> None:
+    """Called by compiled code; arguments lie in the worker's scratch memory, and so do results."""
+    _servers[context].serve(warp, pc, number, mask)
