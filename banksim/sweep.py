@@ -40,6 +40,8 @@ Column = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 CHUNK = 1 << 15
 """Requests that a thread takes at a time: 4 MiB of addresses."""
+ALONE = 1 << 18
+"""Requests that are looked at sooner than threads are started."""
 ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP = range(7)
 TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32, np.int32)
 NO_ORDER = np.empty(0, np.int64)
@@ -178,7 +180,8 @@ def first_misaligned(address: Column, op: Column, width: Column, mask: Column) -
         row = int(_first_misaligned(columns, last - first, READ))
         return first + row if row >= 0 else -1
 
-    return next((row for row in spread(work, len(address)) if row >= 0), -1)
+    workers = 1 if len(address) <= ALONE else 0
+    return next((row for row in spread(work, len(address), workers=workers) if row >= 0), -1)
 
 
 def counts(

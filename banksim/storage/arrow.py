@@ -12,7 +12,7 @@ from banksim.storage.files import opened
 from banksim.storage.parquet import FAILURES, first_line
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source, stream
-from banksim.trace import Site, Trace
+from banksim.trace import Trace
 
 
 class Writer:
@@ -49,7 +49,7 @@ def chunks(path: str) -> Iterator[Trace]:
             reader = pa.ipc.open_stream(watched)
             metadata = reader.schema.metadata or {}
             check(reader.schema, metadata)
-            sites = sites_of(metadata) or (Site(),)
+            sites = sites_of(metadata)
             while True:
                 try:
                     batch, more = reader.read_next_batch_with_custom_metadata()

@@ -28,6 +28,7 @@ ACCESS = re.compile(
 LAUNCH = re.compile(
     r"MEMTRACE: CTX .*? - LAUNCH - .*?Kernel name (.*) - grid launch id (\d+) - grid size (\d+),(\d+),(\d+)"
 )
+GPGPU_SIM = re.compile(r"\s*(\*\*\* GPGPU-Sim|GPGPU-Sim (PTX|uArch|Cycle|API)\b|\[thd=\d+\] : \()")
 OF_LINE = re.compile(r"(?:MEMTRACE: )?CTX (?:0x)?[0-9a-fA-F]+ - (?:grid_launch_id|CTA)")
 
 
@@ -46,6 +47,11 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
     unplaced: dict[tuple[int, ...], int] = {}  # blocks of launches of which no line tells the grid
     for line in lines(path):
         number += 1
+        if GPGPU_SIM.match(line):
+            raise InputError(
+                f"{path}, line {number}: this is GPGPU-Sim's, which writes no addresses of shared memory: "
+                "record a .traceg with Accel-Sim's tracer"
+            )
         if launch := LAUNCH.match(line):
             name, *numbers = launch.groups()
             launch_id, x, y, z = map(int, numbers)

@@ -102,7 +102,7 @@ def described(path: str) -> tuple[Any, tuple[Site, ...]]:
         with reader(path) as file:
             footer = file.metadata
             check(file.schema_arrow, footer.metadata or {})
-            return footer, sites_of(footer.metadata) or (Site(),)
+            return footer, sites_of(footer.metadata)
     except FAILURES as error:
         if str(error).startswith(path):
             raise

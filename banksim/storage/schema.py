@@ -16,8 +16,8 @@ Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `ba
 launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`, `dynamic_shared`,
 `first_block`. The blocks of all launches are counted on, so that block b is the first with `first_block` ≤ b from the
 end. An Arrow stream, whose head is written before these are known, repeats them with each batch that has more of them.
-Of files that others write only op, width, mask and address are needed; the other columns default to 0, and integers
-may be of any size.
+Of files that others write only op, width, mask and address are needed; the other columns default to 0, integers may be
+of any size, and sites that the metadata does not tell are known by their numbers.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ SCHEMA = pa.schema(
     ],
     metadata={VERSION_KEY: str(VERSION).encode()},
 )
+MOST_NUMBERED = 1 << 16
 NEEDED = ("op", "width", "mask", "address")
 
 
@@ -74,7 +75,7 @@ def batch_of(trace: Trace) -> pa.RecordBatch:
 def trace_of(
     batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None
 ) -> Trace:
-    """The trace that a batch holds, checked; `address` where it was read before.
+    """The trace that a batch holds, checked; `address` where it was read before. Without `sites` they have numbers.
 
     Raises `InputError` or pyarrow's errors for wrong types or values.
     """
@@ -90,7 +91,15 @@ def trace_of(
         if column.null_count:
             raise InputError(f"column {name} has nulls")
         columns[name] = READERS.get(name, integers_of)(name, column)
-    return Trace.from_arrays(**columns, sites=sites)
+    return Trace.from_arrays(**columns, sites=sites or numbered(columns["site"]))
+
+
+def numbered(site: Any) -> tuple[Site, ...]:
+    """The sites of a file that another program wrote, which has lost what they are."""
+    last = int(np.max(site, initial=0))
+    if last >= MOST_NUMBERED:
+        raise InputError(f"site {last}, of which the metadata tells nothing: give {MOST_NUMBERED:,} at most")
+    return tuple(Site(text=f"site {number}") for number in range(last + 1)) if last else (Site(),)
 
 
 def integers_of(name: str, column: pa.Array) -> npt.NDArray[np.integer]:
@@ -192,10 +201,10 @@ def metadata_of(sites: Sequence[Site], launches: Sequence[dict[str, Any]]) -> di
     return {key: json.dumps(value, separators=(",", ":")).encode() for key, value in found.items()}
 
 
-def sites_of(metadata: Mapping[bytes, bytes] | None) -> tuple[Site, ...] | None:
-    """The sites in the metadata of a file or a batch, None if there are none. `InputError` for nonsense."""
+def sites_of(metadata: Mapping[bytes, bytes] | None) -> tuple[Site, ...]:
+    """The sites in the metadata of a file or a batch. `InputError` for nonsense."""
     if not metadata or SITES_KEY not in metadata:
-        return None
+        return ()
     try:
         found = json.loads(metadata[SITES_KEY])
         return tuple(site_of(one) for one in found)

@@ -1,6 +1,9 @@
 """Requests a second from a trace file to its report, beside numpy.sum over the bytes of their addresses.
 
 python tests/benchmarks/bench_storage.py [millions of requests, 4 by default]
+
+Below the rates of all cores stand those of one core, by the time that the process had one, and what that makes of 10^12
+requests: terabytes, and hours of a core to write them and to judge them.
 """
 
 from __future__ import annotations
@@ -40,14 +43,15 @@ def chunk(kind: str, number: int) -> Trace:
     return Trace.from_arrays("ld", 4, FULL_MASK, address, warp=warp, block=block, site=rows % 8, sites=sites)
 
 
-def best(work: Callable[[], object]) -> float:
-    """Seconds of the fastest of some rounds."""
-    times = []
+def best(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of the fastest of some rounds, and the least seconds of a core."""
+    times, busy = [], []
     for _ in range(ROUNDS):
-        began = time.perf_counter()
+        began, start = time.perf_counter(), time.process_time()
         work()
         times.append(time.perf_counter() - began)
-    return min(times)
+        busy.append(time.process_time() - start)
+    return min(times), min(busy)
 
 
 def main() -> None:
@@ -75,11 +79,16 @@ def main() -> None:
                 best(lambda: judge_pieces(open_trace(path).pieces, rules[1])),
                 best(lambda addresses=addresses: np.sum(addresses)),  # type: ignore[misc]
             ]
-            speeds = [requests / one / 1e6 for one in seconds]
+            met = "" if requests / seconds[2][0] >= WANTED else f"  below {WANTED / 1e6:.0f} M/s"
             widths = (8, 8, 8, 9, 8, 8)
-            figures = "".join(f"{speed:{width}.1f}" for speed, width in zip(speeds, widths, strict=True))
-            met = "" if speeds[2] * 1e6 >= WANTED else f"  below {WANTED / 1e6:.0f} M/s"
-            print(f"{kind:14}{path.stat().st_size / requests:10.1f}{figures}{met}", flush=True)
+            size = path.stat().st_size / requests
+            for what, suffix in enumerate((met, "")):
+                speeds = [requests / one[what] / 1e6 for one in seconds]
+                figures = "".join(f"{speed:{width}.1f}" for speed, width in zip(speeds, widths, strict=True))
+                name, shown = ("  one core", "") if what else (kind, f"{size:.1f}")
+                print(f"{name:14}{shown:>10}{figures}{suffix}", flush=True)
+            written, judged = (1e12 / requests * seconds[k][1] / 3600 for k in (0, 2))
+            print(f"{'  10^12':14}{size:7.1f} TB{written:6.0f} h{'':8}{judged:6.0f} h")
 
 
 if __name__ == "__main__":
