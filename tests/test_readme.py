@@ -59,6 +59,23 @@ def test_a_program_prints_what_the_readme_shows() -> None:
     assert f"```text\n{found}```\n" in README.read_text(encoding="utf-8")
 
 
+def test_the_commands_on_traces_work_one_after_the_other(tmp_path: Path) -> None:
+    section = README.read_text(encoding="utf-8").partition("## Traces")[2]
+    block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert block is not None
+    commands = [shlex.split(line) for line in block[1].splitlines()]
+    assert [words[:2] for words in commands] == [
+        ["banksim", name] for name in ("kernel", "replay", "pattern", "pattern", "diff")
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for words in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_readme_shows_the_commands_that_matter() -> None:
     assert {command.split()[1] for command, _ in sessions} >= {"pattern", "kernel"}
 

@@ -320,6 +320,21 @@ def test_only_formats_that_can_be_written_are(tmp_path: Path) -> None:
         pass
 
 
+def test_sites_that_another_program_has_lost_have_numbers(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duckdb.sql(f"copy (select * from '{written}' where site in (1, 3)) to '{tmp_path / 'less.parquet'}'")
+    assert main(["replay", str(tmp_path / "less.parquet"), "--json"]) == 0
+    [judged] = json.loads(capsys.readouterr().out)["conflicts"]
+    assert {site["text"] for site in judged["sites"]} == {"site 1", "site 3"}
+    table = pq.read_table(written, columns=["op", "width", "mask", "address"])
+    for site, message in ((1 << 16, "site 65536, of which the metadata tells nothing"), (-1, "site -1 is outside")):
+        column = pa.array([site] * len(table), pa.int32())
+        pq.write_table(table.append_column("site", column), tmp_path / "more.parquet")
+        assert main(["replay", str(tmp_path / "more.parquet")]) == 2
+        assert message in capsys.readouterr().err
+
+
 # ---- the commands
 COLUMN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
 

@@ -244,6 +244,8 @@ def test_nvbit_without_launches_tells_blocks_apart(tmp_path: Path) -> None:
         (access("LDS.128", [4] * 32), "line 1: lane 0: address 0x4 is not a multiple of 16"),
         (access("LDSM.8.M77", COLUMN), "LDSM.8.M77"),
         (BANNER, "no line of mem_trace"),
+        ("\n        *** GPGPU-Sim Simulator Version 4.2.0 ***\n", "line 2: this is GPGPU-Sim's"),
+        ("[thd=1] : (a.ptx:30 - ld.shared.f32 %f1, [%r1])\n", "record a .traceg with Accel-Sim's tracer"),
     ],
 )
 def test_a_wrong_nvbit_trace_is_refused(tmp_path: Path, text: str, message: str) -> None:
