@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from banksim.conflicts import Conflicts, Range
     from banksim.errors import BanksimError
     from banksim.replay import explain, ideal, transactions
+    from banksim.timing.requests import block_cycles
     from banksim.trace import Site, Trace
 
 _MODULE_OF = {
@@ -27,6 +28,7 @@ _MODULE_OF = {
     "Site": "trace",
     "Trace": "trace",
     "architecture": "arch",
+    "block_cycles": "timing.requests",
     "errors": "",
     "explain": "replay",
     "ideal": "replay",
@@ -44,6 +46,7 @@ __all__ = [
     "Site",
     "Trace",
     "architecture",
+    "block_cycles",
     "errors",
     "explain",
     "ideal",

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.arch import Architecture
-from banksim.commands import INTERRUPTED, judging, workers
+from banksim.commands import INTERRUPTED, judging, timing, workers
 from banksim.commands.launch_arguments import FILLS
 from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.sizes import sizes, whole
@@ -48,6 +47,7 @@ def options(parser: ArgumentParser) -> None:
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
+    timing.options(group)
     workers.options(parser, "for blocks that do not meet in global memory", "simulate")
 
 
@@ -63,9 +63,7 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
     )
     parser.add_argument("--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory")
-    parser.add_argument(
-        "--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++"
-    )
+    parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
     parser.add_argument(
         "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers, for CUDA C++"
     )
@@ -78,9 +76,10 @@ def run(options: Namespace) -> int:
     grid, block = sizes(options.grid, "--grid"), sizes(options.block, "--block")
     dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared") or 0
     most = whole(options.max_instructions, "--max-instructions")
+    time_too = timing.chosen(options)
     elsewhere = workers.workers(options)
-    if elsewhere and (options.trace or most is not None):
-        one = "--trace" if options.trace else "--max-instructions"
+    if elsewhere and (options.trace or most is not None or options.timing):
+        one = "--trace" if options.trace else "--timing" if options.timing else "--max-instructions"
         raise InputError(f"{one}: for a simulation in one process, without --workers and --scheduler")
     arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
     launch = find(options), grid, block, arguments
@@ -91,7 +90,15 @@ def run(options: Namespace) -> int:
 
         done = distributed.run(*launch, arch=rules, dynamic_shared=dynamic_shared, progress=shown, **elsewhere)
     else:
-        done = here(launch, rules, dynamic_shared, most, shown, options.trace)
+        done = here(
+            launch,
+            options.trace,
+            arch=rules,
+            dynamic_shared=dynamic_shared,
+            max_instructions=most,
+            progress=shown,
+            **time_too,
+        )
     progress.clear()
     if options.save_args:
         save(arguments, Path(options.save_args))
@@ -102,29 +109,19 @@ def run(options: Namespace) -> int:
     return INTERRUPTED if is_partial(done) else status
 
 
-def here(
-    launch: tuple[Any, ...],
-    rules: Sequence[Architecture],
-    dynamic_shared: int,
-    most: int | None,
-    progress: Progress | None,
-    path: str | None,
-) -> Run:
+def here(launch: tuple[Any, ...], path: str | None, **how: Any) -> Run:
     """Simulate in this process, and write the requests to the file of `--trace`."""
     from banksim.run_kernel import run as execute
 
     with written(path) as writer:
-        write = writer.write if writer else None
-        done = execute(
-            *launch, arch=rules, dynamic_shared=dynamic_shared, max_instructions=most, progress=progress, trace=write
-        )
+        done = execute(*launch, trace=writer.write if writer else None, **how)
         if writer and is_partial(done):
             raise Incomplete
         if writer:
             from banksim.storage.schema import launch as described
 
             name, shape = done.kernel.plain_name, done.launch
-            writer.launches.append(described(name, shape.grid, shape.block, dynamic_shared))
+            writer.launches.append(described(name, shape.grid, shape.block, how["dynamic_shared"]))
     return done
 
 
@@ -181,7 +178,7 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
 def report(done: Run, options: Namespace) -> int:
     judging.write_html(options, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
     if judging.is_data(options):
-        return judging.finish(options, "kernel", done.judged, [], **described(done))
+        return judging.finish(options, "kernel", done.judged, [], **described(done), **time_of(done))
     from banksim.report import kernel
     from banksim.report.console import console, show
 
@@ -214,6 +211,15 @@ def described(done: Run) -> dict[str, Any]:
             for executed in done.profile
         ],
     }
+
+
+def time_of(done: Run) -> dict[str, Any]:
+    """The simulated time as plain data, if it was asked for."""
+    if done.cycles is None:
+        return {}
+    from banksim.report.cycles import as_json
+
+    return {"cycles": as_json(done)}
 
 
 class Progress:

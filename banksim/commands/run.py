@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from banksim.commands import judging
+from banksim.commands import judging, timing
 from banksim.commands.tracing import Incomplete, trace_option, written
 from banksim.errors import InputError
 
@@ -33,6 +33,7 @@ def options(parser: ArgumentParser) -> None:
     trace_option(parser, stream=False)
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
+    timing.options(group)
     group.add_argument("--output", metavar="FILE", help="write the report there; - is standard output")
 
 
@@ -44,6 +45,7 @@ def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
 def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     most = judging.limit(options)
+    time_too = timing.chosen(options)
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, or banksim run -m module")
@@ -55,7 +57,7 @@ def run(options: Namespace) -> int:
 
     with written(options.trace) as writer:
         requests = Requests(writer) if writer else None
-        with simulated(tuple(rules), progress if sys.stderr.isatty() else None, requests) as launches:
+        with simulated(tuple(rules), progress if sys.stderr.isatty() else None, requests, **time_too) as launches:
             ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
         if requests and requests.incomplete:
             raise Incomplete

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from banksim.run_kernel import Run
     from banksim.sass.launch import Dim3
     from banksim.storage import Writer
+    from banksim.timing.cycles import Cycles
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,40 @@ class Shape:
 
 
 @dataclass
+class Times:
+    """The simulated time of a kernel's launches, summed: `cycles` of the blocks timed on one SM, `ideal` what they
+    would be without conflicts, `microseconds` the estimates of whole launches, of which `unestimated` have none;
+    `longest`: that of the launch of most cycles."""
+
+    cycles: int = 0
+    ideal: int = 0
+    microseconds: float = 0.0
+    unestimated: int = 0
+    longest: Cycles | None = None
+
+    def add(self, cycles: Cycles, microseconds: float | None) -> None:
+        self.cycles += cycles.total
+        self.ideal += cycles.ideal
+        self.microseconds += microseconds or 0
+        self.unestimated += microseconds is None
+        if self.longest is None or cycles.total > self.longest.total:
+            self.longest = cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "cycles": self.cycles,
+            "without_conflicts": self.ideal,
+            "microseconds": self.microseconds,
+            "launches_without_estimate": self.unestimated,
+            "bottleneck": self.longest.bottleneck if self.longest else "",
+        }
+
+
+@dataclass
 class KernelLaunches:
-    """All launches of one compiled kernel; `judged` holds their sum for each architecture."""
+    """All launches of one compiled kernel; `judged` holds their sum for each architecture, `times` their time if it was
+    asked for."""
 
     name: str
     signature: tuple[str, ...]
@@ -44,6 +77,7 @@ class KernelLaunches:
     instructions: int = 0
     thread_instructions: int = 0
     shapes: Counter[Shape] = field(default_factory=Counter)
+    times: Times | None = None
 
     def add(self, run: Run, shape: Shape) -> None:
         self.launches += 1
@@ -52,6 +86,11 @@ class KernelLaunches:
         self.thread_instructions += run.thread_instructions
         self.shapes[shape] += 1
         self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
+        if run.cycles is not None:
+            from banksim.timing.estimate import estimate
+
+            self.times = self.times or Times()
+            self.times.add(run.cycles, estimate(run.launch, run.cycles).microseconds)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -72,6 +111,7 @@ class KernelLaunches:
                 for shape, launches in self.shapes.items()
             ],
             "conflicts": [conflicts.to_json() for conflicts in self.judged],
+            **({"time": self.times.to_json()} if self.times else {}),
         }
 
 

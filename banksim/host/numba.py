@@ -22,14 +22,18 @@ from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import CONTEXT, Driver
 from banksim.host.launches import Launches, Requests, Shape
-from banksim.run_kernel import DEFAULT, numba_kernel, run_llvm
-from banksim.sass.launch import prepare
+from banksim.run_kernel import DEFAULT, Run, numba_kernel, run_llvm, run_with_time
+from banksim.sass.launch import Launch, prepare
 from banksim.sass.program import Kernel
+from banksim.sass.tracing import Sink
 
 MACHINE = DEFAULT
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 """Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
+Rules = tuple[Architecture, ...]
+Tick = Callable[[int, int], None] | None
+Simulate = Callable[[Launch, Rules, Tick, Sink | None], Run]
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,13 @@ class Overload:
 class Host:
     """The simulated GPU: its driver, and what was launched on it."""
 
-    def __init__(self, launches: Launches, progress: Progress | None, requests: Requests | None) -> None:
+    def __init__(
+        self, launches: Launches, progress: Progress | None, requests: Requests | None, simulate: Simulate
+    ) -> None:
         self.driver = Driver()
         self.launches, self.requests = launches, requests
         self.progress = progress
+        self.simulate = simulate
 
     def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
         """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
@@ -139,7 +146,7 @@ class Host:
         shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
         taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
         with shown as tick, taken as take:
-            run = run_llvm(launch, self.launches.rules, workers=None, max_instructions=None, progress=tick, trace=take)
+            run = self.simulate(launch, self.launches.rules, tick, take)
             self.launches.add(run, made.compiled.signature, shape)
             sys.stdout.write(run.output)
             if run.partial:
@@ -151,18 +158,33 @@ class Host:
         return chosen or next(iter(dispatcher.overloads.values())).max_threads_per_block
 
 
+def without_time(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
+    return run_llvm(launch, rules, workers=None, max_instructions=None, progress=tick, trace=trace)
+
+
+def with_time(global_latency: int | None) -> Simulate:
+    def simulate(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
+        return run_with_time(launch, rules, None, None, tick, trace, global_latency, None)
+
+    return simulate
+
+
 @contextmanager
 def simulated(
-    rules: tuple[Architecture, ...], progress: Progress | None = None, requests: Requests | None = None
+    rules: tuple[Architecture, ...],
+    progress: Progress | None = None,
+    requests: Requests | None = None,
+    timing: bool = False,
+    global_latency: int | None = None,
 ) -> Iterator[Launches]:
     """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted, and
-    `requests` gets every request.
+    timed if `timing` says so; `requests` gets every request.
 
     InputError if numba-cuda is missing, or was imported as its own simulator.
     """
     cuda = numba_cuda()
     launches = Launches(rules)
-    host = Host(launches, progress, requests)
+    host = Host(launches, progress, requests, with_time(global_latency) if timing else without_time)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()

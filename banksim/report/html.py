@@ -73,6 +73,7 @@ def html(judged: Sequence[Conflicts], title: str, run: Run | None = None) -> str
         sources=sources,
         notes=[f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses],
         left_out=drawer.left_out,
+        time=time_of(run),
     )
 
 
@@ -96,6 +97,15 @@ def launch(run: Run | None) -> str:
     sizes = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
     partial = ", PARTIAL: interrupted" if run.partial else ""
     return "grid {}, block {}".format(*sizes) + f": {number(run.instructions)} warp instructions{partial}"
+
+
+def time_of(run: Run | None) -> dict[str, Any] | None:
+    """The simulated time by source line, if it was asked for."""
+    if run is None or run.cycles is None:
+        return None
+    from banksim.report.cycles import page
+
+    return page(run)
 
 
 def total(conflicts: Conflicts) -> dict[str, Any]:

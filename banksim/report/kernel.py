@@ -38,6 +38,10 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
         if quiet:
             paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))
         paragraphs += drawn(hot, labels, width, pictures)
+    if run.cycles is not None:
+        from banksim.report.cycles import timing
+
+        paragraphs.append(timing(run, width))
     if sass:
         paragraphs.append(Text("\n").join(listing(run, width)))
     return Text("\n\n").join(paragraphs)

@@ -19,7 +19,7 @@ from banksim.report.terminal import drawn, title
 from banksim.report.words import mean, number, plural, ways
 
 if TYPE_CHECKING:
-    from banksim.host.launches import KernelLaunches, Launches
+    from banksim.host.launches import KernelLaunches, Launches, Times
 
 TIME = "elapsed_time of events was answered by nan: banksim does not simulate how long a launch takes."
 
@@ -35,6 +35,7 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
         return Text("\n").join([heading, Text("No kernel was launched.", CALM)])
     paragraphs = [Text("\n").join([heading, *extent(launches, width)])]
     paragraphs.append(Text("\n").join(kernels(launches, width)))
+    paragraphs += times(launches, width)
     lines = [by_line(conflicts) for conflicts in judged]
     hot, quiet = hot_first(lines)
     if all_lines:
@@ -80,6 +81,39 @@ def kernels(launches: Launches, width: int) -> list[Text]:
         found = [kernel.judged[n] for kernel in entries]
         columns += verdicts(found, rule.name if len(launches.rules) > 1 else "")
     return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+
+
+def times(launches: Launches, width: int) -> Iterator[Text]:
+    """The simulated time of each kernel, if it was asked for."""
+    entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
+    if not entries:
+        return
+    labels = [Text(kernel.name, STRONG) for kernel, _ in entries]
+    columns = [
+        Column(("cycles of", "one SM"), [Text(number(t.cycles)) for _, t in entries]),
+        Column(("without", "conflicts"), [Text(number(t.ideal)) for _, t in entries]),
+        Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, t in entries]),
+        Column(("launches,", "estimate"), [Text(microseconds(kernel.launches, t)) for kernel, t in entries]),
+    ]
+    yield Text("\n").join(
+        beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    )
+    said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
+    note = "Time: the blocks that one SM holds at first, of each launch; the estimate is of all blocks on all SMs"
+    yield Text("\n").join(line for one in said for line in fold(Text(one), width))
+    yield Text("\n").join(fold(Text(note, QUIET), width))
+
+
+def share(times: Times) -> str:
+    return f"{max(times.cycles - times.ideal, 0) / max(times.cycles, 1):.0%}"
+
+
+def microseconds(launches: int, times: Times) -> str:
+    """The sum of the estimates; of how many launches none is made."""
+    if times.unestimated == launches:
+        return "none: mostly assumed"
+    missing = f" + {times.unestimated} without" if times.unestimated else ""
+    return f"{times.microseconds:,.1f} µs{missing}"
 
 
 def verdicts(found: Sequence[Conflicts], group: str) -> Iterator[Column]:
