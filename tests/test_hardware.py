@@ -23,6 +23,7 @@ active mask, place and clock at every step of every lane):
 - __syncthreads() in both sides of a divergent branch never ends (order_barrier_sides); threads that returned
   before it do no harm (order_barrier_after_return).
 - Groups that have yielded, once one of them is resumed, go on together where they yielded at one place.
+- A shuffle from a thread that does not take part gives zero (shuffle_absent, reduce_ballot).
 - ATOMS.CAST.SPIN lets one thread per bank succeed, the lowest; of stores to one place the lowest thread's stays,
   of the parts of a wide store the last part's (store_collision).
 """
@@ -64,6 +65,14 @@ TIMED = {
 }
 """Launches whose counts depend on time, and why: their results are compared, their rows are not."""
 
+NOISY = {
+    "blocks.exchange_cub": 2,
+    "blocks.radix_sort_cub": 6,
+    "blocks.scan_cub<memoize>": 2,
+    "blocks.scan_cub<raking>": 2,
+}
+"""Launches whose counter of loads holds noise: by how much it is above the source page's rows, which all agree."""
+
 RACING = {
     "atomics.shared_long": "warps race for the values that atomics return",
     "order.order_barrier_*-128": "warps draw from one counter",
@@ -100,6 +109,7 @@ NATIVE = "a log of the native run, where memory instructions do not empty the sl
 BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
 YIELDS = "which threads join behind a YIELD is not known well enough"
 COPIES = "copies of 16 bytes have no count"
+GATHERS = "copies from scattered memory have no count: a pass takes different banks on both sides, in an unknown order"
 UNKNOWN: dict[str, dict[str, str]] = {
     "rows": {
         "atomics.shared_divergent": "the order of groups around a YIELD is not known well enough",
@@ -117,6 +127,10 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "warp.syncwarp_after_exit": "which threads BSYNC gathers after a YIELD is not known well enough",
     },
     "shared": {
+        "copies.copy_patterns<16>": COPIES,
+        "copies.copy_patterns<[84]>": GATHERS,
+        "copies.product_barrier": GATHERS,
+        "copies.product_pipeline": COPIES,
         "products.gemm_bytes": COPIES,
         "products.gemm_doubles": COPIES,
         "products.gemm_stages*": COPIES,
@@ -235,10 +249,13 @@ def test_shared(name: str) -> None:
     assert {hex(pc): n for pc, n in machine.items() if pc not in wide and n} == {
         hex(pc): n for pc, n in hardware.items() if pc not in wide
     }
+    if name in NOISY:
+        assert {pc: machine[pc] for pc in wide} == {pc: hardware[pc] for pc in wide}
     if wide:
         loads = ("LDS", "LDSM", "LD.")
         total = sum(n for pc, n in machine.items() if opcodes[pc // 16].startswith(loads))
-        assert total == entry["hardware"]["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]
+        counter = entry["hardware"]["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]
+        assert total == counter - NOISY.get(name, 0)
 
 
 @each("results", [name for name in ENDING if not because(RACING, name)])

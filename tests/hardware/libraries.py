@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from rules import launch
 
 
@@ -330,7 +333,90 @@ def sums() -> None:
     launch("sums", "interpolate", 2, 128, *arguments)
 
 
-GROUPS = (products, sorts, transforms, sums)
+def copies() -> None:
+    def table(pieces: str) -> str:
+        """An index for copy k and lane l: rows of w pieces that lie apart, or anywhere."""
+        return f"int32[2048] = (lambda k, l, w: {pieces})(i // 32, i % 32, 2 ** (i // 32 % 6))"
+
+    rows = "l // w * (w + hash(k, {seed}) % {apart}) + l % w"
+    target = "(hash(k, 5) * 2 + 1) * l + hash(k, 6)"
+    targets = f"np.where(k < 40, {rows.format(seed=3, apart=12)}, {target}) % 1024"
+    some = f"np.where((k >= 52) & (hash(i, 8) % 3 == 0), -1, {targets})"
+    wide = "l // 2 ** (k // 6 % 6) * (2 ** (k // 6 % 6) + hash(k, 4) % 40) + l % 2 ** (k // 6 % 6) + hash(k, 9) % 8"
+    sources = f"np.where(k < 12, l, np.where(k < 40, {wide}, hash(i, 7) % 2000)) % 2048"
+    for size in (16, 8, 4):
+        arguments = (f"uint8[{2048 * size}] = hash(i)", table(sources), table(some), "uint8[16384] = 0")
+        mangled = f"_Z13copy_patternsILi{size}ELi64EEvPKhPKiS3_Ph"
+        launch("copies", f"copy_patterns<{size}>", 1, 32, *arguments, mangled=mangled, dynamic_shared=16384)
+    for n in (4, 20):
+        arguments = ("int32[32] = 100 + hash(i) % 100", "int32[128] = 0", f"int32 = {n}")
+        launch("copies", "shuffle_absent", 1, 32, *arguments, variant=f"{n}")
+    product = ("float32[4096] = hash(i) % 17 / 8 - 1", "float32[4096] = hash(i, 1) % 17 / 8 - 1", "float32[4096] = 0")
+    for kernel in ("product_pipeline", "product_barrier"):
+        launch("copies", kernel, (4, 4), (16, 16), *product, "int32 = 64", may_hang=kernel == "product_barrier")
+    arguments = ("float64[1000] = hash(i) % 1000 / 8", "float64[2] = 0", "int32 = 1000")
+    launch("copies", "reduce_barrier", 2, 128, *arguments, dynamic_shared=32, may_hang=True)
+    arguments = ("int32[4096] = hash(i) % 100", "int32[256] = 0", "int32 = 8")
+    launch("copies", "stream_groups", 2, 128, *arguments, may_hang=True)
+
+
+def blocks() -> None:
+    def algorithm(kernel: str, kind: str, number: int, parameters: str, *arguments: str, block: int, name: str) -> None:
+        kind = f"N3cub16_V_300403_SM_900{len(kind)}{kind}E{number}E"
+        mangled = f"_Z{len(kernel)}{kernel}IL{kind}Ev{parameters}"
+        launch("blocks", f"{kernel}<{name}>", 2, block, *arguments, mangled=mangled)
+
+    numbers = "int32[512] = hash(i) % 1000 - 500"
+    for number, name in ((1, "raking"), (2, "warps")):
+        arguments = (numbers, "int32[4] = 0")
+        algorithm("reduce_cub", "BlockReduceAlgorithm", number, "PKiPi", *arguments, block=128, name=name)
+    for number, name in ((0, "raking"), (1, "memoize"), (2, "warps")):
+        arguments = (numbers, "int32[512] = 0")
+        algorithm("scan_cub", "BlockScanAlgorithm", number, "PKiPi", *arguments, block=64, name=name)
+    arguments = ("uint32[512] = hash(i) % 4096", "uint32[512] = 0", "uint32[512] = 0", "int32 = 12")
+    launch("blocks", "radix_sort_cub", 2, 64, *arguments)
+    launch("blocks", "merge_sort_cub", 2, 64, "int32[384] = hash(i) % 100", "int32[384] = 0")
+    launch("blocks", "merge_sort_warps", 2, 64, "int32[256] = hash(i) % 100", "int32[256] = 0")
+    for number, name in ((0, "sort"), (1, "atomic")):
+        arguments = ("uint8[512] = hash(i) % 64", "uint32[128] = 0")
+        algorithm("histogram_cub", "BlockHistogramAlgorithm", number, "PKhPj", *arguments, block=64, name=name)
+    launch("blocks", "exchange_cub", 2, 64, "int32[512] = i", "int32[512] = 0")
+    arguments = ("int32[256] = hash(i // 3) % 5", "int32[256] = 0", "float64[256] = 0")
+    launch("blocks", "flags_cub", 2, 128, *arguments)
+    arguments = ("float32[128] = hash(i) % 100", "float32[128] = 0", "int32[128] = 0")
+    launch("blocks", "warps_cub", 2, 64, *arguments)
+
+
+def python_kernels() -> None:
+    def array(dtype: str, rule: str, *shape: int) -> tuple[str, ...]:
+        """The parameters that Numba makes of an array: two objects, size, bytes an element, data, shape, strides."""
+        width = int("".join(c for c in dtype if c.isdigit())) // 8
+        strides = [width * math.prod(shape[k + 1 :]) for k in range(len(shape))]
+        numbers = (0, 0, math.prod(shape), width), (*shape, *strides)
+        first, last = (tuple(f"int64 = {n}" for n in part) for part in numbers)
+        return (*first, f"{dtype}[{math.prod(shape)}] = {rule}", *last)
+
+    def one(kernel: str, grid: Any, block: Any, *arguments: tuple[str, ...]) -> None:
+        launch("python_kernels", kernel, grid, block, *(rule for part in arguments for rule in part))
+
+    eighths = "hash(i{}) % 17 / 8 - 1"
+    matrices = (array("float32", eighths.format(""), 40, 29), array("float32", eighths.format(", 1"), 29, 50))
+    one("py_product", (4, 3), (16, 16), *matrices, array("float32", "0", 40, 50))
+    one("py_reduce", 2, 128, array("float64", "hash(i) % 1000 / 8", 1000), array("float64", "0", 1))
+    one("py_scan", 2, 256, array("int32", "hash(i) % 100 - 50", 500), array("int32", "0", 500))
+    one("py_histogram", 2, 256, array("uint8", "hash(i) % 256 & hash(i, 1)", 2000), array("uint32", "0", 256))
+    one("py_bitonic", 2, 256, array("uint32", "hash(i)", 512))
+    one("py_stencil", (2, 3), (32, 8), array("float32", "hash(i) % 100", 20, 50), array("float32", "0", 20, 50))
+    one("py_transpose", (2, 2), (32, 8), array("float32", "i", 64, 64), array("float32", "0", 64, 64))
+    one("py_warps", 2, 64, array("int32", "hash(i) % 64", 128), array("int32", "0", 128))
+    matrix = array("float64", "np.where(i // 64 == i % 64, 80, hash(i) % 9 / 8)", 64, 64)
+    vectors = (array("float64", "unit(i)", 64), array("float64", "0", 64))
+    one("py_jacobi", 1, 64, matrix, *vectors, ("int32 = 12",))
+    arguments = (array("int32", "i * 3", 100), array("int32", "hash(i) % 300", 120), array("int32", "0", 120))
+    one("py_search", 2, 64, *arguments)
+
+
+GROUPS = (products, sorts, transforms, sums, copies, blocks, python_kernels)
 SOURCES = tuple(group.__name__ for group in GROUPS)
 for group in GROUPS:
     group()

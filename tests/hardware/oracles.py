@@ -30,7 +30,15 @@ def square(*flat: Any) -> list[Any]:
 
 
 # ---- products
-@oracle("gemm_stages<half, 2>", "gemm_stages<half, 3>", "gemm_tf32", "gemm_doubles", "product_ahead")
+@oracle(
+    "gemm_stages<half, 2>",
+    "gemm_stages<half, 3>",
+    "gemm_tf32",
+    "gemm_doubles",
+    "product_ahead",
+    "product_pipeline",
+    "product_barrier",
+)
 def product(a: Any, b: Any, c: Any, n: int) -> Expected:
     x, y = square(a.astype(np.float64), b.astype(np.float64))
     return {2: (x @ y).astype(c.dtype)}
@@ -580,7 +588,7 @@ def relax_flow(u: Any, v: Any, ix: Any, iy: Any, iz: Any, u1: Any, v1: Any, w: i
 
 
 # ---- sums
-@oracle("reduce_first", "reduce_ballot", "reduce_group")
+@oracle("reduce_first", "reduce_ballot", "reduce_group", "reduce_barrier")
 def reduced(numbers: Any, out: Any, n: int) -> Expected:
     """All that the blocks find, together."""
     return {1: numbers.sum()}
@@ -758,3 +766,175 @@ def atomic_kinds(out: Any) -> Expected:
 def interpolate(table: Any, at: Any, out: Any, n: int) -> Expected:
     x = np.clip(at * np.float64(70) - 3, 0, 63.99)
     return {2: np.interp(x, np.arange(65), table)}
+
+
+# ---- copies
+@oracle("copy_patterns")
+def copy_patterns(given: Any, source: Any, target: Any, out: Any) -> Expected:
+    """The last copy to a place stays."""
+    size = given.size // 2048
+    pieces, expected = given.reshape(-1, size), np.zeros((out.size // size, size), np.uint8)
+    for k, (a, b) in enumerate(zip(source, target, strict=True)):
+        if b >= 0:
+            expected[b] = pieces[a]
+            assert (target[k // 32 * 32 : k // 32 * 32 + 32] == b).sum() == 1, "two lanes copy to one place"
+    return {3: expected}
+
+
+@oracle("shuffle_absent")
+def shuffle_absent(given: Any, out: Any, n: int) -> Expected:
+    """Threads from n on give the first n nothing but zero; of the others the odd ones shuffle by themselves."""
+    lane = np.arange(32)
+    there = np.where(lane < n, given, 0)
+    inside = lane + 3 < 32
+    down = np.where(inside, there[np.minimum(lane + 3, 31)], given)
+    up = np.where(lane % 8 >= 2, there[lane - 2], given)
+    others = np.where(lane & 1, 0, -1)
+    rows = [down, there[lane ^ 9], there[(lane * 5 + 2) & 31], up]
+    last = [others, *(np.full(32, -1) for _ in range(3))]
+    return {1: np.where(lane < n, rows, last)}
+
+
+@oracle("stream_groups")
+def stream_groups(numbers: Any, out: Any, rows: int) -> Expected:
+    parts = numbers.reshape(2, rows, 256)[:, :, (np.arange(128) * 2 + 1) % 256]
+    return {1: (parts * (np.arange(rows) + 1)[:, None]).sum(axis=1)}
+
+
+# ---- blocks
+@oracle("reduce_cub")
+def reduce_cub(numbers: Any, out: Any) -> Expected:
+    rows = numbers.reshape(2, -1, 2)
+    most = np.bitwise_xor.reduce(rows[:, :100], axis=2).max(axis=1)
+    return {1: np.stack([rows.sum(axis=(1, 2)), most], axis=1)}
+
+
+@oracle("scan_cub")
+def scan_cub(numbers: Any, out: Any) -> Expected:
+    rows = numbers.reshape(2, -1)
+    return {1: np.cumsum(rows, axis=1) - rows + rows.sum(axis=1, keepdims=True) * 1000}
+
+
+@oracle("radix_sort_cub")
+def radix_sort_cub(keys: Any, out: Any, values: Any, end: int) -> Expected:
+    """Stable, the greatest first."""
+    order = np.argsort(-keys.reshape(2, -1).astype(np.int64), axis=1, kind="stable") + np.array([[0], [256]])
+    return {1: keys[order], 2: order}
+
+
+@oracle("merge_sort_cub")
+def merge_sort_cub(keys: Any, out: Any) -> Expected:
+    return {1: np.sort(keys.reshape(2, -1), axis=1)}
+
+
+@oracle("merge_sort_warps")
+def merge_sort_warps(keys: Any, out: Any) -> Expected:
+    return {1: np.sort(keys.reshape(-1, 32), axis=1)[:, ::-1]}
+
+
+@oracle("histogram_cub")
+def histogram_cub(numbers: Any, out: Any) -> Expected:
+    return {1: [np.bincount(row, minlength=64) for row in numbers.reshape(2, -1)]}
+
+
+@oracle("exchange_cub")
+def exchange_cub(numbers: Any, out: Any) -> Expected:
+    """From runs of each thread to stripes, to the ranks, from stripes to runs, to stripes of each warp."""
+    found = []
+    for row in numbers.reshape(2, 256):
+        striped = row.reshape(4, 64).T.reshape(-1)  # what thread t holds: t, t + 64, …
+        ranked = np.empty(256, np.int32)
+        ranked[np.arange(256) * 37 % 256] = striped
+        runs = ranked.reshape(64, 4).T.reshape(-1)  # held as stripes, now as runs
+        found.append(runs.reshape(2, 4, 32).transpose(0, 2, 1))
+    return {1: found}
+
+
+@oracle("flags_cub")
+def flags_cub(numbers: Any, out: Any, differences: Any) -> Expected:
+    rows = numbers.reshape(2, -1)
+    heads, tails = np.ones_like(rows), np.ones_like(rows)
+    heads[:, 1:] = tails[:, :-1] = rows[:, 1:] != rows[:, :-1]
+    halves = rows * 0.5
+    return {1: heads * 2 + tails, 2: np.hstack([halves[:, :1], np.diff(halves, axis=1)])}
+
+
+@oracle("warps_cub")
+def warps_cub(numbers: Any, out: Any, counts: Any) -> Expected:
+    t = np.arange(64) + np.zeros((2, 1), int)
+    rows = numbers.reshape(2, 64).astype(np.int64)
+    head = (t % 7 == 0) | (t % 32 == 0)
+    segment = np.cumsum(head, axis=1)
+    sums = [[row[part == p].sum() for p in part] for row, part in zip(rows, segment, strict=True)]
+    return {1: np.maximum.accumulate(numbers.reshape(-1, 16), axis=1), 2: np.where(head, sums, 0)}
+
+
+# ---- Numba's: each array is one of several parameters
+def arrays(*arguments: Any) -> list[Any]:
+    return [a for a in arguments if np.ndim(a)]
+
+
+@oracle("py_product")
+def py_product(*arguments: Any) -> Expected:
+    a, b, _ = arrays(*arguments)
+    return {22: a.reshape(40, 29) @ b.reshape(29, 50)}
+
+
+@oracle("py_reduce")
+def py_reduce(*arguments: Any) -> Expected:
+    return {11: arrays(*arguments)[0].sum()}
+
+
+@oracle("py_scan")
+def py_scan(*arguments: Any) -> Expected:
+    (values, _) = arrays(*arguments)
+    return {11: np.concatenate([np.cumsum(values[:256]), np.cumsum(values[256:])])}
+
+
+@oracle("py_histogram")
+def py_histogram(*arguments: Any) -> Expected:
+    return {11: np.bincount(arrays(*arguments)[0], minlength=256)}
+
+
+@oracle("py_bitonic")
+def py_bitonic(*arguments: Any) -> Expected:
+    return {4: np.sort(arrays(*arguments)[0].reshape(2, -1), axis=1)}
+
+
+@oracle("py_stencil")
+def py_stencil(*arguments: Any) -> Expected:
+    p = np.pad(arrays(*arguments)[0].reshape(20, 50), 1, mode="edge")
+    return {13: p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * p[1:-1, 1:-1]}
+
+
+@oracle("py_transpose")
+def py_transpose(*arguments: Any) -> Expected:
+    return {13: arrays(*arguments)[0].reshape(64, 64).T}
+
+
+@oracle("py_warps")
+def py_warps(*arguments: Any) -> Expected:
+    v = arrays(*arguments)[0].reshape(-1, 32)
+    odd = v & 1
+    big = v > 40
+    first = v[np.arange(len(v)), big.argmax(axis=1)]
+    own = np.where(big, first[:, None] * 3, v)
+    return {11: v.sum(axis=1, keepdims=True) + (np.cumsum(odd, axis=1) - odd) * 1000 + own}
+
+
+@oracle("py_jacobi")
+def py_jacobi(*arguments: Any) -> Expected:
+    a, b, _ = arrays(*arguments)
+    return {20: np.linalg.solve(a.reshape(64, 64), b)}
+
+
+@oracle("py_search")
+def py_search(*arguments: Any) -> Expected:
+    table, wanted, _ = arrays(*arguments)
+    steps = []
+    for n in wanted + 1:
+        count = 0
+        while n != 1 and count <= 60:
+            n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
+        steps.append(count)
+    return {18: np.searchsorted(table, wanted) * 100 + steps}
