@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banksim.errors import InputError
-from banksim.sass.launch import Buffer, address_of
+from banksim.sass.launch import BUFFER_LIMIT, GRID_LIMIT, Buffer, address_of, dim3
 from banksim.sass.program import Kernel
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[b
     scalars, bytes and records must have the parameter's size. InputError where they do not fit.
     """
     if len(arguments) != len(kernel.parameters):
-        raise InputError(f"{kernel.plain_name} takes {len(kernel.parameters)} arguments, {len(arguments)} were given")
+        hidden = len(kernel.preset.scratch) if kernel.preset else 0
+        count = len(kernel.parameters) - hidden
+        raise InputError(f"{kernel.plain_name} takes {count} arguments, {len(arguments)} were given")
     memory = Memory()
     out = []
     for argument, parameter, name in zip(arguments, kernel.parameters, names_of(len(arguments)), strict=True):
@@ -63,6 +66,17 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[b
             raise InputError(f"{kernel.plain_name}: {name} is a {what}, the parameter has {parameter.size} bytes")
         out.append(content)
     return out, memory.buffers
+
+
+def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int]) -> list[Any]:
+    """The hidden arguments of a launch, where the kernel has any and they were not given: fresh memory."""
+    preset = kernel.preset if isinstance(kernel, Kernel) else None
+    if preset is None or len(arguments) != len(kernel.parameters) - len(preset.scratch):
+        return []
+    blocks = math.prod(dim3(grid, "grid", GRID_LIMIT))
+    if blocks * max(preset.scratch, default=0) > BUFFER_LIMIT:
+        raise InputError(f"{kernel.plain_name}: {blocks} blocks want more than 2 GiB of scratch memory")
+    return [np.zeros(blocks * size, np.uint8) if size else None for size in preset.scratch]
 
 
 def scalar_bytes(argument: Any, size: int, name: str, memory: Memory) -> bytes:

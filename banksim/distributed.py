@@ -166,11 +166,11 @@ def ready_to_simulate() -> None:
 def run(
     kernel: Any,
     grid: int | Sequence[int],
-    block: int | Sequence[int],
+    block: int | Sequence[int] | None,
     args: Sequence[Any] = (),
     *,
     arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
-    dynamic_shared: int = 0,
+    dynamic_shared: int | None = None,
     scheduler: str | Client | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,

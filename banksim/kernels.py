@@ -1,14 +1,16 @@
-"""Kernels by name, from a file: CUDA C++, PTX, cubin."""
+"""Kernels by name, from a file: CUDA C++, PTX, cubin, and whatever holds cubins or PTX."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from banksim.errors import BanksimError, InputError
-from banksim.sass import names
-from banksim.sass.cubin import decode
+from banksim.sass import fatbin, names
+from banksim.sass.cubin import decode, entry_names
+from banksim.sass.elf import is_cubin
 from banksim.sass.program import Kernel
 
 SOURCES = (".cu", ".cuh", ".cpp", ".cxx", ".cc")
@@ -90,6 +92,23 @@ def unfound(name: str, found: Sequence[str], symbols: Sequence[str]) -> str:
     return f"no kernel {name!r}: it has {', '.join(near)}{more}"
 
 
+class Several(Mapping[str, Kernel]):
+    """The kernels of several cubins, each decoded when one of its own is asked for."""
+
+    def __init__(self, cubins: Sequence[bytes], file: str) -> None:
+        self._file = file
+        self._cubins = {name: cubin for cubin in reversed(cubins) for name in entry_names(cubin)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cubins)
+
+    def __len__(self) -> int:
+        return len(self._cubins)
+
+    def __getitem__(self, name: str) -> Kernel:
+        return decode(self._cubins[name], ptx=self._file)[name]
+
+
 def load(
     path: str | Path,
     arch: str = "sm_90",
@@ -98,12 +117,15 @@ def load(
     includes: Sequence[str | Path] = (),
     std: str | None = None,
 ) -> Module:
-    """The kernels of a CUDA C++, PTX or cubin file; what has to be compiled is, for `arch`.
+    """The kernels of a CUDA C++, PTX or cubin file, or of what nvcc made of one (.fatbin, .o, .so, an executable).
 
-    `defines`, `includes` and `std` are for CUDA C++ (see `banksim.compilers.compile_cuda`). Raises InputError
-    for a file that cannot be read, CompileError with the compiler's message.
+    What has to be compiled is, for `arch`, and of several cubins that for `arch` is taken. Beside a cubin or PTX of
+    Triton its metadata are heeded. `defines`, `includes` and `std` are for CUDA C++ (see
+    `banksim.compilers.compile_cuda`). Raises InputError for a file that cannot be read, CompileError with the
+    compiler's message.
     """
     from banksim.compilers import assemble, compile_cuda
+    from banksim.compilers.triton import preset
 
     file = Path(path)
     try:
@@ -113,12 +135,17 @@ def load(
                 return decode(compile_cuda(file, arch, defines, includes, std, instances=instances))
 
             return Module(compiled(), str(path), compiled)
+        if not file.is_file():
+            raise InputError("no such file" if not file.exists() else "not a file")
+        content = file.read_bytes()
         if file.suffix == ".ptx":
-            kernels = decode(assemble(file.read_bytes(), arch, name=str(path)), ptx=str(path))
-        elif file.suffix == ".cubin":
-            kernels = decode(file.read_bytes())
+            kernels = decode(assemble(content, arch, name=str(path)), ptx=str(path))
+        elif file.suffix == ".cubin" or is_cubin(content):
+            kernels = decode(content)
         else:
-            raise InputError("not a file with kernels; give CUDA C++ (.cu), .ptx or .cubin")
+            kernels = of_fat_binary(content, arch, str(path))
+        if prepared := preset(file):
+            kernels = {name: replace(kernel, preset=prepared) for name, kernel in kernels.items()}
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except InputError as error:
@@ -126,3 +153,21 @@ def load(
     if not kernels:
         raise InputError(f"{path}: no kernel is in it")
     return Module(kernels, str(path))
+
+
+def of_fat_binary(content: bytes, arch: str, name: str) -> Mapping[str, Kernel]:
+    """The kernels of a file that holds cubins and PTX, those that a GPU of `arch` would run. InputError for none."""
+    from banksim.compilers import assemble
+
+    found = fatbin.entries(content)
+    if not found:
+        what = "CUDA C++ (.cu), .ptx, .cubin, or a file that nvcc made of them (.fatbin, .o, .so, an executable)"
+        raise InputError(f"no kernels are in it; give {what}")
+    taken = fatbin.chosen(found, int(arch.removeprefix("sm_").rstrip("af")))
+    if not taken:
+        raise InputError(f"nothing in it runs on {arch}: it holds {fatbin.listed(found)}; choose by --arch")
+    cubins = [
+        entry.content() if entry.kind == fatbin.CUBIN else assemble(entry.content(), arch, name=name)
+        for entry in taken
+    ]
+    return Several(cubins, f"PTX of {name}")

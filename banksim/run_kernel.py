@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from banksim.arch import Architecture, architecture
-from banksim.arguments import numba_parameters, pointer_parameters
+from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
 from banksim.errors import InputError
 from banksim.sass import state
@@ -77,11 +77,11 @@ class Run:
 def run(
     kernel: Any,
     grid: int | Sequence[int],
-    block: int | Sequence[int],
+    block: int | Sequence[int] | None,
     args: Sequence[Any] = (),
     *,
     arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
-    dynamic_shared: int = 0,
+    dynamic_shared: int | None = None,
     engine: str = "llvm",
     workers: int | None = None,
     max_instructions: int | None = None,
@@ -95,9 +95,10 @@ def run(
 
     `kernel` is a Numba CUDA function or dispatcher, or what `banksim.load(file)[name]` gives. `args` are NumPy
     arrays, which the kernel changes in place, and scalars. `arch` names the bank rules to judge by; the code is
-    compiled for the first that can be compiled for, else for sm_90. `dynamic_shared` is in bytes. With several
-    workers (threads of the host), atomics of different blocks on global memory happen in no fixed order. `trace` is
-    called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order.
+    compiled for the first that can be compiled for, else for sm_90. `dynamic_shared` is in bytes. A
+    block of None, and shared memory unless it is given, are what a compiled kernel is known to be launched with. With
+    several workers (threads of the host), atomics of different blocks on global memory happen in no fixed order.
+    `trace` is called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order.
 
     `timing`: simulate time as well: `Run.cycles`. The blocks that one multiprocessor holds at first (or `timed_blocks`
     of those that it is given) are timed, the others counted; in a timed block the kernel's clocks read the simulated
@@ -122,10 +123,10 @@ def run(
 def launched(
     kernel: Any,
     grid: int | Sequence[int],
-    block: int | Sequence[int],
+    block: int | Sequence[int] | None,
     args: Sequence[Any],
     arch: str | Architecture | Sequence[str | Architecture],
-    dynamic_shared: int,
+    dynamic_shared: int | None,
 ) -> tuple[Launch, tuple[Architecture, ...]]:
     """A launch ready to run, and the rules to judge by: of what `run` takes, errors as there."""
     names = [arch] if isinstance(arch, str | Architecture) else list(arch)
@@ -133,7 +134,8 @@ def launched(
     if not rules:
         raise InputError("no architecture was given: name at least one, such as sm_90")
     machine = next((a.name for a in rules if a.name in MACHINES), DEFAULT)
-    compiled_kernel, parameters, buffers = resolve(kernel, args, machine)
+    hidden = scratch_arguments(kernel, args, grid)
+    compiled_kernel, parameters, buffers = resolve(kernel, [*args, *hidden], machine)
     return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared), rules
 
 

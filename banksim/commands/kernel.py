@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   banksim kernel transpose.py:transpose --grid 32,32 --block 32,32 \\
       --arg 'float32[1024,1024]' --arg 'float32[1024,1024]=random' --arch kepler-4,sm_90"""
-FILE = re.compile(r"(?P<file>.*?\.(?:py|cu|cuh|cpp|cxx|cc|ptx|cubin))(?::(?P<name>.+))?", re.DOTALL)
+SUFFIXES = "py|cu|cuh|cpp|cxx|cc|ptx|cubin|fatbin|o|obj|so|dll|exe"
+FILE = re.compile(rf"(?P<file>.*?\.(?:{SUFFIXES})|[^:]+)(?::(?P<name>.+))?", re.DOTALL)
 PROGRESS_AFTER = 1.0
 """Seconds after which a run shows how far it is."""
 
@@ -36,10 +37,13 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "kernel",
         metavar="FILE:NAME",
-        help="a Numba function (.py) or a kernel of a .cu, .ptx or .cubin file; without NAME the only one",
+        help="a Numba function (.py) or a kernel of a .cu, .ptx or .cubin file or of what nvcc made (.fatbin, .o, "
+        ".so, an executable); without NAME the only one",
     )
     parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
-    parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
+    parser.add_argument(
+        "--block", metavar="X,Y,Z", help="threads of a block (default: what the kernel is compiled for, else 32)"
+    )
     launch_options(parser)
     parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
@@ -62,7 +66,7 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         help="an argument, in the order of the signature: an array such as float32[64,64]=random, "
         f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
     )
-    parser.add_argument("--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory")
+    parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory")
     parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
     parser.add_argument(
         "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers, for CUDA C++"
@@ -73,8 +77,8 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
 def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     judging.limit(options)
-    grid, block = sizes(options.grid, "--grid"), sizes(options.block, "--block")
-    dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared") or 0
+    grid = sizes(options.grid, "--grid")
+    dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared")
     most = whole(options.max_instructions, "--max-instructions")
     time_too = timing.chosen(options)
     elsewhere = workers.workers(options)
@@ -82,7 +86,10 @@ def run(options: Namespace) -> int:
         one = "--trace" if options.trace else "--timing" if options.timing else "--max-instructions"
         raise InputError(f"{one}: for a simulation in one process, without --workers and --scheduler")
     arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
-    launch = find(options), grid, block, arguments
+    kernel = find(options)
+    prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
+    block = sizes(options.block, "--block") if options.block else None if prepared else (32,)
+    launch = kernel, grid, block, arguments
     progress = Progress(prod(grid))
     shown = progress if sys.stderr.isatty() else None
     if elsewhere:
@@ -129,7 +136,7 @@ def find(options: Namespace) -> Any:
     """The kernel that FILE:NAME names: a Numba function, or a decoded kernel."""
     match = FILE.fullmatch(options.kernel)
     if match is None:
-        raise InputError(f"{options.kernel}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
+        raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
     file, name = match.groups()
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):

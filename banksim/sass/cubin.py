@@ -64,6 +64,11 @@ def decoder() -> str:
     return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
 
 
+def entry_names(cubin: bytes) -> list[str]:
+    """The mangled names of its kernels, without decoding them."""
+    return Elf(cubin).entries
+
+
 def kernels(cubin: bytes) -> list[Kernel]:
     """Every kernel of a cubin, read from it. InputError where its parts do not fit together."""
     try:
@@ -78,7 +83,7 @@ def read(cubin: bytes) -> list[Kernel]:
     elf = Elf(cubin)
     if elf.relocatable:
         elf = Elf(link([cubin], elf.arch))
-    entries = [symbol.name for symbol in elf.symbols if symbol.kind == FUNCTION and symbol.entry]
+    entries = elf.entries
     if not entries:
         return []
     code = listing.disassemble(elf.data)

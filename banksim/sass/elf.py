@@ -60,6 +60,11 @@ class Relocation:
     size: int
 
 
+def is_cubin(data: bytes) -> bool:
+    """Whether a file begins as cubins do."""
+    return data[:4] == b"\x7fELF" and data[18:20] == CUDA_MACHINE.to_bytes(2, "little")
+
+
 class Elf:
     """The parts of a cubin by their names. InputError when `data` is none."""
 
@@ -114,6 +119,11 @@ class Elf:
             leads_nowhere = "debug" in section and abs(relocation.addend) > len(self.data)
             if relocation.offset + relocation.size > size or leads_nowhere:
                 raise InputError(f"a damaged cubin: a relocation of {section} lies outside of it")
+
+    @property
+    def entries(self) -> list[str]:
+        """The names of its kernels."""
+        return [symbol.name for symbol in self.symbols if symbol.kind == FUNCTION and symbol.entry]
 
     def _string(self, table: int, at: int) -> str:
         start = table + at

@@ -73,16 +73,23 @@ def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
 def prepare(
     kernel: Kernel,
     grid: int | Sequence[int],
-    block: int | Sequence[int],
+    block: int | Sequence[int] | None,
     parameters: Sequence[bytes],
     buffers: Sequence[Buffer],
-    dynamic_shared: int = 0,
+    dynamic_shared: int | None = 0,
 ) -> Launch:
     """Check a launch against what the hardware allows and lay out its memory.
 
-    `parameters` are the bytes of each kernel parameter in order. Raises `InputError` for sizes beyond the limits of
-    a launch, too much shared memory, or parameters that do not fit the kernel.
+    `parameters` are the bytes of each kernel parameter in order. A block or dynamic shared memory of None is what the
+    kernel was compiled for (no dynamic shared memory where that is not known). Raises `InputError` for sizes beyond the
+    limits of a launch, too much shared memory, or parameters that do not fit the kernel.
     """
+    if block is None:
+        block = kernel.preset.block if kernel.preset else kernel.required_block
+    if block is None:
+        raise InputError(f"{kernel.plain_name} is compiled for blocks of any size: give a size")
+    if dynamic_shared is None:
+        dynamic_shared = kernel.preset.dynamic_shared if kernel.preset else 0
     whole_grid = dim3(grid, "grid", GRID_LIMIT)
     whole_block = dim3(block, "block", BLOCK_LIMIT)
     threads = math.prod(whole_block)

@@ -83,6 +83,16 @@ class Parameter:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What holds for every launch of a kernel: its block, bytes of dynamic shared memory, and for each hidden pointer
+    behind its arguments the bytes of scratch memory that a block wants there."""
+
+    block: tuple[int, int, int]
+    dynamic_shared: int
+    scratch: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """One kernel of a cubin, ready to run. Two are equal only if they are the same object.
@@ -114,6 +124,7 @@ class Kernel:
     max_threads: int = 1024
     required_block: tuple[int, int, int] | None = None
     cubin: bytes = b""
+    preset: Preset | None = None
 
     @property
     def register_limit(self) -> int:
