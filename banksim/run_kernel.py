@@ -133,10 +133,15 @@ def launched(
     rules = tuple(architecture(name) for name in names)
     if not rules:
         raise InputError("no architecture was given: name at least one, such as sm_90")
-    machine = next((a.name for a in rules if a.name in MACHINES), DEFAULT)
+    machine = compiled_for(rules)
     hidden = scratch_arguments(kernel, args, grid)
     compiled_kernel, parameters, buffers = resolve(kernel, [*args, *hidden], machine)
     return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared), rules
+
+
+def compiled_for(rules: Sequence[Architecture]) -> str:
+    """The architecture whose code is executed to be judged by these: the first that can be."""
+    return next((rule.name for rule in rules if rule.name in MACHINES), DEFAULT)
 
 
 def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Any]]:

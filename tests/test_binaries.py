@@ -92,13 +92,15 @@ def test_kernels_of_a_linked_program_by_the_command(folder: Path, capsys: pytest
     command = ["kernel", f"{path}:reverse", "--block", "64", "--arg", "float32[64]=arange", "--arg", "float32=2"]
     assert main(command) == 0
     assert "reverse: bank conflicts on sm_90" in capsys.readouterr().out
+    assert main([*command, "--arch", "kepler-4,sm_80", "--sass"]) == 0
+    assert "c[0x0][0x160]" in capsys.readouterr().out, "the parameters of the cubin for sm_80"
     assert main(["kernel", str(path)]) == 2
     said = capsys.readouterr().err
     assert said == f"banksim: {path} has 2 kernels: give {path}:NAME, one of shift<3>, reverse\n"
 
 
 def test_ptx_is_compiled_where_no_cubin_fits(folder: Path) -> None:
-    assert banksim.load(packed(folder, "default"), "sm_120")["reverse"].arch == "sm_120"
+    assert reversed_by(packed(folder, "default"), "sm_120").kernel.arch == "sm_120"
 
 
 def test_what_does_not_fit_is_named(folder: Path) -> None:
@@ -211,6 +213,14 @@ def test_transpose_and_the_lines_of_its_requests(engine: str) -> None:
     assert {lines[s.line - 1].strip() for s in done.conflicts.sites} == {
         "tl.store(out + c[:, None] * rows + r[None, :], tl.trans(tile))"
     }
+
+
+@both_engines
+def test_product_on_the_tensor_cores_of_ampere(engine: str) -> None:
+    a, b = np.random.default_rng(4).integers(-4, 5, (2, 64, 64)).astype(np.float16)
+    c = np.zeros((64, 64), np.float32)
+    banksim.run(triton("sm_80/product"), (2, 2), None, [a, b, c, 64], engine=engine, arch="sm_80")
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
 def test_products_of_the_tensor_cores_of_hopper_are_refused_by_name() -> None:

@@ -179,7 +179,6 @@ def test_code_that_never_ends_is_stopped_by_an_interrupt(name: str) -> None:
         ("MOV R2, R200", "register R200 (of 16)"),
         ("IADD3 R2, P0, R14, R254, RZ", "register R254 (of 16)"),
         ("LDS.128 R13, [RZ]", "register R16 (of 16)"),
-        ("UMOV UR70, 0x1", "register UR70 (of 63)"),
         ("BSYNC B16", "convergence barrier B16"),
         ("IMAD.MOV.U32 R2, RZ, RZ, c[0x9][0x0]", "constant bank 9"),
         ("SHFL.IDX PT, R2, R3", "this form of SHFL"),

@@ -147,8 +147,9 @@ def find(options: Namespace) -> Any:
         raise InputError(f"--define, --include and --std are for CUDA C++, and {file} is none")
     if not file.endswith(".py"):
         from banksim.kernels import load
+        from banksim.run_kernel import compiled_for
 
-        return chosen(load(file), name, file)
+        return chosen(load(file, compiled_for(judging.architectures(options))), name, file)
     from banksim.compilers.numba import load_python
 
     module = vars(load_python(file))
