@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,8 @@ class Module(Mapping[str, Kernel]):
         return f"<{self.file}: {', '.join(map(names.plain_name, self))}>"
 
     def __getitem__(self, name: str) -> Kernel:
+        if not isinstance(name, str):
+            raise InputError(f"{name!r} is no name of a kernel")
         if name in self._kernels:
             return self._kernels[name]
         if name in self._instances:
@@ -127,6 +130,8 @@ def load(
     from banksim.compilers import assemble, compile_cuda
     from banksim.compilers.triton import preset
 
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"{path!r} is no path of a file")
     file = Path(path)
     try:
         if file.suffix in SOURCES:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from banksim.arguments import numba_parameters, pointer_parameters, scratch_argu
 from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
 from banksim.errors import InputError
 from banksim.sass import state
-from banksim.sass.launch import Launch, prepare
+from banksim.sass.launch import Launch, prepare, whole
 from banksim.sass.machines import MACHINES
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.trace import Trace
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "sm_90"
 """What is compiled for where no architecture that was asked for has code that is executed."""
+MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,9 @@ def run(
     not known, `Fault` when the kernel does something that a GPU would stop for.
     """
     launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
+    workers = workers if workers is None else whole(workers, "workers", 1, MOST_WORKERS)
+    if max_instructions is not None:
+        max_instructions = whole(max_instructions, "max_instructions")
     if timing and engine != "llvm":
         raise InputError("only the llvm engine simulates time")
     if timing:
@@ -129,7 +134,10 @@ def launched(
     dynamic_shared: int | None,
 ) -> tuple[Launch, tuple[Architecture, ...]]:
     """A launch ready to run, and the rules to judge by: of what `run` takes, errors as there."""
+    if not isinstance(arch, str | Architecture | Iterable) or not isinstance(args, Iterable):
+        raise InputError("give the arguments as a list, and architectures as names, such as sm_90")
     names = [arch] if isinstance(arch, str | Architecture) else list(arch)
+    args = list(args)
     rules = tuple(architecture(name) for name in names)
     if not rules:
         raise InputError("no architecture was given: name at least one, such as sm_90")
@@ -148,7 +156,7 @@ def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, lis
     """The decoded kernel, and the arguments as its parameters and buffers."""
     if isinstance(kernel, Kernel):
         return kernel, *pointer_parameters(kernel, args)
-    if not callable(getattr(kernel, "py_func", kernel)):
+    if not isfunction(getattr(kernel, "py_func", kernel)):
         raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
     from banksim.compilers.numba import argument_type
 

@@ -191,7 +191,7 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
         ([*ROW, "--picture", "big"], "invalid choice: 'big'"),
         (["arch", "sm_9"], "unknown architecture 'sm_9'"),
         (["kernel"], "the following arguments are required: FILE:NAME"),
-        (["kernel", "notes.txt"], "notes.txt: give FILE:NAME"),
+        (["kernel", "notes.txt"], "notes.txt: no such file"),
         (["kernel", "none.py:f"], "none.py: no such file"),
         (["kernel", "none.cu:f"], "none.cu"),
         (["kernel", "none.ptx", "--std", "c++17"], "are for CUDA C++"),

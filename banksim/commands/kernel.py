@@ -128,7 +128,7 @@ def here(launch: tuple[Any, ...], path: str | None, **how: Any) -> Run:
             from banksim.storage.schema import launch as described
 
             name, shape = done.kernel.plain_name, done.launch
-            writer.launches.append(described(name, shape.grid, shape.block, how["dynamic_shared"]))
+            writer.launches.append(described(name, shape.grid, shape.block, shape.dynamic_shared))
     return done
 
 

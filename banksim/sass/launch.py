@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,7 @@ class Launch:
     buffers: list[Buffer]
     shared_bytes: int
     local_bytes: int
+    dynamic_shared: int = 0
     device: Device = field(default_factory=Device)
 
     @property
@@ -68,6 +70,14 @@ def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
         if not 1 <= n <= limit:
             raise InputError(f"{what} {axis} is {n}: it must be 1 to {limit}")
     return x, y, z
+
+
+def whole(value: Any, what: str, least: int = 0, most: int = 2**62) -> int:
+    """A whole number within limits. `InputError` for what is none."""
+    if not isinstance(value, int | np.integer) or not least <= value <= most:
+        end = f"to {most}" if most < 2**62 else "on"
+        raise InputError(f"{what} is {value!r}: give a whole number from {least} {end}")
+    return int(value)
 
 
 def prepare(
@@ -101,8 +111,7 @@ def prepare(
         )
     if kernel.required_block and whole_block != kernel.required_block:
         raise InputError(f"{kernel.plain_name} requires blocks of {kernel.required_block}, not {whole_block}")
-    if dynamic_shared < 0:
-        raise InputError(f"dynamic shared memory of {dynamic_shared} bytes: it cannot be negative")
+    dynamic_shared = whole(dynamic_shared, "dynamic_shared")
     static, most = kernel.shared_bytes - kernel.shared_base, limits(kernel.arch).block_shared
     if static + dynamic_shared > most:
         raise InputError(
@@ -134,7 +143,7 @@ def prepare(
     variables = Buffer(np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8), "the module's variables")
     variables.data[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
     shared = -(-(max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared) // 16) * 16
-    launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local)
+    launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
     if "malloc" in kernel.functions:
         launch.device.heap = len(launch.buffers)
         launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
