@@ -125,7 +125,7 @@ def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
         return False
     if warp.blocked < 0:
         warp.blocked = t
-    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and executes(row, record_of(warp)):
+    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
         warp.refused = 1
         return False
     return True
@@ -199,8 +199,8 @@ def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any)
 
 
 @njit(cache=True, forceinline=True)
-def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any) -> None:
-    """Send what a memory instruction asked for on its way."""
+def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any, active: Any) -> None:
+    """Send what a memory instruction asked for on its way. Without an active thread it takes one transaction's time."""
     row = sm.code[i]
     cost, parts, later, what = row.cost, 1, row.later, OTHER
     if row.far:
@@ -217,7 +217,7 @@ def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, co
             cost = max(cost, parts)
         sm.served[0] += 1
         sm.served[1] += cost
-    if not row.returns:
+    if not row.returns or not active:
         parts = 0
     number = offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     path.requests[number].write, path.requests[number].read = row.write, row.read
@@ -290,8 +290,8 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
             begins = max(t, path.servers[row.server])
             path.servers[row.server] = begins + f.server
             grant(path, warp.core)
-    if row.kind == MEMORY and active:
-        request(sm, path, waiting, f, w, i, t, context)
+    if row.kind == MEMORY and (active or not row.far):
+        request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:
         watch(sm, waiting, w, row.read, i, SHARED)
         waiting.until[w, row.read] = max(waiting.until[w, row.read], t + f.fence)

@@ -83,6 +83,7 @@ _TABLE = {
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
     "CS2R.32": Unit(UNIFORM, 2),
+    "RET": Unit(UNIFORM, 1, more=28),
     "YIELD": Unit(UNIFORM, 1, more=46),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
@@ -105,9 +106,9 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         counted = c.write is not None or c.read is not None
         if row["kind"] == MEMORY:
             row["returns"] = c.write is not None
-            row["far"] = i.name != "SHFL"
+            row["far"] = i.name == "LDGSTS" or SPACES.get(i.name, "shared") != "shared"
             stores = not i.name.startswith("LD")
-            row["cost"] = 1 if i.name == "SHFL" else 0 if stores else max(width(i) // 4, 1)
+            row["cost"] = 1 if not row["far"] else 0 if stores else max(width(i) // 4, 1)
             asked = asks(i)
             row["together"] = asked is not None and "matrix" in asked[0]
             row["copies"] = i.name == "LDGSTS"
