@@ -16,6 +16,8 @@ from banksim.arch import Architecture, architecture
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
 from banksim.errors import InputError
+from banksim.findings import Finding
+from banksim.findings import checks as checks_of
 from banksim.sass import state
 from banksim.sass.launch import Launch, prepare, whole
 from banksim.sass.machines import MACHINES
@@ -44,8 +46,9 @@ class Executed:
 @dataclass(frozen=True)
 class Run:
     """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
-    first; `profile` every instruction in order; `partial` is true when not all blocks finished; `cycles` the
-    simulated time, if it was asked for."""
+    first; `profile` every instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some
+    thousand, `findings_lost` says how many more were seen); `partial` is true when not all blocks finished; `cycles`
+    the simulated time, if it was asked for."""
 
     kernel: Kernel
     launch: Launch
@@ -56,6 +59,9 @@ class Run:
     engine: str = "llvm"
     partial: bool = field(default=False)
     cycles: Cycles | None = field(default=None)
+    checks: tuple[str, ...] = field(default=())
+    findings: tuple[Finding, ...] = field(default=())
+    findings_lost: int = field(default=0)
 
     @property
     def conflicts(self) -> Conflicts:
@@ -92,6 +98,7 @@ def run(
     timing: bool = False,
     global_latency: int | None = None,
     timed_blocks: int | None = None,
+    check: str | Sequence[str] = (),
 ) -> Run:
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
@@ -100,7 +107,8 @@ def run(
     compiled for the first that can be compiled for, else for sm_90. `dynamic_shared` is in bytes. A
     block of None, and shared memory unless it is given, are what a compiled kernel is known to be launched with. With
     several workers (threads of the host), atomics of different blocks on global memory happen in no fixed order.
-    `trace` is called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order.
+    `trace` is called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check`
+    names what else to look for, "races" and "uninitialized" (banksim.findings.CHECKS): `Run.findings`.
 
     `timing`: simulate time as well: `Run.cycles`. The blocks that one multiprocessor holds at first (or `timed_blocks`
     of those that it is given) are timed, the others counted; in a timed block the kernel's clocks read the simulated
@@ -110,7 +118,12 @@ def run(
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
     """
+    chosen = checks_of(check)
+    if chosen and engine == "numpy":
+        raise InputError("check: the NumPy engine does not watch accesses: use engine='llvm'")
     launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
+    if timing and chosen:
+        raise InputError("check and timing: ask for one of them at a time")
     workers = workers if workers is None else whole(workers, "workers", 1, MOST_WORKERS)
     if max_instructions is not None:
         max_instructions = whole(max_instructions, "max_instructions")
@@ -119,7 +132,7 @@ def run(
     if timing:
         return run_with_time(launch, rules, workers, max_instructions, progress, trace, global_latency, timed_blocks)
     if engine == "llvm":
-        return run_llvm(launch, rules, workers, max_instructions, progress, trace)
+        return run_llvm(launch, rules, workers, max_instructions, progress, trace, chosen)
     if engine == "numpy":
         return run_numpy(launch, rules, max_instructions, trace)
     raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
@@ -189,18 +202,26 @@ def run_llvm(
     max_instructions: int | None,
     progress: Callable[[int, int], None] | None,
     trace: Callable[[Trace], None] | None,
+    checks: tuple[str, ...] = (),
 ) -> Run:
     from banksim.sass.execute import execute
     from banksim.sass.faults import fault
     from banksim.sass.llvm.codegen import compile_kernel
 
-    compiled = compile_kernel(launch.kernel, trace is not None)
+    compiled = compile_kernel(launch.kernel, trace is not None, watched=bool(checks))
     counts = execute(
-        launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress, trace=trace
+        launch,
+        compiled,
+        rules,
+        workers=workers,
+        max_instructions=max_instructions,
+        progress=progress,
+        trace=trace,
+        checks=checks,
     )
     if counts.stop is not None and counts.stop.code != state.INTERRUPTED:
         raise fault(launch, counts.stop)
-    return run_of(launch, compiled, rules, counts)
+    return replace(run_of(launch, compiled, rules, counts), checks=checks)
 
 
 def run_of(launch: Launch, compiled: Any, rules: Sequence[Architecture], counts: Any) -> Run:
@@ -216,6 +237,8 @@ def run_of(launch: Launch, compiled: Any, rules: Sequence[Architecture], counts:
         blocks=counts.blocks,
         seconds=counts.seconds,
         partial=counts.blocks < launch.blocks,
+        findings=counts.found,
+        findings_lost=counts.lost,
     )
 
 

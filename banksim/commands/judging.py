@@ -14,6 +14,7 @@ from banksim.conflicts import Conflicts
 from banksim.errors import InputError
 
 if TYPE_CHECKING:
+    from banksim.findings import Finding
     from banksim.run_kernel import Run
 
 PICTURES = {
@@ -102,11 +103,18 @@ def is_data(options: Namespace) -> bool:
     return bool(options.json or options.report_format != "text")
 
 
-def finish(options: Namespace, command: str, judged: Sequence[Conflicts], labels: Sequence[str], **more: Any) -> int:
-    """Print the report, `labels` naming the sites and `more` going into the JSON; the exit status."""
+def finish(
+    options: Namespace,
+    command: str,
+    judged: Sequence[Conflicts],
+    labels: Sequence[str],
+    found: Sequence[Finding] = (),
+    **more: Any,
+) -> int:
+    """Print the report, `labels` naming the sites and `more` going into the JSON; the exit status of the conflicts."""
     most = limit(options)
     if options.report_format != "text":
-        print(review(options, judged))
+        print(review(options, judged, found=found))
     elif options.json:
         from banksim.report.json import conflicts
 
@@ -130,16 +138,20 @@ def write_html(options: Namespace, judged: Sequence[Conflicts], what: str, run: 
         Path(options.html).write_text(text, encoding="utf-8")
 
 
-def review(options: Namespace, judged: Sequence[Conflicts], kernels: Sequence[Sequence[Conflicts]] = ()) -> str:
-    """What `--format` asks for; `kernels`: as for `guard.check`."""
+def review(
+    options: Namespace,
+    judged: Sequence[Conflicts],
+    kernels: Sequence[Sequence[Conflicts]] = (),
+    found: Sequence[Finding] = (),
+) -> str:
+    """What `--format` asks for, of conflicts and of what checks found; `kernels`: as for `guard.check`."""
     from banksim.report.review import WRITERS
 
-    return WRITERS[options.report_format](judged, guard.check(judged, limit(options) or guard.Guard(()), kernels))
+    conflicting = guard.check(judged, limit(options) or guard.Guard(()), kernels)
+    return WRITERS[options.report_format](judged, conflicting, found)
 
 
-def status(
-    judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Sequence[Sequence[Conflicts]] = ()
-) -> int:
+def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Sequence[Sequence[Conflicts]] = ()) -> int:
     """1 if a line is above a limit, or if that cannot be told; such lines, and unused excuses, are named."""
     if most is None:
         return 0

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.commands import INTERRUPTED, judging, timing, workers
+from banksim.commands import INTERRUPTED, checking, judging, timing, workers
 from banksim.commands.launch_arguments import FILLS
 from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.sizes import sizes, whole
 from banksim.commands.tracing import Incomplete, aside, trace_option, written
 from banksim.errors import InputError
+from banksim.findings import checks as checks_of
 from banksim.report.kernel import is_partial
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
     trace_option(parser)
+    checking.option(parser)
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
@@ -81,7 +83,10 @@ def run(options: Namespace) -> int:
     dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared")
     most = whole(options.max_instructions, "--max-instructions")
     time_too = timing.chosen(options)
+    checks = checks_of(options.check)
     elsewhere = workers.workers(options)
+    if elsewhere and checks:
+        raise InputError("--check: for a simulation in one process, without --workers and --scheduler")
     if elsewhere and (options.trace or most is not None or options.timing):
         one = "--trace" if options.trace else "--timing" if options.timing else "--max-instructions"
         raise InputError(f"{one}: for a simulation in one process, without --workers and --scheduler")
@@ -104,6 +109,7 @@ def run(options: Namespace) -> int:
             dynamic_shared=dynamic_shared,
             max_instructions=most,
             progress=shown,
+            check=checks,
             **time_too,
         )
     progress.clear()
@@ -186,13 +192,15 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
 def report(done: Run, options: Namespace) -> int:
     judging.write_html(options, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
     if judging.is_data(options):
-        return judging.finish(options, "kernel", done.judged, [], **described(done), **time_of(done))
+        more = {**described(done), **time_of(done)}
+        status = judging.finish(options, "kernel", done.judged, [], done.findings, **more)
+        return status or int(bool(done.findings))
     from banksim.report import kernel
     from banksim.report.console import console, show
 
     screen = console()
     show(kernel.report(done, screen.width, options.picture, options.all_lines, options.sass), screen)
-    return judging.status(done.judged, judging.limit(options))
+    return judging.status(done.judged, judging.limit(options)) or int(bool(done.findings))
 
 
 def described(done: Run) -> dict[str, Any]:
@@ -206,6 +214,9 @@ def described(done: Run) -> dict[str, Any]:
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,
         "output": done.output,
+        "checks": done.checks,
+        "findings": [one.to_json() for one in done.findings],
+        "findings_lost": done.findings_lost,
         "profile": [
             {
                 "offset": executed.instruction.pc,

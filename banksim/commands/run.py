@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from banksim.commands import judging, timing
+from banksim.commands import checking, judging, timing
 from banksim.commands.tracing import Incomplete, trace_option, written
 from banksim.errors import InputError
+from banksim.findings import checks as checks_of
 
 if TYPE_CHECKING:
     from banksim.host.launches import Launches
@@ -31,6 +32,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument("program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file and its arguments")
     trace_option(parser, stream=False)
+    checking.option(parser)
     group = judging.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     timing.options(group)
@@ -46,6 +48,7 @@ def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     most = judging.limit(options)
     time_too = timing.chosen(options)
+    checks = checks_of(options.check)
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, or banksim run -m module")
@@ -57,7 +60,8 @@ def run(options: Namespace) -> int:
 
     with written(options.trace) as writer:
         requests = Requests(writer) if writer else None
-        with simulated(tuple(rules), progress if sys.stderr.isatty() else None, requests, **time_too) as launches:
+        shown = progress if sys.stderr.isatty() else None
+        with simulated(tuple(rules), shown, requests, checks, **time_too) as launches:
             ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
         if requests and requests.incomplete:
             raise Incomplete
@@ -65,7 +69,8 @@ def run(options: Namespace) -> int:
     report(launches, ended, words[0], options)
     if ended.error is not None:
         print(f"banksim: {ended.error}", file=sys.stderr)
-    return ended.status or judging.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
+    status = judging.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
+    return ended.status or status or int(bool(launches.findings))
 
 
 @contextmanager
@@ -94,7 +99,8 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
 
 def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:
     if options.report_format != "text":
-        print(judging.review(options, launches.judged, [kernel.judged for kernel in launches.kernels]), file=file)
+        each = [kernel.judged for kernel in launches.kernels]
+        print(judging.review(options, launches.judged, each, launches.findings), file=file)
         return
     if options.json:
         from banksim.report.json import launches as as_json

@@ -15,6 +15,7 @@ import numpy as np
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, merge
 from banksim.errors import InputError
+from banksim.findings import Finding, by_lines
 from banksim.trace import Trace
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class KernelLaunches:
     thread_instructions: int = 0
     shapes: Counter[Shape] = field(default_factory=Counter)
     times: Times | None = None
+    findings: tuple[Finding, ...] = ()
+    findings_lost: int = 0
 
     def add(self, run: Run, shape: Shape) -> None:
         self.launches += 1
@@ -85,6 +88,8 @@ class KernelLaunches:
         self.instructions += run.instructions
         self.thread_instructions += run.thread_instructions
         self.shapes[shape] += 1
+        self.findings = by_lines([*self.findings, *run.findings])
+        self.findings_lost += run.findings_lost
         self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
         if run.cycles is not None:
             from banksim.timing.estimate import estimate
@@ -110,6 +115,8 @@ class KernelLaunches:
                 }
                 for shape, launches in self.shapes.items()
             ],
+            "findings": [one.to_json() for one in self.findings],
+            "findings_lost": self.findings_lost,
             "conflicts": [conflicts.to_json() for conflicts in self.judged],
             **({"time": self.times.to_json()} if self.times else {}),
         }
@@ -157,7 +164,8 @@ class Requests:
 class Launches:
     """Kernels in the order of their first launch. Several threads of a program may launch at a time."""
 
-    def __init__(self, rules: Sequence[Architecture]) -> None:
+    def __init__(self, rules: Sequence[Architecture], checks: tuple[str, ...] = ()) -> None:
+        self.checks = checks
         self.rules = tuple(rules)
         self.kernels: list[KernelLaunches] = []
         self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
@@ -177,6 +185,11 @@ class Launches:
     @property
     def count(self) -> int:
         return sum(kernel.launches for kernel in self.kernels)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What checks found in any kernel."""
+        return tuple(one for kernel in self.kernels for one in kernel.findings)
 
     @property
     def judged(self) -> tuple[Conflicts, ...]:

@@ -158,8 +158,11 @@ class Host:
         return chosen or next(iter(dispatcher.overloads.values())).max_threads_per_block
 
 
-def without_time(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
-    return run_llvm(launch, rules, workers=None, max_instructions=None, progress=tick, trace=trace)
+def without_time(checks: tuple[str, ...]) -> Simulate:
+    def simulate(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
+        return run_llvm(launch, rules, None, None, tick, trace, checks)
+
+    return simulate
 
 
 def with_time(global_latency: int | None) -> Simulate:
@@ -174,17 +177,20 @@ def simulated(
     rules: tuple[Architecture, ...],
     progress: Progress | None = None,
     requests: Requests | None = None,
+    checks: tuple[str, ...] = (),
     timing: bool = False,
     global_latency: int | None = None,
 ) -> Iterator[Launches]:
     """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted, and
-    timed if `timing` says so; `requests` gets every request.
+    checked as `checks` say, and timed if `timing` says so; `requests` gets every request.
 
     InputError if numba-cuda is missing, or was imported as its own simulator.
     """
     cuda = numba_cuda()
-    launches = Launches(rules)
-    host = Host(launches, progress, requests, with_time(global_latency) if timing else without_time)
+    if checks and timing:
+        raise InputError("--check and --timing: ask for one of them at a time")
+    launches = Launches(rules, checks)
+    host = Host(launches, progress, requests, with_time(global_latency) if timing else without_time(checks))
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()

@@ -28,6 +28,7 @@ def launches(program: str, status: int, found: Launches) -> str:
         status=status,
         launches=found.count,
         time_was_asked=found.time_was_asked,
+        checks=found.checks,
         kernels=[kernel.to_json() for kernel in found.kernels],
     )
 

@@ -42,6 +42,10 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
         from banksim.report.cycles import timing
 
         paragraphs.append(timing(run, width))
+    if run.checks:
+        from banksim.report.findings import report as checked
+
+        paragraphs[1:1] = checked(run.findings, run.checks, width, run.findings_lost)
     if sass:
         paragraphs.append(Text("\n").join(listing(run, width)))
     return Text("\n\n").join(paragraphs)

@@ -36,6 +36,11 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
     paragraphs = [Text("\n").join([heading, *extent(launches, width)])]
     paragraphs.append(Text("\n").join(kernels(launches, width)))
     paragraphs += times(launches, width)
+    if launches.checks:
+        from banksim.report.findings import report as checked
+
+        lost = sum(kernel.findings_lost for kernel in launches.kernels)
+        paragraphs += checked(launches.findings, launches.checks, width, lost)
     lines = [by_line(conflicts) for conflicts in judged]
     hot, quiet = hot_first(lines)
     if all_lines:

@@ -8,12 +8,17 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from banksim.conflicts import Conflicts, SiteConflicts
+from banksim.findings import CHECKS, Finding, accesses, in_words
 from banksim.guard import Findings, cost, has_conflict, what
 from banksim.report.lines import by_line
+from banksim.trace import Site
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 RULE = "bank-conflict"
 TITLE = "Shared-memory bank conflict"
+RULES = {"races": "shared-memory-race", "uninitialized": "uninitialized-shared-memory"}
+TITLES = {"races": "Shared-memory race", "uninitialized": "Uninitialized shared memory"}
+"""By the name of a check."""
 
 
 def conflicting(judged: Sequence[Conflicts]) -> Iterator[tuple[Conflicts, SiteConflicts]]:
@@ -40,22 +45,26 @@ def relative(file: str) -> str:
 
 
 # ---- GitHub
-def github(judged: Sequence[Conflicts], findings: Findings) -> str:
-    """Workflow commands: an annotation for each line with a conflict that no comment excuses."""
+def github(judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = ()) -> str:
+    """Workflow commands: an annotation for each finding of a check, and for each line with a conflict that no comment
+    excuses."""
     excused = [site for site, _ in findings.excused]
-    lines = []
+    lines = [annotation("error", accesses(one)[-1].site, TITLES[one.check], in_words(one)) for one in found]
     for conflicts, site in conflicting(judged):
-        if site in excused:
-            continue
-        where = {"title": TITLE}
-        if site.file and site.line:
-            where = {"file": relative(site.file), "line": str(site.line), **where}
-        properties = ",".join(f"{name}={escaped(text, ':,')}" for name, text in where.items())
-        lines.append(f"::{level(conflicts, site, findings)} {properties}::{escaped(message(conflicts, site))}")
+        if site not in excused:
+            lines.append(annotation(level(conflicts, site, findings), site, TITLE, message(conflicts, site)))
     for excuse in findings.unused:
         properties = f"file={escaped(relative(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
         lines.append(f"::notice {properties}::{escaped(str(excuse))}")
     return "\n".join(lines) or "No conflicts."
+
+
+def annotation(level: str, site: SiteConflicts | Site, title: str, text: str) -> str:
+    where = {"title": title}
+    if site.file and site.line:
+        where = {"file": relative(site.file), "line": str(site.line), **where}
+    properties = ",".join(f"{name}={escaped(value, ':,')}" for name, value in where.items())
+    return f"::{level} {properties}::{escaped(text)}"
 
 
 def escaped(text: str, also: str = "") -> str:
@@ -66,13 +75,13 @@ def escaped(text: str, also: str = "") -> str:
 
 
 # ---- SARIF
-def sarif(judged: Sequence[Conflicts], findings: Findings) -> str:
+def sarif(judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = ()) -> str:
     """A SARIF 2.1.0 log; what a comment excuses is there as suppressed."""
     from banksim.__main__ import version
 
     excuses = {id(site): excuse for site, excuse in findings.excused}
     excused = [site for site, _ in findings.excused]
-    results = []
+    results = [finding(one) for one in found]
     for conflicts, site in conflicting(judged):
         one: dict[str, Any] = {
             "ruleId": RULE,
@@ -98,14 +107,38 @@ def sarif(judged: Sequence[Conflicts], findings: Findings) -> str:
                     "text": "Lanes of a warp want different words of one bank, which serves them one after the other."
                 },
                 "help": {"text": "Another layout may cure it: banksim advise proposes one and proves it."},
-            }
+            },
+            *(
+                {
+                    "id": RULES[check],
+                    "shortDescription": {"text": TITLES[check]},
+                    "fullDescription": {"text": f"{what[0].upper()}{what[1:]}."},
+                }
+                for check, what in CHECKS.items()
+            ),
         ],
     }
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def location(site: SiteConflicts) -> dict[str, Any]:
+def finding(one: Finding) -> dict[str, Any]:
+    """What a check found, at the line before which a barrier is missing, or of the read; the other line beside it."""
+    *others, here = (access.site for access in accesses(one))
+    result: dict[str, Any] = {
+        "ruleId": RULES[one.check],
+        "ruleIndex": 1 + list(CHECKS).index(one.check),
+        "level": "error",
+        "message": {"text": in_words(one)},
+        "properties": one.to_json(),
+    }
+    if here.file and here.line:
+        result["locations"] = [location(here)]
+        result["relatedLocations"] = [location(site) for site in others if site.file and site.line]
+    return result
+
+
+def location(site: SiteConflicts | Site) -> dict[str, Any]:
     from urllib.parse import quote
 
     assert site.file is not None
@@ -122,5 +155,8 @@ def figures(site: SiteConflicts) -> dict[str, Any]:
     return {name: found[name] for name in ("op", "width", "requests", "transactions", "ideal", "excess", "degree")}
 
 
-WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings], str]] = {"github": github, "sarif": sarif}
+WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings, Sequence[Finding]], str]] = {
+    "github": github,
+    "sarif": sarif,
+}
 """By what `--format` calls them."""

@@ -6,12 +6,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from banksim.arch import Architecture
+from banksim.findings import Finding, by_lines
 from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
@@ -20,6 +22,9 @@ from banksim.sass.serving import Server
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.sass.tracing import Collector, Sink
 from banksim.trace import LANES, OP_CODES
+
+if TYPE_CHECKING:
+    from banksim.sass.watch.watcher import Watcher
 
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings."""
@@ -42,7 +47,8 @@ class Stop:
 class Counts:
     """What a launch did.
 
-    `counters` as `Compiled` lays them out; `tallies` (sites, architectures) of dtype TALLY; `blocks` that finished.
+    `counters` as `Compiled` lays them out; `tallies` (sites, architectures) of dtype TALLY; `blocks` that finished;
+    what checks `found`, and how many findings they had to leave out (`lost`).
     """
 
     counters: npt.NDArray[np.int64]
@@ -50,6 +56,8 @@ class Counts:
     blocks: int
     seconds: float
     stop: Stop | None
+    found: tuple[Finding, ...] = field(default=())
+    lost: int = 0
 
 
 class Worker:
@@ -155,11 +163,12 @@ def execute(
     blocks: range | None = None,
     without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
+    checks: Collection[str] = (),
 ) -> Counts:
     """Run the blocks of a launch, all or those given, but those of the numbers `without`. `progress(blocks done, thread
     instructions)` is called about ten times a second; `trace` gets every request, in chunks, in no fixed order of
     blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it was used
-    (`banksim.sass.touched`).
+    (`banksim.sass.touched`). `checks` are for code that was compiled `watched`.
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
@@ -176,6 +185,7 @@ def execute(
     stops: list[Stop] = []
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
+    watchers = watch(launch, team, checks) if checks else []
     chunk = max(1, len(blocks) // (16 * workers))
     pieces = iter(in_chunks(blocks, chunk, without))
     queue = threading.Lock()
@@ -217,6 +227,8 @@ def execute(
         blocks=sum(int(w.context[0]["blocks_done"]) for w in team),
         seconds=seconds,
         stop=min(real, key=lambda s: s.block, default=None),
+        found=by_lines(one for watcher in watchers for one in watcher.found()) if watchers else (),
+        lost=sum(watcher.lost for watcher in watchers),
     )
 
 
@@ -226,6 +238,14 @@ def in_chunks(blocks: range, chunk: int, without: Collection[int]) -> Iterator[r
     for stop in (*sorted(without), blocks.stop):
         yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))
         start = stop + 1
+
+
+def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> list[Watcher]:
+    """Give each worker one who watches its accesses."""
+    from banksim.sass.watch.kinds import kinds
+    from banksim.sass.watch.watcher import Watcher
+
+    return [Watcher(launch, kinds(launch.kernel), checks, worker.context[0]) for worker in team]
 
 
 def wait_for(threads: list[threading.Thread], tick: Callable[[], object]) -> None:

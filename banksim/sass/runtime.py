@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.ir as ir
 import numpy as np
 from numba import carray, cfunc, from_dtype, njit, types  # type: ignore[attr-defined]
 from numba.core import cgutils
@@ -53,6 +54,24 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 
 
 pointer: Any = _pointer  # numba supplies the first argument
+
+
+@intrinsic
+def _tell(typing_context: Any, function: Any, c: Any, w: Any, mask: Any, what: Any, number: Any) -> Any:
+    """Call what follows the order of a block's threads: watch.events.follow, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, *records, mask, what, number = args
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [word] * 3)
+        places = [builder.bitcast(record, cgutils.voidptr_t) for record in records]
+        builder.call(builder.inttoptr(address, kind.as_pointer()), [*places, mask, what, number])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, c, w, *[types.uint32] * 3), generate
+
+
+tell: Any = _tell
 
 
 @njit(cache=True)
@@ -107,7 +126,7 @@ def come_to(w: Any, g: Any) -> Any:
 
 
 @njit(cache=True)
-def release(w: Any, g: Any, released: Any) -> Any:
+def release(c: Any, w: Any, g: Any, released: Any) -> Any:
     """Group g, the last to come, goes on with all of `released`; → its new place. Nobody waits for them there any
     more. Groups that came to one barrier at different places go on apart, unless it opens a collective region."""
     b = w.group_wait[g]
@@ -125,6 +144,8 @@ def release(w: Any, g: Any, released: Any) -> Any:
             else:
                 w.group_wait[h] = APART
         h -= 1
+    if c.watch:
+        tell(c.follow, c, w, released, state.WAITED, 0)
     for lane in range(32):
         left_behind = (gathered & ~released) >> np.uint32(lane) & np.uint32(1)
         if left_behind and w.convergence[b, lane] == gathered:
@@ -133,7 +154,7 @@ def release(w: Any, g: Any, released: Any) -> Any:
 
 
 @njit(cache=True)
-def join(w: Any) -> None:
+def join(c: Any, w: Any) -> None:
     """Let groups go on as one where every live thread that a convergence barrier gathers has come. Threads that have
     yielded hold nobody up at a BSYNC (measured on one H200)."""
     yielded = np.uint32(0)
@@ -149,12 +170,12 @@ def join(w: Any) -> None:
                 wanted &= ~yielded
             come = come_to(w, g)
             if not wanted & ~come:
-                g = release(w, g, come)
+                g = release(c, w, g, come)
         g -= 1
 
 
 @njit(cache=True)
-def left_alone(w: Any) -> Any:
+def left_alone(c: Any, w: Any) -> Any:
     """The place of a group at WARPSYNC that goes on without the others that it names, as all of these wait at a BSYNC
     and nobody else can go on (measured on one H200; numba-cuda's own reduction relies on it); -1 if there is none."""
     converging = np.uint32(0)
@@ -164,7 +185,7 @@ def left_alone(w: Any) -> Any:
     for g in range(w.groups - 1, -1, -1):
         mask = w.group_mask[g]
         if w.group_wait[g] == WARPSYNC and not w.convergence[WARPSYNC, lowest(mask)] & w.live & ~mask & ~converging:
-            return release(w, g, mask)
+            return release(c, w, g, mask)
     return -1
 
 
@@ -190,7 +211,7 @@ def schedule(context: Any, warp: Any) -> Any:
     if not w.live:
         return DONE
     if w.groups > 1 or w.group_wait[0] >= 0:
-        join(w)
+        join(c, w)
     for g in range(w.groups):
         b = w.group_wait[g] - AT_BARRIER
         if w.group_wait[g] == AT_WORD:
@@ -212,7 +233,7 @@ def schedule(context: Any, warp: Any) -> Any:
             best = g
         g -= 1
     if best < 0:
-        best = left_alone(w)
+        best = left_alone(c, w)
     if best < 0:
         return BLOCKED
     alone = w.group_mask[best] == w.slot or (w.group_wait[best] != READY and w.group_wait[best] != YIELDED)
@@ -230,6 +251,8 @@ def schedule(context: Any, warp: Any) -> Any:
                 remove(w, g)
             g -= 1
     c.resumed += 1
+    if c.watch:
+        tell(c.follow, c, w, w.active, state.TOGETHER, 0)
     return RUN
 
 
@@ -315,11 +338,12 @@ def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
             put_aside(w, parts[n], pc, number, 0)
 
 
-@cfunc(types.uint32(WARP, types.uint32, types.uint32, types.int32), cache=True)
-def meet(warp: Any, mask: Any, pc: Any, number: Any) -> Any:
+@cfunc(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32), cache=True)
+def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
     """BSYNC of threads of which each may wait for others: those for whom all have come go on (`active` and `pc` are
     set; → these threads), the others wait."""
     w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
     parts = parts_of(mask, w.convergence[number])
     go = np.uint32(0)
     for n in range(31, -1, -1):
@@ -328,11 +352,13 @@ def meet(warp: Any, mask: Any, pc: Any, number: Any) -> Any:
             g = w.groups - 1
             come = come_to(w, g)
             if not w.convergence[number, lowest(parts[n])] & w.live & ~come:
-                g = release(w, g, come)
+                g = release(c, w, g, come)
                 go |= w.group_mask[g]
                 remove(w, g)
     if go:
         w.active, w.pc = go, pc
+        if c.watch:
+            tell(c.follow, c, w, go, state.TOGETHER, 0)
     return go
 
 
@@ -351,6 +377,8 @@ def give_way(warp: Any, mask: Any, pc: Any) -> None:
 @njit(cache=True)
 def complete(c: Any, b: Any) -> None:
     """End the phase of barrier b: publish its reduction, let the next one begin."""
+    if c.watch:
+        tell(c.follow, c, c, 0, state.PASSED, b)
     how, votes = c.reduction[b], c.votes[b]
     if how == POPC:
         c.result[b] = votes
@@ -372,6 +400,8 @@ def arrive(
     c = carray(context, 1)[0]
     b = np.int64(number) & (BLOCK_BARRIERS - 1)
     put_aside(w, mask, pc, AT_BARRIER + b if waits else READY, c.phase[b])
+    if c.watch:
+        tell(c.follow, c, w, mask, state.ARRIVED, b)
     c.arrived[b] += popcount(mask)
     c.expected[b] = expected
     if how != NO_REDUCTION:

@@ -36,6 +36,11 @@ OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, OUT_OF_CONSTANT, BAD_TARGET = range(
 BLOCK_DEADLOCK, LIMIT, INTERRUPTED, TRAP, ASSERTION, NOT_SIMULATED = range(6, 12)
 
 
+TOGETHER, WAITED, ARRIVED, PASSED = range(4)
+"""What is told to those who watch: threads that go on as one group, that have waited for each other, that come to a
+barrier of the block, and that a barrier's phase ends."""
+
+
 def layout(
     *fields: tuple[str, str] | tuple[str, str, int] | tuple[str, str, tuple[int, ...]], size: int = 0
 ) -> np.dtype:
@@ -165,6 +170,8 @@ CONTEXT = layout(
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
     ("notes", "u8"),  # of each buffer the address of a byte for each of its own, in which uses are noted; 0: none
+    ("watch", "u8"),  # watch.records.WATCH; 0: nobody watches the accesses
+    ("follow", "u8"),  # watch.events.follow, to be told of these
     ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
     ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
     ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended

@@ -52,7 +52,7 @@ class Compiled:
         return 2 * len(self.spans) + len(self.guarded)
 
 
-def add_begin(module: ir.Module) -> None:
+def add_begin(module: ir.Module, watched: bool) -> None:
     """`begin(context, block)`: the block's warps and memory as it finds them."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
@@ -70,6 +70,8 @@ def add_begin(module: ir.Module) -> None:
     e.call("llvm.memset.p0.i64", VOID, shared, INT[8](0), bytes_of, INT[1](0))
     barriers = e.field(context, CONTEXT, "arrived")
     e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * state.BLOCK_BARRIERS), INT[1](0))
+    if watched:
+        e.call("watch_block", VOID, context)
     grid_x, grid_y = e.get(context, CONTEXT, "grid", 0), e.get(context, CONTEXT, "grid", 1)
     row = b.udiv(block, grid_x)
     place = (b.urem(block, grid_x), b.urem(row, grid_y), b.udiv(row, grid_y))
@@ -184,6 +186,15 @@ def prepare_llvm() -> str:
 
 
 @cache
+def prepare_watching() -> None:
+    """Tell LLVM where the functions are that watch accesses."""
+    from banksim.sass.watch.shadow import SYMBOLS
+
+    for name, address in SYMBOLS.items():
+        llvm.add_symbol(name, address)
+
+
+@cache
 def host_features() -> str:
     return str(llvm.get_host_cpu_features().flatten())
 
@@ -195,10 +206,10 @@ def target_machine() -> Any:
     )
 
 
-def build(kernel: Kernel, traced: bool, stepwise: bool) -> tuple[bytes, bytes]:
+def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[bytes, bytes]:
     """(object code, JSON of what its counters mean)."""
-    out = translate(kernel, traced, stepwise)
-    add_begin(out.module)
+    out = translate(kernel, traced, stepwise, watched)
+    add_begin(out.module, watched)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
@@ -213,14 +224,17 @@ def build(kernel: Kernel, traced: bool, stepwise: bool) -> tuple[bytes, bytes]:
 
 
 @lru_cache(maxsize=256)
-def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False) -> Compiled:
-    """The kernel as machine code that judges requests (and, if `traced`, writes them down): from the user's cache if
-    it was compiled before."""
+def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
+    """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
+    `watch.shadow`): from the user's cache if it was compiled before."""
     computer = prepare_llvm()
-    key = banksim.cache.key("object", engine_version(), computer, f"{traced} {stepwise}", kernel.name, kernel.cubin)
+    if watched:
+        prepare_watching()
+    ways = f"{traced} {stepwise} {watched}"
+    key = banksim.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
     stored = banksim.cache.get(key)
     if stored is None:
-        code, meaning = build(kernel, traced, stepwise)
+        code, meaning = build(kernel, traced, stepwise, watched)
         banksim.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")

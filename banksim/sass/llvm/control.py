@@ -42,6 +42,8 @@ class ControlFlow:
     resume: ir.Block
     """Where the group that the warp's record names goes on."""
     dispatch: ir.Block
+    watched: bool
+    """Whether somebody follows what barriers order: then the run-time functions are to see all of them."""
     code: dict[int, ir.Block]
     """The basic blocks by their first pc."""
 
@@ -298,7 +300,7 @@ class ControlFlow:
                 alike, mixed = e.b.append_basic_block("alike"), e.b.append_basic_block("mixed")
                 e.b.cbranch(e.empty(e.get(self.warp, WARP, "mixed")), alike, mixed)
                 e.b.position_at_end(mixed)
-                goes = e.call("meet", INT[32], self.warp, mask, INT[32](next_pc), INT[32](number))
+                goes = e.call("meet", INT[32], self.context, self.warp, mask, INT[32](next_pc), INT[32](number))
                 e.b.cbranch(e.empty(goes), self.scheduler, self.resume)
                 e.b.position_at_end(alike)
             e.b.cbranch(e.empty(missing), together, wait)
@@ -324,7 +326,8 @@ class ControlFlow:
         expected = count[0].ir if count else INT[32](0)
 
         def act(mask: ir.Value) -> None:
-            if how == state.NO_REDUCTION and not count and "SYNC" in i.modifiers and isinstance(number.ir, ir.Constant):
+            plain = how == state.NO_REDUCTION and not count and "SYNC" in i.modifiers and not self.watched
+            if plain and isinstance(number.ir, ir.Constant):
                 self.whole_block(mask, int(number.ir.constant) & (state.BLOCK_BARRIERS - 1), i, next_pc)
                 return
             ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)

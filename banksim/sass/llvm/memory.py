@@ -17,7 +17,7 @@ import llvmlite.ir as ir
 from banksim.sass import state
 from banksim.sass.llvm.atomics import Sum, lane_by_lane
 from banksim.sass.llvm.emit import Emitter
-from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW
+from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW, STORED
 from banksim.sass.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.sass.state import ADDED, ADDED_LONG, CONTEXT, ERROR, MEMO, READ, REQUEST, TRACE_ROWS, WARP, WRITTEN
@@ -53,9 +53,9 @@ class Access:
 class Memory:
     """Builds the functions, each when it is first needed."""
 
-    def __init__(self, emit: Emitter, traced: bool, stepwise: bool) -> None:
+    def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool) -> None:
         self.e = emit
-        self.traced, self.stepwise = traced, stepwise
+        self.traced, self.stepwise, self.watched = traced, stepwise, watched
 
     # ---- the functions that the engine calls
     def load(self, space: str, width: int, signed: bool) -> ir.Function:
@@ -89,6 +89,8 @@ class Memory:
                 return
             if space == "global":
                 self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
+            if self.watched and space == "shared":
+                self.show(a, values)
             base, offsets, first = self.place(a, space, width, VOID, WRITTEN)
             self.move_out(a, base, offsets, first, width, values, contiguous=space != "local")
 
@@ -279,6 +281,8 @@ class Memory:
                 e.call("note", VOID, of_buffer, places, a.mask, INT[32](width), INT[32](use))
         if space == "shared":
             self.ask(a, offsets, first, others)
+        if self.watched and space in ("shared", "barrier"):
+            self.watch(a, offsets, width)
         if space == "local":
             thread_bytes = e.get(a.context, CONTEXT, "local_size")
             warp = b.zext(e.get(a.warp, WARP, "index"), INT[64])
@@ -325,6 +329,20 @@ class Memory:
         e.set(a.context, CONTEXT, "traced", more)
         with b.if_then(b.icmp_signed("==", more, INT[64](TRACE_ROWS)), likely=False):
             e.call("hand_on", VOID, a.context)
+
+    def show(self, a: Access, values: tuple[ir.Value, ...]) -> None:
+        """Put what is to be stored where those who watch find it."""
+        scratch = self.e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
+        for word, v in enumerate(values):
+            self.e.store(v, self.e.at(scratch, STORED + ROW * word))
+
+    def watch(self, a: Access, offsets: ir.Value, width: int) -> None:
+        """Hold the request against those before it."""
+        e = self.e
+        scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
+        places = e.at(scratch, ADDRESSES)
+        e.store(offsets, places)
+        e.call("watch", VOID, a.context, a.warp, a.pc, a.mask, INT[32](width), places, e.at(scratch, STORED))
 
     def extended(self, v: ir.Value, signed: bool) -> ir.Value:
         if v.type == WORDS:

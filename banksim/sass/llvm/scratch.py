@@ -3,7 +3,7 @@
 from banksim.sass.llvm.values import LANES
 
 ROW = 4 * LANES
-RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS = 0, 4 * ROW, 5 * ROW, 7 * ROW, 9 * ROW, 10 * ROW
+RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS, STORED = 0, *(n * ROW for n in (4, 5, 7, 9, 10, 11))
 SERVED, SERVED_ROWS = 16 * ROW, 10
 """What services are handed."""
 SCRATCH_BYTES = SERVED + SERVED_ROWS * ROW

@@ -19,12 +19,13 @@ from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.engine import LLVMEngine, Register
 from banksim.sass.llvm.flow import ENDS, Block, basic_blocks, live_out
 from banksim.sass.llvm.memory import Memory
-from banksim.sass.llvm.values import INT, POINTER, Value
+from banksim.sass.llvm.values import INT, POINTER, VOID, Value
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.operations.memory import memory_operand
 from banksim.sass.operations.transactions import over, try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
+from banksim.sass.watch.kinds import COPY_EVENTS
 
 TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "SERVICE")
 
@@ -53,12 +54,12 @@ class Body(NamedTuple):
 class Translator(ControlFlow):
     """Builds the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool) -> None:
+    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> None:
         self.kernel = kernel
-        self.stepwise = stepwise
+        self.stepwise, self.watched = stepwise, watched
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise), stepwise)
+        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched), stepwise)
         self.x.registers = kernel.register_limit
         self.x.banks = frozenset({0, *kernel.constants})
         self.out = Translation(self.module)
@@ -141,6 +142,8 @@ class Translator(ControlFlow):
         e.b.position_at_end(self.code[block.start])
         x.begin_block(e.b.load(self.active))
         self.out.blocks.append((block.start, block.end))
+        if self.watched:
+            e.set(self.warp, WARP, "active", x.active_mask)
         if try_wait(self.kernel.instructions[block.start // BYTES]):
             self.hold(self.kernel.instructions[block.start // BYTES])
         self.count(number, block)
@@ -185,8 +188,19 @@ class Translator(ControlFlow):
             result = x.new("u", 32, 1, e.load(where, INT[32]))
             for o in i.operands:
                 x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)
+        elif self.watched and i.name in COPY_EVENTS:
+            self.show_copies(i)
         else:
             OPERATIONS[i.name].function(x, i)
+
+    def show_copies(self, i: Instruction) -> None:
+        """LDGDEPBAR commits copies, DEPBAR.LE waits until at most so many groups of them are to come."""
+        e = self.e
+        if i.name == "LDGDEPBAR":
+            e.call("commit_copies", VOID, self.context, self.warp)
+        elif "LE" in i.modifiers:
+            pending = next((o.number for o in i.operands if o.kind == "imm"), 0)
+            e.call("await_copies", VOID, self.context, self.warp, INT[32](pending))
 
     def prepare(self, i: Instruction) -> None:
         """Read, while the block's registers are at hand, what the control flow at its end will want."""
@@ -266,14 +280,15 @@ class Translator(ControlFlow):
                 self.handlers()[last.name](last, block.end)
 
 
-def translate(kernel: Kernel, traced: bool = False, stepwise: bool = False) -> Translation:
+def translate(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
-    after each instruction.
+    after each instruction; if `watched`, one that calls `watch.shadow` before every access to shared memory, and at
+    what orders them.
 
     Raises `UnsupportedError` naming the instruction that is not known.
     """
     check(kernel)
-    translator = Translator(kernel, traced, stepwise)
+    translator = Translator(kernel, traced, stepwise, watched)
     out = translator.translate()
     out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
     return out
