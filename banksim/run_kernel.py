@@ -15,7 +15,7 @@ import numpy as np
 from banksim.arch import Architecture, architecture
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
-from banksim.errors import InputError
+from banksim.errors import InputError, UnsupportedError
 from banksim.findings import Finding
 from banksim.findings import checks as checks_of
 from banksim.sass import state
@@ -129,6 +129,9 @@ def run(
         max_instructions = whole(max_instructions, "max_instructions")
     if timing and engine != "llvm":
         raise InputError("only the llvm engine simulates time")
+    if timing and launch.cooperative:
+        name = launch.kernel.plain_name
+        raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
     if timing:
         return run_with_time(launch, rules, workers, max_instructions, progress, trace, global_latency, timed_blocks)
     if engine == "llvm":

@@ -12,7 +12,7 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.errors import Fault
+from banksim.errors import Fault, InputError
 
 FILE = Path(__file__).parent / "kernels" / "services.cu"
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
@@ -158,3 +158,23 @@ def test_transaction_barriers_that_threads_leave(engine: str) -> None:
     given, out = np.arange(128, dtype=np.int32), np.zeros(64, np.int32)
     banksim.run(kernels()["leaves"], 1, 128, [given, out], engine=engine)
     np.testing.assert_array_equal(out, 63 - np.arange(64))
+
+
+@both_engines
+def test_blocks_wait_for_the_whole_grid(engine: str) -> None:
+    a = np.zeros((2, 192), np.int32)
+    a[0] = np.arange(192)
+    run = banksim.run(kernels()["grid_steps"], 4, 48, [a, 5], engine=engine)
+    expected = np.arange(192, dtype=np.int32)
+    for _ in range(5):
+        expected = expected + np.roll(expected, -33)
+    np.testing.assert_array_equal(a[1], expected)
+    assert run.blocks == 4
+
+
+@both_engines
+def test_a_grid_that_waits_for_ever_is_stopped(engine: str) -> None:
+    with pytest.raises(Fault, match="the instruction limit is used up"):
+        banksim.run(kernels()["grid_alone"], 3, 1, [np.zeros(1, np.int32)], engine=engine, max_instructions=20_000)
+    with pytest.raises(InputError, match="wait for each other, and no GPU holds 5000"):
+        banksim.run(kernels()["grid_alone"], 5000, 1, [np.zeros(1, np.int32)])

@@ -30,6 +30,16 @@ CONTROL_MODIFIERS = {
 """Control flow, which each engine has for itself, and the modifiers that this one knows."""
 
 
+FEATURES = {
+    "TEX TLD TXD TXQ TMML": "the use of textures",
+    "SULD SUST SUATOM SURED SUQUERY": "the use of surfaces",
+    "UCGABAR": "a cluster of blocks",
+    "UTMA": "a copy of tensors by descriptors (TMA)",
+    "HGMMA IGMMA QGMMA BGMMA WARPGROUP UTCHMMA": "a matrix product of warp groups",
+}
+"""What instructions of these names belong to, none of which a launch here can be given."""
+
+
 def barrier_number(i: Instruction) -> int:
     """Which convergence barrier an instruction names."""
     number = next(o.number for o in i.operands if o.kind == "B")
@@ -44,7 +54,8 @@ def check(kernel: Kernel) -> None:
         operation = OPERATIONS.get(i.name)
         known = operation.modifiers if operation else CONTROL_MODIFIERS.get(i.name)
         if known is None:
-            raise refused(kernel, i, f"instruction {i.name}")
+            feature = next((what for names, what in FEATURES.items() if i.name.startswith(tuple(names.split()))), None)
+            raise refused(kernel, i, feature or f"instruction {i.name}", "simulated" if feature else "known")
         strange = sorted(i.modifiers - set(known))
         if strange:
             raise refused(kernel, i, f"modifier .{strange[0]} of {i.name}")
@@ -70,8 +81,8 @@ class Naming:
             raise refused(self.kernel, self.i, f"this form of {self.i.name}") from error
 
 
-def refused(kernel: Kernel, i: Instruction, what: str) -> UnsupportedError:
+def refused(kernel: Kernel, i: Instruction, what: str, how: str = "known") -> UnsupportedError:
     where = f"{i.site.file}:{i.site.line}" if i.site.file else "no source line"
     return UnsupportedError(
-        f"{kernel.plain_name}: {what} is not known (SASS {i.pc:#06x} {i.text or i.opcode}; {where})"
+        f"{kernel.plain_name}: {what} is not {how} (SASS {i.pc:#06x} {i.text or i.opcode}; {where})"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.arch import Architecture
+from banksim.errors import UnsupportedError
 from banksim.findings import Finding, by_lines
 from banksim.sass import state
 from banksim.sass.launch import Launch
@@ -123,6 +125,7 @@ class Worker:
         c["notes"] = self.notes.ctypes.data if notes else 0
         c["grid"], c["budget"] = launch.grid, budget
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
+        c["turn_length"] = state.SHORT_TURN if launch.cooperative else state.TURN
         self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
@@ -178,7 +181,11 @@ def execute(
     period = max(translation_period(a) for a in architectures)
     stop_word = np.zeros(1, np.uint32)
     blocks = range(launch.blocks) if blocks is None else blocks
-    if workers is None:
+    if launch.cooperative:
+        if len(blocks) < launch.blocks or without:
+            raise UnsupportedError(f"{launch.kernel.plain_name}: a cooperative launch cannot be run in parts")
+        workers = launch.blocks
+    elif workers is None:
         workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks))
     budget = max_instructions if max_instructions is not None else 2**62
     team = [Worker(launch, compiled, rules, period, budget // workers, stop_word, notes) for _ in range(workers)]
@@ -203,8 +210,14 @@ def execute(
                     stops.append(worker.stopped(code - state.FAULT))
                 return
 
+    def together() -> None:
+        stop = run_together(team, compiled, stop_word)
+        stops.extend([stop] if stop else [])
+
     began = time.perf_counter()
     threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in team]
+    if launch.cooperative:
+        threads = [threading.Thread(target=together, daemon=True)]
     for thread in threads:
         thread.start()
     try:
@@ -230,6 +243,25 @@ def execute(
         found=by_lines(one for watcher in watchers for one in watcher.found()) if watchers else (),
         lost=sum(watcher.lost for watcher in watchers),
     )
+
+
+def run_together(team: Sequence[Worker], compiled: Compiled, stop_word: npt.NDArray[np.uint32]) -> Stop | None:
+    """All blocks of a cooperative launch in turn, each on a worker of its own."""
+    begin = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(compiled.begin)
+    for block, worker in enumerate(team):
+        begin(worker.context.ctypes.data, block)
+    waiting = list(team)
+    while waiting:
+        answers = []
+        for worker in waiting:
+            answers.append(compiled.one_pass(worker.context.ctypes.data))
+            if answers[-1] >= state.FAULT:
+                stop_word[0] = 1
+                return worker.stopped(answers[-1] - state.FAULT)
+        if all(answer == state.BLOCKED for answer in answers):
+            return waiting[0].stopped(state.BLOCK_DEADLOCK)
+        waiting = [w for w, answer in zip(waiting, answers, strict=True) if answer != state.DONE]
+    return None
 
 
 def in_chunks(blocks: range, chunk: int, without: Collection[int]) -> Iterator[range]:
@@ -260,8 +292,6 @@ def progress_of(team: list[Worker]) -> tuple[int, int]:
 
 
 def settle(worker: Worker) -> None:
-    import ctypes
-
     from banksim.sass.runtime import SYMBOLS
 
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"] or 0)(worker.context.ctypes.data)

@@ -20,6 +20,11 @@ from banksim.timing.occupancy import limits
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
 BUFFER_LIMIT = 1 << 31
+BLOCKS_AT_ONCE = 132 * 32
+"""Of an H200: 132 multiprocessors (cudaDeviceGetAttribute) of 32 blocks (CUDA programming guide, "Technical
+Specifications per Compute Capability")."""
+WORKSPACE_BYTES = 64
+"""More than the words that cooperative_groups' grid barrier uses."""
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
 
@@ -46,6 +51,8 @@ class Launch:
     local_bytes: int
     dynamic_shared: int = 0
     device: Device = field(default_factory=Device)
+    cooperative: bool = False
+    """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
 
     @property
     def threads(self) -> int:
@@ -147,7 +154,21 @@ def prepare(
     if "malloc" in kernel.functions:
         launch.device.heap = len(launch.buffers)
         launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
+    if layout.workspace and reads(kernel, layout.workspace):
+        if launch.blocks > BLOCKS_AT_ONCE:
+            raise InputError(f"{kernel.plain_name}: its blocks wait for each other, and no GPU holds {launch.blocks}")
+        launch.cooperative = True
+        address = address_of(len(launch.buffers))
+        launch.buffers.append(Buffer(np.zeros(WORKSPACE_BYTES, np.uint8), "the place where blocks meet"))
+        for place, word in zip(layout.workspace, (address & 0xFFFFFFFF, address >> 32), strict=True):
+            bank0[place : place + 4].view(np.uint32)[0] = word
     return launch
+
+
+def reads(kernel: Kernel, places: Sequence[int]) -> bool:
+    """Whether an instruction names one of these places of constant bank 0."""
+    constants = (o for i in kernel.instructions for o in i.operands if o.kind == "const" and not o.number)
+    return any([part.number for part in o.parts] == [place] for o in constants for place in places)
 
 
 def address_of(index: int) -> int:

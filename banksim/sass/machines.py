@@ -18,7 +18,8 @@ class Machine:
 
     `block` and `grid` are where the three sizes begin, `stack` is where the first stack pointer stands, `windows` where
     64-bit generic addresses stand, of each. `variables` is where that of the module's constant variables stands.
-    `first_shared` is where the compiler puts a block's first shared variable.
+    `first_shared` is where the compiler puts a block's first shared variable. `workspace` is where the lower and the
+    upper word of an address stand, at which the blocks of a cooperative launch meet (None: not known).
     """
 
     block: int
@@ -27,10 +28,11 @@ class Machine:
     windows: dict[int, int] = field(hash=False)
     variables: int
     first_shared: int
+    workspace: tuple[int, int] | None = None
 
 
 TURING = Machine(0x0, 0xC, 0x28, {0x18: SHARED_WINDOW, 0x20: LOCAL_WINDOW}, 0x50, 0)
-HOPPER = Machine(0x0, 0xC, 0x28, {0x20: LOCAL_WINDOW, 0x198: CONSTANT_WINDOW}, 0xD0, 0x400)
+HOPPER = Machine(0x0, 0xC, 0x28, {0x20: LOCAL_WINDOW, 0x198: CONSTANT_WINDOW}, 0xD0, 0x400, (0x48, 0x44))
 BLACKWELL = Machine(0x360, 0x370, 0x37C, {0x2F8: LOCAL_WINDOW, 0x348: CONSTANT_WINDOW}, 0x120, 0x400)
 
 MACHINES = {

@@ -152,6 +152,7 @@ CONTEXT = layout(
     ("grid", "u8", 3),
     ("block", "i8"),  # number of the block that runs
     ("scratch", "u8"),
+    ("turn_length", "i8"),  # instructions of a turn
     ("turn", "i8"),  # instructions left of the running warp's turn
     ("budget", "i8"),  # instructions left of the launch
     ("stop", "u8"),  # address of a word that says: stop
@@ -185,8 +186,9 @@ AND, OR, POPC, NO_REDUCTION = range(4)
 """How a barrier reduces the predicates it collects."""
 READING = 64
 """By how much a reading moves a clock on where no time is simulated."""
-TURN = 1 << 14
-"""Instructions of backward branches after which a warp lets others run: spin loops must see others move."""
+TURN, SHORT_TURN = 1 << 14, 1 << 6
+"""Instructions of backward branches after which a warp lets others run: spin loops must see others move. Short where
+whole blocks wait for each other so."""
 
 
 def offset(kind: np.dtype, name: str) -> int:

@@ -265,10 +265,52 @@ def half_instructions() -> Iterator[Expression]:
                           "cvt.u32.u16 {d}, y;}")  # fmt: skip
 
 
+def narrow_instructions() -> Iterator[Expression]:
+    """Conversions to 8 and 16 bits, with every rounding and saturating, and back."""
+    take, give = "{.reg .b16 s; cvt.u16.u32 s, {a}; ", "cvt.u32.u16 {d}, t;}"
+    for form in ("e4m3x2", "e5m2x2"):
+        for relu in ("", ".relu"):
+            text = f"{{.reg .b16 t; cvt.rn.satfinite{relu}.{form}.f32 t, {{a}}, {{b}}; {give}"
+            yield Expression("float", text, "unsigned")
+            text = f"{{.reg .b16 t; cvt.rn.satfinite{relu}.{form}.f16x2 t, {{a}}; {give}"
+            yield Expression("f16x2", text, "unsigned")
+            yield Expression("int", f"{take}cvt.rn{relu}.f16x2.{form} {{d}}, s;}}", "unsigned")
+    for half in ("f16", "bf16"):
+        for r in ("rm", "rp"):
+            yield Expression("float", f"{{.reg .b16 t; cvt.{r}.{half}.f32 t, {{a}}; {give}", "unsigned")
+        for r in ("rn", "rz", "rm", "rp"):
+            for kind in ("s32", "u32"):
+                yield Expression("int", f"{{.reg .b16 t; cvt.{r}.{half}.{kind} t, {{a}}; {give}", "unsigned")
+            for kind in ("s64", "u64"):
+                yield Expression("s64", f"{{.reg .b16 t; cvt.{r}.{half}.{kind} t, {{a}}; {give}", "unsigned")
+            for kind in ("s16", "u16"):
+                text = f"{take}.reg .b16 t; cvt.{r}.{half}.{kind} t, s; {give}"
+                yield Expression("int", text, "unsigned")
+            yield Expression("double", f"{{.reg .b16 t; cvt.{r}.{half}.f64 t, {{a}}; {give}", "unsigned")
+        for r in ("rn", "rz"):
+            yield Expression("float", f"cvt.{r}.relu.{half}x2.f32 {{d}}, {{a}}, {{b}};", "unsigned")
+    yield Expression("float", "cvt.rna.tf32.f32 {d}, {a};", "unsigned")
+    for r in ("rn", "rz"):
+        for relu in ("", ".relu"):
+            yield Expression("float", f"cvt.{r}{relu}.tf32.f32 {{d}}, {{a}};", "unsigned")
+    for to in ("s8", "u8", "s16", "u16"):
+        for kind in ("s32", "u32"):
+            yield Expression("int", f"{{.reg .b16 t; cvt.sat.{to}.{kind} t, {{a}}; {give}", "unsigned")
+    for to in ("s32", "u32"):
+        for kind in ("s64", "u64"):
+            yield Expression("s64", f"cvt.sat.{to}.{kind} {{d}}, {{a}};", "unsigned")
+    for kind in ("f16x2", "bf16x2"):
+        one = kind.removesuffix("x2")
+        for name in ("min", "max"):
+            text = f"{{.reg .b16 x, y; cvt.u16.u32 x, {{a}}; mov.b16 y, 0x3c00; {name}.{one} x, x, y; "
+            text += "cvt.u32.u16 {d}, x;}"
+            yield Expression(kind, text, "unsigned")
+
+
 def groups() -> dict[str, list[Expression]]:
     """Expressions by the kernel that computes them: of one kind, not too many, tables apart."""
     every = [*c_expressions(), *float_instructions(), *integer_instructions()]
-    every += [*warp_instructions(), *half_instructions()]
+    every += [*warp_instructions(), *half_instructions(), *narrow_instructions()]
     out: dict[str, list[Expression]] = {}
     for kind in KINDS:
         for table in (False, True):

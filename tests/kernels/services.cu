@@ -1,6 +1,7 @@
 // What the driver, the copy engine and memory do for a kernel: see tests/test_services.py.
 #include <cassert>
 #include <cstdint>
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -147,4 +148,22 @@ extern "C" __global__ void leaves(const int *in, int *out) {
                          : "=r"(done) : "r"(b), "r"(phase & 1) : "memory");
     }
     out[x - 64] = s[127 - x];
+}
+
+// Neighbours' sums, step by step: every step needs what the whole grid did in the one before.
+extern "C" __global__ void grid_steps(int *a, int steps) {
+    auto grid = cooperative_groups::this_grid();
+    int n = grid.size(), i = grid.thread_rank();
+    for (int step = 0; step < steps; ++step) {
+        int sum = a[(step & 1) * n + i] + a[(step & 1) * n + (i + 33) % n];
+        a[(~step & 1) * n + i] = sum;
+        grid.sync();
+    }
+}
+
+// The first block does not come to the barrier.
+extern "C" __global__ void grid_alone(int *a) {
+    auto grid = cooperative_groups::this_grid();
+    if (blockIdx.x) grid.sync();
+    a[blockIdx.x] = 1;
 }

@@ -31,7 +31,8 @@ def engine_version() -> str:
 
 @dataclass
 class Compiled:
-    """A kernel as machine code of this computer. `blocks(context, first, last)` → 0 or FAULT + code.
+    """A kernel as machine code of this computer. `blocks(context, first, last)` → 0 or FAULT + code;
+    `one_pass(context)` lets each warp of the block run once → RUN, DONE, BLOCKED or FAULT + code.
 
     `spans` are the basic blocks (first pc, pc behind), in the order of their two counters (warps, threads);
     `guarded` the predicated instructions, one counter each behind those; `sites` (pc, op, width) the memos.
@@ -44,6 +45,7 @@ class Compiled:
     guarded: list[int]
     sites: list[tuple[int, str, int]]
     begin: int
+    one_pass: Callable[[int], int]
     step: int
     keep: Any = None
 
@@ -91,11 +93,12 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     b.ret_void()
 
 
-def add_block_loop(module: ir.Module) -> None:
-    """`blocks(context, first, last)`: run the warps of one block in turn until all have left, then the next block."""
+def add_pass(module: ir.Module) -> None:
+    """`one_pass(context)`: each warp of the block that has threads left, once → RUN while there are any, DONE, BLOCKED
+    if none could go on, or FAULT + code."""
     e = Emitter(module)
-    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
-    context, first, last = function.args
+    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER]), "one_pass")
+    (context,) = function.args
     e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
     b = e.b
 
@@ -103,28 +106,15 @@ def add_block_loop(module: ir.Module) -> None:
         return e.get(context, CONTEXT, name, as_type=POINTER)
 
     count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
-    warps, stop = pointer("warps"), pointer("stop")
-    block, warp, alive, before = (b.alloca(INT[64]) for _ in range(4))
-    next_block, start, one_pass, next_warp, run, ran, ended, passed = (
-        b.append_basic_block(n) for n in ("next_block", "start", "pass", "next_warp", "run", "ran", "ended", "passed")
+    warps, stop, length = pointer("warps"), pointer("stop"), e.get(context, CONTEXT, "turn_length")
+    warp, alive = b.alloca(INT[64]), b.alloca(INT[64])
+    before = e.get(context, CONTEXT, "resumed")
+    next_warp, run, ran, ended, passed = (
+        b.append_basic_block(n) for n in ("next_warp", "run", "ran", "ended", "passed")
     )
-    after, stuck, finish, out_of_time, stopped = (
-        b.append_basic_block(n) for n in ("after", "stuck", "finish", "out_of_time", "stopped")
+    after, finish, out_of_time, stopped = (
+        b.append_basic_block(n) for n in ("after", "finish", "out_of_time", "stopped")
     )
-    b.store(first, block)
-    b.branch(next_block)
-
-    b.position_at_end(next_block)
-    with b.if_then(b.icmp_unsigned(">=", b.load(block), last)):
-        b.ret(INT[32](0))
-    b.cbranch(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), stopped, start)
-
-    b.position_at_end(start)
-    e.call("begin", VOID, context, b.load(block))
-    b.branch(one_pass)
-
-    b.position_at_end(one_pass)  # each warp that has threads left, once
-    b.store(e.get(context, CONTEXT, "resumed"), before)
     b.store(INT[64](0), alive)
     b.store(INT[64](0), warp)
     b.branch(next_warp)
@@ -132,7 +122,7 @@ def add_block_loop(module: ir.Module) -> None:
     record = e.at(warps, b.mul(b.load(warp), size))
     b.cbranch(e.empty(e.get(record, WARP, "live")), after, run)
     b.position_at_end(run)
-    e.set(context, CONTEXT, "turn", INT[64](state.TURN))
+    e.set(context, CONTEXT, "turn", length)
     answer = e.call("warp", INT[32], context, record)
     b.cbranch(b.icmp_signed(">=", answer, INT[32](state.FAULT)), ended, ran)
     b.position_at_end(ended)
@@ -140,7 +130,7 @@ def add_block_loop(module: ir.Module) -> None:
     b.position_at_end(ran)
     done = b.icmp_unsigned("==", answer, INT[32](state.DONE))
     b.store(b.add(b.load(alive), b.zext(b.not_(done), INT[64])), alive)
-    used = b.sub(INT[64](state.TURN), e.get(context, CONTEXT, "turn"))
+    used = b.sub(length, e.get(context, CONTEXT, "turn"))
     left = b.sub(e.get(context, CONTEXT, "budget"), used)
     e.set(context, CONTEXT, "budget", left)
     with b.if_then(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), likely=False):
@@ -149,23 +139,54 @@ def add_block_loop(module: ir.Module) -> None:
     b.position_at_end(after)
     b.store(b.add(b.load(warp), INT[64](1)), warp)
     b.cbranch(b.icmp_unsigned("<", b.load(warp), count), next_warp, passed)
-
     b.position_at_end(passed)
     with b.if_then(b.icmp_unsigned("==", b.load(alive), INT[64](0)), likely=False):
         b.branch(finish)
-    progress = b.icmp_unsigned("!=", e.get(context, CONTEXT, "resumed"), b.load(before))
-    b.cbranch(progress, one_pass, stuck)
+    progress = b.icmp_unsigned("!=", e.get(context, CONTEXT, "resumed"), before)
+    b.ret(b.select(progress, INT[32](state.RUN), INT[32](state.BLOCKED)))
     b.position_at_end(finish)
-    b.store(b.add(b.load(block), INT[64](1)), block)
     e.increase(e.field(context, CONTEXT, "blocks_done"), INT[64](1))
-    b.branch(next_block)
-    for where, code in (
-        (stuck, state.BLOCK_DEADLOCK),
-        (out_of_time, state.LIMIT),
-        (stopped, state.INTERRUPTED),
-    ):
+    b.ret(INT[32](state.DONE))
+    for where, code in ((out_of_time, state.LIMIT), (stopped, state.INTERRUPTED)):
         b.position_at_end(where)
         e.set(pointer("error"), ERROR, "code", INT[32](code))
+        b.ret(INT[32](state.FAULT + code))
+
+
+def add_block_loop(module: ir.Module) -> None:
+    """`blocks(context, first, last)`: run one block after the other, each until all its threads have left."""
+    e = Emitter(module)
+    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
+    context, first, last = function.args
+    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    b = e.b
+    error, stop = (e.get(context, CONTEXT, name, as_type=POINTER) for name in ("error", "stop"))
+    block = b.alloca(INT[64])
+    next_block, start, run, ended, finish, stuck, stopped = (
+        b.append_basic_block(n) for n in ("next_block", "start", "run", "ended", "finish", "stuck", "stopped")
+    )
+    b.store(first, block)
+    b.branch(next_block)
+    b.position_at_end(next_block)
+    with b.if_then(b.icmp_unsigned(">=", b.load(block), last)):
+        b.ret(INT[32](0))
+    b.cbranch(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), stopped, start)
+    b.position_at_end(start)
+    e.call("begin", VOID, context, b.load(block))
+    b.branch(run)
+    b.position_at_end(run)
+    answer = e.call("one_pass", INT[32], context)
+    switch = b.switch(answer, ended)
+    for code, where in ((state.RUN, run), (state.DONE, finish), (state.BLOCKED, stuck)):
+        switch.add_case(INT[32](code), where)
+    b.position_at_end(ended)
+    b.ret(answer)
+    b.position_at_end(finish)
+    b.store(b.add(b.load(block), INT[64](1)), block)
+    b.branch(next_block)
+    for where, code in ((stuck, state.BLOCK_DEADLOCK), (stopped, state.INTERRUPTED)):
+        b.position_at_end(where)
+        e.set(error, ERROR, "code", INT[32](code))
         b.ret(INT[32](state.FAULT + code))
 
 
@@ -210,6 +231,7 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[
     """(object code, JSON of what its counters mean)."""
     out = translate(kernel, traced, stepwise, watched)
     add_begin(out.module, watched)
+    add_pass(out.module)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
@@ -251,6 +273,7 @@ def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False,
         guarded=known["guarded"],
         sites=[tuple(s) for s in known["sites"]],
         begin=engine.get_function_address("begin"),
+        one_pass=ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("one_pass")),
         step=engine.get_function_address("warp"),
         keep=engine,
     )

@@ -222,10 +222,12 @@ def f2fp(x: Engine, i: Instruction) -> None:
         upper, lower = (not_below_zero(x, i, to_half(x, v, format_of(i), which(i, DIRECTIONS))) for v in doubles)
         return x.write(to, upper << 16 | lower)
     if form == "PACK_B" and "TF32" in i.modifiers:
-        return x.write(to, to_tf32(x, x.float32(sources[0])))
+        return x.write(to, not_below_zero(x, i, to_tf32(x, i, x.float32(sources[0])), 1 << 31))
     if form == "UNPACK_B" and small is not None and "F16" in i.modifiers:
         v = x.raw(sources[0]) >> (16 if "H1" in sources[0].modifiers else 0)
-        return x.write(to, eighth_to_half(x, v >> 8 & 0xFF, small) << 16 | eighth_to_half(x, v & 0xFF, small))
+        pieces = (eighth_to_half(x, byte, small) for byte in (v >> 8 & 0xFF, v & 0xFF))
+        upper, lower = (not_below_zero(x, i, piece) for piece in pieces)
+        return x.write(to, upper << 16 | lower)
     if small is None or "SATFINITE" not in i.modifiers:
         raise UnsupportedError(f"the form {i.opcode}")
     numbers = [x.float32(o) for o in sources[:2]] if len(sources) == 3 else [*pair(x, i, (sources[0],))][::-1]
@@ -252,8 +254,8 @@ def eighth_to_half(x: Engine, v: Value, form: Format) -> Value:
     return x.where(rest == form.infinity, x.const(NAN16), to_half(x, number, FLOAT16) | sign)
 
 
-def to_tf32(x: Engine, v: Value) -> Value:
-    """Rounded to 10 fractional digits, to nearest even."""
+def to_tf32(x: Engine, i: Instruction, v: Value) -> Value:
+    """Rounded to 10 fractional digits, to nearest even or toward zero."""
     bits = x.bits(v)
-    rounded = bits + 0xFFF + (bits >> 13 & 1) & 0xFFFFE000
-    return x.where(v == v, rounded, x.const(NAN32))
+    rounded = bits if "RZ" in i.modifiers else bits + 0xFFF + (bits >> 13 & 1)
+    return x.where(v == v, rounded, x.const(NAN32)) & 0xFFFFE000

@@ -123,7 +123,8 @@ def sum_of_parts(u: Value, v: Value, bits: int) -> Value:
     if bits == WORD:
         return u + v
     top = repeated(1 << bits - 1, bits)
-    return ((u & ~top & MASK) + (v & ~top & MASK)) ^ ((u ^ v) & top)
+    rest = MASK ^ top
+    return ((u & rest) + (v & rest)) ^ ((u ^ v) & top)
 
 
 def values(x: Engine, i: Instruction, operands: Iterable[Operand]) -> list[Value]:

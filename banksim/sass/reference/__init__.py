@@ -74,9 +74,16 @@ class Block:
     def run(self) -> None:
         """Let the warps run in turn until all threads have left."""
         while self.live:
-            progress = [warp.run() for warp in self.warps]
-            if not any(progress):
-                raise Fault(f"{self.launch.kernel.plain_name}: {self.deadlock()}")
+            if not self.one_pass():
+                raise self.stuck()
+
+    def one_pass(self) -> bool:
+        """Let each warp run once; whether any could go on."""
+        progress = [warp.run() for warp in self.warps]
+        return any(progress)
+
+    def stuck(self) -> Fault:
+        return Fault(f"{self.launch.kernel.plain_name}: {self.deadlock()}")
 
     def deadlock(self) -> str:
         code = self.launch.kernel.instructions
@@ -123,8 +130,20 @@ def run(launch: Launch, max_instructions: int | None = None) -> Outcome:
     outcome = Outcome(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
     limit = max_instructions if max_instructions is not None else 1 << 62
     with np.errstate(all="ignore"):
+        if launch.cooperative:
+            run_together([Block(launch, number, outcome, limit) for number in range(launch.blocks)])
+            return outcome
         for number in range(launch.blocks):
             block = Block(launch, number, outcome, limit)
             block.run()
             limit = block.limit
     return outcome
+
+
+def run_together(blocks: list[Block]) -> None:
+    """All blocks of a cooperative launch in turn."""
+    while blocks:
+        progress = [block.one_pass() for block in blocks]
+        if not any(progress):
+            raise blocks[0].stuck()
+        blocks = [block for block in blocks if block.live]

@@ -100,7 +100,7 @@ class Warp(MemoryEngine):
             progress = True
             while (after := self.step(group)) is not None:
                 steps += 1
-                if steps > TURN and after.pc <= group.pc:
+                if steps > (state.SHORT_TURN if self.launch.cooperative else TURN) and after.pc <= group.pc:
                     self.groups.append(after)
                     return True
                 group = after
