@@ -234,6 +234,12 @@ def test_rows(name: str) -> None:
     assert {pc: both for pc, both in different.items() if both[0] != both[1]} == {}
 
 
+def test_warps_that_poll_take_turns() -> None:
+    """Those that wait for others do not poll until their turn is over."""
+    run, _ = executed("sums.reduce_wide_tiles")
+    assert run.instructions < 2 * sum(row[1] for row in ENTRIES["sums.reduce_wide_tiles"]["rows"])
+
+
 @each("shared", [name for name in ENDING if not because(TIMED, name)])
 def test_shared(name: str) -> None:
     """Transactions of every instruction; for wide loads their sum by the hardware's counter."""

@@ -358,6 +358,7 @@ def test_extrema(engine: str) -> None:
     lines += ["VIADDMNMX R20, R9, R10, R11, !PT", "VIMNMX.RELU R20, R9, R10, PT"]
     lines += ["VIMNMX.S16x2 R20, P1, P2, R9, R10, PT"]
     lines += ["VIADDMNMX.U16x2 R20, R9, -R10, R11, !PT", "VIADD.16x2 R20, R9, -R10"]
+    lines += ["VIADD.16x2 R20, R9, R10"]
 
     def halves(v: int, sign: bool) -> list[int]:
         return [signed(v >> at & 0xFFFF, 16) if sign else v >> at & 0xFFFF for at in (0, 16)]
@@ -374,9 +375,11 @@ def test_extrema(engine: str) -> None:
             flags = [v <= w for v, w in pairs]
             return joined(*(min(pair) for pair in pairs)), None, bits & ~6 | flags[0] << 1 | flags[1] << 2
         differences = [(v - w) & 0xFFFF for v, w in zip(halves(a, False), halves(b, False), strict=True)]
+        sums = [v + w for v, w in zip(halves(a, False), halves(b, False), strict=True)]
         results = [
             min(s, t) if p[0] else max(s, t), max(a, b), min(s, t, u), max(signed(s + t), u), max(min(s, t), 0), 0,
             joined(*(max(d, v) for d, v in zip(differences, halves(c, False), strict=True))), joined(*differences),
+            joined(*sums),
         ]  # fmt: skip
         return results[n], None, bits
 

@@ -366,7 +366,7 @@ class ControlFlow:
         e.b.branch(self.scheduler)
 
     def give_way(self, i: Instruction, next_pc: int) -> None:
-        """YIELD: has no effect where the warp has no other group."""
+        """YIELD: other groups of the warp go first; where there are none, other warps, for which this one may poll."""
         e = self.e
 
         def act(mask: ir.Value) -> None:
@@ -374,7 +374,11 @@ class ControlFlow:
             none = e.empty(e.get(self.warp, WARP, "groups"))
             e.b.cbranch(none if i.predicate is None else INT[1](0), alone, others)
             e.b.position_at_end(alone)
-            self.go(next_pc, i.pc)
+            if self.stepwise:
+                self.go(next_pc, i.pc)
+            else:
+                self.put_aside(mask, INT[32](next_pc), READY)
+                self.switch()
             e.b.position_at_end(others)
             e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
             e.b.branch(self.scheduler)
@@ -390,11 +394,15 @@ class ControlFlow:
             if self.stepwise:
                 e.b.branch(self.scheduler)
                 return
-            left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1))
-            e.set(self.context, CONTEXT, "turn", left)
-            e.b.ret(INT[32](state.SWITCH))
+            self.switch()
 
         self.only_guarded(i, next_pc, act)
+
+    def switch(self) -> None:
+        """Let another warp run."""
+        e = self.e
+        e.set(self.context, CONTEXT, "turn", e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1)))
+        e.b.ret(INT[32](state.SWITCH))
 
     def trap(self, i: Instruction, next_pc: int) -> None:
         self.only_guarded(i, next_pc, lambda mask: self.fault(state.TRAP, INT[32](i.pc), mask))
