@@ -169,7 +169,7 @@ def run(
     block: int | Sequence[int] | None,
     args: Sequence[Any] = (),
     *,
-    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
+    arch: str | Architecture | Sequence[str | Architecture] | None = None,
     dynamic_shared: int | None = None,
     scheduler: str | Client | None = None,
     workers: int | None = None,
@@ -181,12 +181,22 @@ def run(
     whose result they do not use. `InputError`, and no change, if stretches meet in global memory otherwise: one writes
     a byte that another reads or writes. Arguments are those of `banksim.run`; `scheduler`, `workers` as for `replay`.
     """
-    from banksim.run_kernel import launched, run_of
+    from banksim.run_kernel import judged_by, launched, run_of
     from banksim.sass.execute import Counts, merged
     from banksim.sass.llvm.codegen import compile_kernel
     from banksim.sass.touched import Together
+    from banksim.side_by_side import by_code, run_each
 
-    launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
+    rules = judged_by(kernel, arch)
+    groups = by_code(kernel, rules)
+    if len(groups) > 1:
+        options: dict[str, Any] = {"dynamic_shared": dynamic_shared, "scheduler": scheduler, "workers": workers}
+
+        def execute(group: tuple[Architecture, ...], first: bool) -> Run:
+            return run(kernel, grid, block, args, arch=group, progress=progress, **options)
+
+        return run_each(execute, groups, rules, args)
+    launch = launched(kernel, grid, block, args, rules, dynamic_shared)
     names = names_of(rules)
     check_apart(launch.buffers)
     compiled = compile_kernel(launch.kernel)

@@ -6,7 +6,9 @@ import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from banksim.errors import BanksimError, InputError
 from banksim.sass import fatbin, names
@@ -29,11 +31,17 @@ class Module(Mapping[str, Kernel]):
     """
 
     def __init__(
-        self, kernels: Mapping[str, Kernel], file: str, instantiate: Instantiate | None = None
+        self,
+        kernels: Mapping[str, Kernel],
+        file: str,
+        instantiate: Instantiate | None = None,
+        again: Callable[[str, str], Kernel] | None = None,
     ) -> None:
+        """`again` compiles the kernel of a name for an architecture."""
         self.file = file
-        self._kernels, self._instantiate = kernels, instantiate
+        self._kernels, self._instantiate, self._again = kernels, instantiate, again
         self._instances: dict[str, Kernel] = {}
+        self._ready: dict[str, Kernel] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -47,6 +55,12 @@ class Module(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         if not isinstance(name, str):
             raise InputError(f"{name!r} is no name of a kernel")
+        kernel = self._found(name)
+        if self._again and kernel.name not in self._ready:
+            self._ready[kernel.name] = replace(kernel, for_arch=partial(self._again, name))
+        return self._ready.get(kernel.name, kernel)
+
+    def _found(self, name: str) -> Kernel:
         if name in self._kernels:
             return self._kernels[name]
         if name in self._instances:
@@ -133,13 +147,14 @@ def load(
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"{path!r} is no path of a file")
     file = Path(path)
+    again = partial(recompiled, path, {"defines": defines, "includes": includes, "std": std})
     try:
         if file.suffix in SOURCES:
 
             def compiled(*instances: str) -> Mapping[str, Kernel]:
                 return decode(compile_cuda(file, arch, defines, includes, std, instances=instances))
 
-            return Module(compiled(), str(path), compiled)
+            return Module(compiled(), str(path), compiled, again)
         if not file.is_file():
             raise InputError("no such file" if not file.exists() else "not a file")
         content = file.read_bytes()
@@ -157,7 +172,13 @@ def load(
         raise InputError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     if not kernels:
         raise InputError(f"{path}: no kernel is in it")
-    return Module(kernels, str(path))
+    one_code = file.suffix == ".cubin" or (file.suffix != ".ptx" and is_cubin(content))
+    return Module(kernels, str(path), again=None if one_code else again)
+
+
+def recompiled(path: str | Path, options: Mapping[str, Any], name: str, arch: str) -> Kernel:
+    """A kernel of a file, compiled for an architecture."""
+    return load(path, arch, **options)[name]
 
 
 def of_fat_binary(content: bytes, arch: str, name: str) -> Mapping[str, Kernel]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -22,6 +22,7 @@ from banksim.sass import state
 from banksim.sass.launch import Launch, prepare, whole
 from banksim.sass.machines import MACHINES
 from banksim.sass.program import BYTES, Instruction, Kernel
+from banksim.side_by_side import by_code, run_each
 from banksim.trace import Trace
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class Run:
     """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
     first; `profile` every instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some
     thousand, `findings_lost` says how many more were seen); `partial` is true when not all blocks finished; `cycles`
-    the simulated time, if it was asked for."""
+    the simulated time, if it was asked for.
+
+    `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
+    kernel, launch, profile and counts are those of the first, `judged` and `findings` are of all."""
 
     kernel: Kernel
     launch: Launch
@@ -62,6 +66,7 @@ class Run:
     checks: tuple[str, ...] = field(default=())
     findings: tuple[Finding, ...] = field(default=())
     findings_lost: int = field(default=0)
+    executions: tuple[Run, ...] = field(default=(), repr=False)
 
     @property
     def conflicts(self) -> Conflicts:
@@ -71,6 +76,10 @@ class Run:
     def output(self) -> str:
         """What the kernel printed, block by block."""
         return self.launch.device.output
+
+    def execution(self, conflicts: Conflicts) -> Run:
+        """The run of the code that one of `judged` was found on."""
+        return next((one for one in self.executions if any(conflicts is own for own in one.judged)), self)
 
     @cached_property
     def instructions(self) -> int:
@@ -88,7 +97,7 @@ def run(
     block: int | Sequence[int] | None,
     args: Sequence[Any] = (),
     *,
-    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
+    arch: str | Architecture | Sequence[str | Architecture] | None = None,
     dynamic_shared: int | None = None,
     engine: str = "llvm",
     workers: int | None = None,
@@ -103,12 +112,15 @@ def run(
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
     `kernel` is a Numba CUDA function or dispatcher, or what `banksim.load(file)[name]` gives. `args` are NumPy
-    arrays, which the kernel changes in place, and scalars. `arch` names the bank rules to judge by; the code is
-    compiled for the first that can be compiled for, else for sm_90. `dynamic_shared` is in bytes. A
-    block of None, and shared memory unless it is given, are what a compiled kernel is known to be launched with. With
-    several workers (threads of the host), atomics of different blocks on global memory happen in no fixed order.
-    `trace` is called with every request, in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check`
-    names what else to look for, "races" and "uninitialized" (banksim.findings.CHECKS): `Run.findings`.
+    arrays, which the kernel changes in place, and scalars. `dynamic_shared` is in bytes. A block of None, and shared
+    memory unless it is given, are what a compiled kernel is known to be launched with. With several workers (threads
+    of the host), atomics of different blocks on global memory happen in no fixed order. `trace` is called with every
+    request (of the first architecture), in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check` names
+    what else to look for, "races" and "uninitialized" (banksim.findings.CHECKS): `Run.findings`.
+
+    `arch` names what to compile for and to judge by: of each of sm_75 … sm_121 the code is executed (a cubin's own
+    code alone), and the arrays then hold the results of the first. Every other architecture's rule is judged on the
+    code of the first, or of sm_90. None: a loaded kernel's own architecture, else sm_90.
 
     `timing`: simulate time as well: `Run.cycles`. The blocks that one multiprocessor holds at first (or `timed_blocks`
     of those that it is given) are timed, the others counted; in a timed block the kernel's clocks read the simulated
@@ -121,7 +133,6 @@ def run(
     chosen = checks_of(check)
     if chosen and engine == "numpy":
         raise InputError("check: the NumPy engine does not watch accesses: use engine='llvm'")
-    launch, rules = launched(kernel, grid, block, args, arch, dynamic_shared)
     if timing and chosen:
         raise InputError("check and timing: ask for one of them at a time")
     workers = workers if workers is None else whole(workers, "workers", 1, MOST_WORKERS)
@@ -129,6 +140,17 @@ def run(
         max_instructions = whole(max_instructions, "max_instructions")
     if timing and engine != "llvm":
         raise InputError("only the llvm engine simulates time")
+    if not isinstance(args, Iterable):
+        raise InputError("give the arguments as a list")
+    args = list(args)
+    rules = judged_by(kernel, arch)
+    groups = by_code(kernel, rules)
+    if len(groups) > 1:
+        execute = partial(run, kernel, grid, block, args, dynamic_shared=dynamic_shared, engine=engine, workers=workers)
+        execute = partial(execute, max_instructions=max_instructions, progress=progress, timing=timing)
+        execute = partial(execute, global_latency=global_latency, timed_blocks=timed_blocks, check=check)
+        return run_each(lambda arch, first: execute(arch=arch, trace=trace if first else None), groups, rules, args)
+    launch = launched(kernel, grid, block, args, rules, dynamic_shared)
     if timing and launch.cooperative:
         name = launch.kernel.plain_name
         raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
@@ -146,21 +168,31 @@ def launched(
     grid: int | Sequence[int],
     block: int | Sequence[int] | None,
     args: Sequence[Any],
-    arch: str | Architecture | Sequence[str | Architecture],
+    rules: Sequence[Architecture],
     dynamic_shared: int | None,
-) -> tuple[Launch, tuple[Architecture, ...]]:
-    """A launch ready to run, and the rules to judge by: of what `run` takes, errors as there."""
-    if not isinstance(arch, str | Architecture | Iterable) or not isinstance(args, Iterable):
-        raise InputError("give the arguments as a list, and architectures as names, such as sm_90")
-    names = [arch] if isinstance(arch, str | Architecture) else list(arch)
-    args = list(args)
-    rules = tuple(architecture(name) for name in names)
+) -> Launch:
+    """A launch ready to run, of the code for the first of `rules` that can be executed: of what `run` takes, errors as
+    there."""
+    machine = next((rule.name for rule in rules if rule.name in MACHINES), None)
+    if isinstance(kernel, Kernel) and kernel.for_arch and machine not in (None, kernel.arch):
+        kernel = kernel.for_arch(machine)
+    hidden = scratch_arguments(kernel, args, grid)
+    compiled_kernel, parameters, buffers = resolve(kernel, [*args, *hidden], machine or DEFAULT)
+    return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
+
+
+def judged_by(
+    kernel: Any, arch: str | Architecture | Sequence[str | Architecture] | None
+) -> tuple[Architecture, ...]:
+    """The architectures that `run` was asked for."""
+    if arch is None:
+        arch = kernel.arch if isinstance(kernel, Kernel) else DEFAULT
+    if not isinstance(arch, str | Architecture | Iterable):
+        raise InputError("give architectures as names, such as sm_90")
+    rules = tuple(architecture(name) for name in ([arch] if isinstance(arch, str | Architecture) else arch))
     if not rules:
         raise InputError("no architecture was given: name at least one, such as sm_90")
-    machine = compiled_for(rules)
-    hidden = scratch_arguments(kernel, args, grid)
-    compiled_kernel, parameters, buffers = resolve(kernel, [*args, *hidden], machine)
-    return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared), rules
+    return rules
 
 
 def compiled_for(rules: Sequence[Architecture]) -> str:

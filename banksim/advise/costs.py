@@ -29,7 +29,7 @@ class Cost:
 
 def costs(done: Run) -> tuple[Cost, ...]:
     """By each architecture of a run. `UnknownCountError` where a count is unknown."""
-    return tuple(cost(done, judged) for judged in done.judged)
+    return tuple(cost(done.execution(judged), judged) for judged in done.judged)
 
 
 def cost(done: Run, judged: Conflicts) -> Cost:

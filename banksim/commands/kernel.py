@@ -1,4 +1,8 @@
-"""Execute a kernel's machine code, with no GPU, and count its bank conflicts by source line."""
+"""Execute a kernel's machine code, with no GPU, and count its bank conflicts by source line.
+
+Of several architectures each of sm_75 to sm_121 runs the code that is compiled for it; the rules of others, and all
+those of a cubin, are judged on the code of the first. Without --arch: sm_90, or a cubin's own.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ from banksim.findings import checks as checks_of
 from banksim.report.kernel import is_partial
 
 if TYPE_CHECKING:
+    from banksim.arch import Architecture
     from banksim.run_kernel import Run
 
 EXAMPLE = """\
@@ -51,6 +56,7 @@ def options(parser: ArgumentParser) -> None:
     trace_option(parser)
     checking.option(parser)
     group = judging.options(parser)
+    parser.set_defaults(arch=None)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
     timing.options(group)
@@ -77,7 +83,7 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 
 def run(options: Namespace) -> int:
-    rules = judging.architectures(options)
+    rules = judging.architectures(options) if options.arch else None
     judging.limit(options)
     grid = sizes(options.grid, "--grid")
     dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared")
@@ -91,7 +97,7 @@ def run(options: Namespace) -> int:
         one = "--trace" if options.trace else "--timing" if options.timing else "--max-instructions"
         raise InputError(f"{one}: for a simulation in one process, without --workers and --scheduler")
     arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
-    kernel = find(options)
+    kernel = find(options, rules)
     prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
     block = sizes(options.block, "--block") if options.block else None if prepared else (32,)
     launch = kernel, grid, block, arguments
@@ -138,8 +144,8 @@ def here(launch: tuple[Any, ...], path: str | None, **how: Any) -> Run:
     return done
 
 
-def find(options: Namespace) -> Any:
-    """The kernel that FILE:NAME names: a Numba function, or a decoded kernel."""
+def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any:
+    """The kernel that FILE:NAME names: a Numba function, or a decoded kernel, compiled for the first architecture."""
     match = FILE.fullmatch(options.kernel)
     if match is None:
         raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
@@ -147,15 +153,16 @@ def find(options: Namespace) -> Any:
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
         from banksim.kernels import load
+        from banksim.run_kernel import compiled_for
 
-        return chosen(load(file, **compiler), name, file)
+        return chosen(load(file, compiled_for(rules or ()), **compiler), name, file)
     if any(compiler.values()):
         raise InputError(f"--define, --include and --std are for CUDA C++, and {file} is none")
     if not file.endswith(".py"):
         from banksim.kernels import load
         from banksim.run_kernel import compiled_for
 
-        return chosen(load(file, compiled_for(judging.architectures(options))), name, file)
+        return chosen(load(file, compiled_for(rules or ())), name, file)
     from banksim.compilers.numba import load_python
 
     module = vars(load_python(file))
@@ -204,11 +211,21 @@ def report(done: Run, options: Namespace) -> int:
 
 
 def described(done: Run) -> dict[str, Any]:
-    """The launch as plain data."""
+    """The launch as plain data; of several architectures the first's, and under `executions` that of each."""
+    each = [{"arch": [one.arch.name for one in run.judged], **executed(run)} for run in done.executions]
     return {
         "kernel": done.kernel.plain_name,
         "grid": done.launch.grid,
         "block": done.launch.block,
+        **executed(done),
+        **({"executions": each} if each else {}),
+    }
+
+
+def executed(done: Run) -> dict[str, Any]:
+    """What was executed of the code of one architecture."""
+    return {
+        "code": done.kernel.arch,
         "blocks": done.blocks,
         "partial": is_partial(done),
         "instructions": done.instructions,

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from banksim.conflicts import Conflicts, Count, SiteConflicts
+from banksim.conflicts import Conflicts, Count, SiteConflicts, ends
 from banksim.report.figures import figures
 from banksim.report.lines import by_line, hot_first, label, place, quiet_lines
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.terminal import drawn, title
-from banksim.report.words import number, plural
+from banksim.report.words import listed, number, plural
+from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Executed, Run
@@ -26,36 +27,61 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
     """
     heading = title(f"{run.kernel.plain_name}: bank conflicts", run.judged, width)
     paragraphs = [Text("\n").join([heading, *extent(run, width)])]
+    if run.checks:
+        from banksim.report.findings import report as checked
+
+        paragraphs += checked(run.findings, run.checks, width, run.findings_lost)
+    if not any(conflicts.sites for conflicts in run.judged):
+        paragraphs.append(Text("No thread accessed shared memory.", CALM))
+    elif run.executions:
+        paragraphs += of_several(run, width, pictures, all_lines)
+    else:
+        paragraphs += of_one(run, width, pictures, all_lines)
+    for one in run.executions or (run,):
+        heads = [Text(f"Code of {one.kernel.arch}", STRONG)] if run.executions else []
+        if one.cycles is not None:
+            from banksim.report.cycles import timing
+
+            paragraphs.append(Text("\n").join([*heads, timing(one, width)]))
+        if sass:
+            paragraphs.append(Text("\n").join([*heads, *listing(one, width)]))
+    return Text("\n\n").join(paragraphs)
+
+
+def of_one(run: Run, width: int, pictures: str, all_lines: bool) -> Iterator[Text]:
+    """What the lines of one code cost by all rules, and the worst request."""
     lines = [by_line(conflicts) for conflicts in run.judged]
     hot, quiet = hot_first(lines)
     if all_lines or not hot[0].sites:
         hot, quiet = lines, []
     labels = [label(site.site) for site in hot[0].sites]
-    if not run.conflicts.sites:
-        paragraphs.append(Text("No thread accessed shared memory.", CALM))
-    else:
-        paragraphs.append(figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines))
-        if quiet:
-            paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))
-        paragraphs += drawn(hot, labels, width, pictures)
-    if run.cycles is not None:
-        from banksim.report.cycles import timing
+    yield figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines)
+    if quiet:
+        yield Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width))
+    yield from drawn(hot, labels, width, pictures)
 
-        paragraphs.append(timing(run, width))
-    if run.checks:
-        from banksim.report.findings import report as checked
 
-        paragraphs[1:1] = checked(run.findings, run.checks, width, run.findings_lost)
-    if sass:
-        paragraphs.append(Text("\n").join(listing(run, width)))
-    return Text("\n\n").join(paragraphs)
+def of_several(run: Run, width: int, pictures: str, all_lines: bool) -> Iterator[Text]:
+    """What the lines cost with the code of each architecture, and the worst request of all."""
+    from banksim.report.side_by_side import comparison
+
+    yield comparison(run, width, all_lines)
+    lines = [by_line(conflicts) for conflicts in run.judged]
+    worst = max(lines, key=lambda one: float("inf") if one.excess is None else ends(one.excess).high)
+    yield from drawn([worst], [label(site.site) for site in worst.sites], width, pictures)
 
 
 def extent(run: Run, width: int) -> Iterator[Text]:
-    """How much was executed, and whether that is all of it."""
+    """How much was executed, of what code, and whether that is all of it."""
     grid, block = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
-    launch = f"grid {grid}, block {block}: {plural(run.instructions, 'warp instruction')}"
+    launch = f"grid {grid}, block {block}"
+    if not run.executions:
+        launch += f": {plural(run.instructions, 'warp instruction')}"
     yield from fold(Text(launch, QUIET), width)
+    for one in run.executions or (run,):
+        others = [conflicts.arch.name for conflicts in one.judged if conflicts.arch.name != one.kernel.arch]
+        if others and (run.executions or any(name in MACHINES for name in others)):
+            yield from fold(Text(f"{listed(others)}: judged on code of {one.kernel.arch}", QUIET), width)
     if is_partial(run):
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from banksim.trace import Site
@@ -125,6 +125,8 @@ class Kernel:
     required_block: tuple[int, int, int] | None = None
     cubin: bytes = b""
     preset: Preset | None = None
+    for_arch: Callable[[str], Kernel] | None = field(default=None, repr=False)
+    """The same kernel compiled for another architecture, where its source is known."""
 
     @property
     def register_limit(self) -> int:

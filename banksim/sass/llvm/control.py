@@ -434,6 +434,8 @@ class ControlFlow:
         row = self.convergence(i)
         to, source = i.operands[0], i.operands[-1]
         if to.kind == "B":
-            e.masked_store(row, e.as_bools(x.executing()), x.raw(source).spread().ir)
+            held = e.field(self.warp, WARP, "convergence", 32 * source.number) if source.kind == "B" else None
+            v = x.raw(source).spread().ir if held is None else e.load(held, WORDS)
+            e.masked_store(row, e.as_bools(x.executing()), v)
         else:
             x.write(to, x.new("u", 32, 32, e.load(row, WORDS)))

@@ -292,7 +292,7 @@ class Warp(MemoryEngine):
         """BMOV saves a convergence barrier in a register, or brings it back."""
         to, source = i.operands[0], i.operands[-1]
         if to.kind == "B":
-            row = np.broadcast_to(self.raw(source), LANES)
+            row = self.gathered[source.number] if source.kind == "B" else np.broadcast_to(self.raw(source), LANES)
             self.gathered[barrier_number(i), self.executing] = row[self.executing]
         else:
             self.write(to, self.gathered[barrier_number(i)])
