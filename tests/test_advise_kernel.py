@@ -97,7 +97,8 @@ def test_cuda_templates_are_cured_too(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "arch", "best", "transactions"),
     [
-        (["quads", "--block", "8,32", *MATRICES], "sm_90", {"tile": "rows of 36"}, [64]),
+        (["quads", "--block", "8,32", *MATRICES], "sm_50", {"tile": "rows of 36"}, [64]),
+        (["quads", "--block", "8,32", *MATRICES], "sm_90", {"tile": "column ^ ((row & 7) * 4)"}, [64]),
         (["kept", *LAUNCH], "sm_90", {"tile": "rows of TILE + 1"}, [64]),
         (["transposeTile", *LAUNCH], "kepler-8", {"tile": "rows of TILE + 2"}, [64]),
         (["transposeTile", *LAUNCH], "kepler-4", {"tile": "rows of TILE + 1"}, [64]),
@@ -116,6 +117,7 @@ def test_a_dynamic_array_gets_gaps_and_its_launch_more_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [f"{shutil.copy(CURES, tmp_path)}:setRowReadColDyn", "--block", "32,32", "--arg", "int32[1024]"]
+    words += ["--arch", "kepler-4"]
     found = advised([*words, "--dynamic-shared", "4096", "--write"], capsys)
     assert found["best"] == {"tile": "a gap of 1 behind every 32"}
     assert "Launch it with 4,224 in the place of 4,096 bytes of dynamic shared memory." in found["verdict"]

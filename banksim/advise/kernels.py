@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from banksim.advise.changes import PADDINGS, groups, padded
-from banksim.advise.costs import Cost, costs
+from banksim.advise.costs import Cost, can_be_timed, costs
 from banksim.advise.limits import blocks_per_sm, fits
 from banksim.advise.sources import Change, Declared, Source, rewritten
 from banksim.arch import Architecture, architecture
-from banksim.errors import BanksimError, CompileError, Fault, InputError
+from banksim.errors import BanksimError, CompileError, Fault, InputError, UnsupportedError
 from banksim.report.words import listed, number, plural
 from banksim.run_kernel import Run
 
@@ -30,6 +30,7 @@ Changes = tuple[Change, ...]
 class Measured:
     """What the compiled code with some changes costs, by architecture; `run`: its launch."""
 
+    kernel: Any
     run: Run
     costs: tuple[Cost, ...]
     results: tuple[bytes, ...]
@@ -53,8 +54,13 @@ class Measured:
         return sum(cost.transactions - cost.ideal for cost in self.costs)
 
     @property
-    def time(self) -> float:
-        return sum(cost.time for cost in self.costs)
+    def cycles(self) -> float | None:
+        """Simulated cycles of an SM for each block; None if no time was simulated."""
+        return next((cost.cycles for cost in self.costs if cost.cycles is not None), None)
+
+    def of(self, before: Measured) -> float:
+        """What part of the cost before this is, summed over the architectures."""
+        return sum(new.of(old) for new, old in zip(self.costs, before.costs, strict=True))
 
     @property
     def size(self) -> int:
@@ -186,6 +192,7 @@ class KernelAdvice:
             "transactions": list(one.transactions),
             "ideal": [cost.ideal for cost in one.costs],
             "instructions": one.instructions,
+            "cycles_per_block": one.cycles,
             "wide_requests": {str(width): count for width, count in one.wide.items()},
             "shared_bytes": one.size,
             "dynamic_shared": one.dynamic,
@@ -206,14 +213,16 @@ def advise_kernel(
     """Try layouts of the shared arrays that `source` declares (only `arrays`, if some are named), in compiled code.
 
     Arguments as those of `banksim.run`; the arrays in `args` are left as they are. A cure is taken if the results
-    are the same bit for bit, no architecture needs more transactions and one fewer, and what it adds to the
-    instructions costs less than that saves. Raises what `banksim.run` raises for the kernel as it is written.
+    are the same bit for bit, no architecture needs more transactions and one fewer, what it adds to the instructions
+    costs less than that saves, and, where time can be simulated, no more cycles pass. Raises what `banksim.run`
+    raises for the kernel as it is written.
     """
     declared = chosen(source, arrays)
     given = [arch] if isinstance(arch, str | Architecture) else list(arch)
     archs = tuple(architecture(one) for one in given)
     bench = Bench(source, grid, block, args, archs, dynamic_shared)
     before = bench.measure(())
+    before = bench.timed(before) if before.excess else before
     search = Search(bench, before)
     if before.excess:
         search.all(declared)
@@ -250,18 +259,31 @@ class Bench:
         self.runs = 0
 
     def measure(self, changes: Changes) -> Measured:
-        """Compile, execute on copies of the arguments, and count. One worker: results have one order."""
-        from banksim.run_kernel import run
-
+        """Compile, execute, and count."""
         self.runs += 1
-        args = copy.deepcopy(list(self.args))
-        kernel = self.source.kernel(rewritten(self.source.content, changes))
         dynamic = self.dynamic_shared
         for change in changes:
             dynamic = change.bytes_after(dynamic) if change.bytes_after else dynamic
-        done = run(kernel, self.grid, self.block, args, arch=self.archs, dynamic_shared=dynamic, workers=1)
+        return self.run(self.source.kernel(rewritten(self.source.content, changes)), dynamic, timing=False)
+
+    def timed(self, measured: Measured) -> Measured:
+        """The same with time simulated, where it can be."""
+        if not can_be_timed(measured.run):
+            return measured
+        try:
+            return self.run(measured.kernel, measured.dynamic, timing=True)
+        except UnsupportedError:
+            return measured
+
+    def run(self, kernel: Any, dynamic: int, timing: bool) -> Measured:
+        """Execute on copies of the arguments. One worker: results have one order."""
+        from banksim.run_kernel import run
+
+        args = copy.deepcopy(list(self.args))
+        options: dict[str, Any] = {"dynamic_shared": dynamic, "timing": timing, "workers": 1}
+        done = run(kernel, self.grid, self.block, args, arch=self.archs, **options)
         results = tuple(arg.tobytes() for arg in args if isinstance(arg, np.ndarray))
-        return Measured(done, costs(done), results, dynamic)
+        return Measured(kernel, done, costs(done), results, dynamic)
 
 
 class Search:
@@ -305,7 +327,11 @@ class Search:
         try:
             measured = self.bench.measure(changes)
             is_same = measured.results == self.before.results
-            found = Tried(changes, measured, refusal(measured, self.before, self.bench.archs), is_same)
+            refused = refusal(measured, self.before, self.bench.archs)
+            if not refused and self.before.cycles is not None:
+                measured = self.bench.timed(measured)
+                refused = slower(measured, self.before)
+            found = Tried(changes, measured, refused, is_same)
         except (CompileError, Fault, InputError) as error:
             found = Tried(changes, None, f"it does not run: {self.gist(error)}")
         self.tried.append(found)
@@ -318,12 +344,12 @@ class Search:
         name = self.bench.source.file.name
         return re.sub(rf"\S+/(?={re.escape(name)}:)", "", (str(error).splitlines() or [""])[0])
 
-    @staticmethod
-    def is_cheaper(one: Tried, than: Tried) -> bool:
+    def is_cheaper(self, one: Tried, than: Tried) -> bool:
         """Whether a cure costs less, or as much and less memory."""
         assert one.measured is not None
         assert than.measured is not None
-        return (one.measured.time, one.measured.size) < (than.measured.time, than.measured.size)
+        mine, other = one.measured, than.measured
+        return (mine.of(self.before), mine.size) < (other.of(self.before), other.size)
 
 
 def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) -> str:
@@ -339,6 +365,14 @@ def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) ->
         return ""
     least = min(zip(pays, saved, archs, strict=True), key=lambda one: one[:2])
     return "; ".join(losses(after, before, least[1], least[2].name if len(archs) > 1 else ""))
+
+
+def slower(after: Measured, before: Measured) -> str:
+    """That the compiled code takes longer, if it does."""
+    if after.cycles is None or before.cycles is None or after.cycles <= before.cycles:
+        return ""
+    was, becomes = (number(round(one.cycles or 0)) for one in (before, after))
+    return f"it is slower: {was} simulated cycles a block become {becomes}"
 
 
 def losses(after: Measured, before: Measured, saved: int, arch: str) -> Iterator[str]:

@@ -184,8 +184,8 @@ def of_kernel(advice: KernelAdvice) -> str:
     """The page on the layouts of a kernel's arrays."""
     names = [arch.name for arch in advice.archs]
     layouts = [Layout("as written", cells(advice.before, advice))]
-    tried = sorted(advice.tried, key=lambda one: (bool(one.refused), one.measured.time if one.measured else 0))
-    for one in tried:
+    losers = sorted(advice.tried, key=lambda one: one.measured.of(advice.before) if one.measured else float("inf"))
+    for one in sorted(losers, key=lambda one: bool(one.refused)):
         shown = cells(one.measured, advice) if one.measured and one.is_same else ()
         layouts.append(Layout(one.name, shown, refused=one.refused))
     part = Advised(
@@ -198,6 +198,7 @@ def of_kernel(advice: KernelAdvice) -> str:
             *(f"transactions, {name}" for name in names),
             *(f"blocks per SM, {name}" for name in names),
             "warp instructions",
+            "cycles per block",
             "bytes per block",
         ),
         layouts=tuple(layouts),
@@ -219,6 +220,7 @@ def cells(one: Measured, advice: KernelAdvice) -> tuple[tuple[str, str], ...]:
         *((number(paid.transactions), "calm" if paid.transactions == paid.ideal else "hot") for paid in one.costs),
         *((number(one.blocks(arch)), "") for arch in advice.archs),
         (number(one.instructions), ""),
+        ("–" if one.cycles is None else number(round(one.cycles)), ""),
         (number(one.size), ""),
     )
 

@@ -38,7 +38,7 @@ def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
     """A row for the program as it is, and for each cure that pays, the best first; without any for those that ran."""
     cures = advice.tried if everything or not advice.best else [one for one in advice.tried if not one.refused]
     named = [(one.name, one.measured) for one in cures if one.measured and one.is_same]
-    ran = [("as written", advice.before), *sorted(named, key=lambda one: one[1].time)]
+    ran = [("as written", advice.before), *sorted(named, key=lambda one: one[1].of(advice.before))]
     columns = [Column(("", "requests"), [Text(number(one.requests)) for _, one in ran])]
     for place, arch in enumerate(advice.archs):
         group = arch.name if len(advice.archs) > 1 else ""
@@ -47,6 +47,9 @@ def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
         columns.append(Column(("trans-", "actions"), cells, group))
         columns.append(Column(("blocks", "per SM"), [Text(number(one.blocks(arch))) for _, one in ran], group))
     columns.append(Column(("warp in-", "structions"), [Text(number(one.instructions)) for _, one in ran]))
+    if advice.before.cycles is not None:
+        cells = [Text("–" if one.cycles is None else number(round(one.cycles))) for _, one in ran]
+        columns.append(Column(("cycles", "per block"), cells))
     columns.append(Column(("bytes", "per block"), [Text(number(one.size)) for _, one in ran]))
     labels = [Text(name) for name, _ in ran]
     return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)

@@ -1,6 +1,7 @@
 """What `banksim advise kernel` says of layouts, against an H200: counts, results and times of kernels before and after.
 
-`prepare FILE` compiles every variant of every case: as written, with the best cure, with one that advice refuses.
+`prepare FILE` compiles every variant of every case: as written, with the best cure (the recorded ones were judged by
+counts alone, before time could be simulated), with one that advice refuses.
 `device FILE OUT` runs them on a machine with a GPU (it needs ncu and NumPy), `convert FILE OUT` makes of both
 tests/data/hardware/cures.npz (the cubins) and cures.json:
     recorded   device, driver, profiler
