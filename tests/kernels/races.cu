@@ -3,6 +3,7 @@
 #include <cuda_pipeline.h>
 #include <cooperative_groups.h>
 #include <cuda/atomic>
+#include <cuda/barrier>
 
 constexpr int THREADS = 128;
 
@@ -149,13 +150,43 @@ __global__ void clean_barrier_in_both_branches(int *out, const int *in) {
     out[threadIdx.x] = s[THREADS - 1 - threadIdx.x];
 }
 
+__global__ void racy_scan_in_place(int *out, const int *in) {
+    __shared__ int s[THREADS];
+    s[threadIdx.x] = in[threadIdx.x];
+#pragma unroll 1
+    for (int step = 1; step < THREADS; step *= 2) {
+        __syncthreads();
+        int v = threadIdx.x >= step ? s[threadIdx.x - step] : 0;               // RACE
+        s[threadIdx.x] += v;                                                   // RACE BARRIER
+    }
+    out[threadIdx.x] = s[threadIdx.x];
+}
+
+__global__ void clean_scan_between_two_buffers(int *out, const int *in) {
+    __shared__ int s[2][THREADS];
+    int now = 0;
+    s[0][threadIdx.x] = in[threadIdx.x];
+    for (int step = 1; step < THREADS; step *= 2, now ^= 1) {
+        __syncthreads();
+        s[now ^ 1][threadIdx.x] = s[now][threadIdx.x] + (threadIdx.x >= step ? s[now][threadIdx.x - step] : 0);
+    }
+    out[threadIdx.x] = s[now][threadIdx.x];
+}
+
+__global__ void clean_counting_barrier(int *out, const int *in) {
+    __shared__ int s[THREADS];
+    s[threadIdx.x] = in[threadIdx.x];
+    int large = __syncthreads_count(in[threadIdx.x] > 50);
+    out[threadIdx.x] = large + s[THREADS - 1 - threadIdx.x];
+}
+
 // ---- bytes and widths
 __global__ void clean_neighbours_in_a_word(int *out, const int *in) {
-    __shared__ char s[4][32];
+    __shared__ char s[THREADS];
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    s[0][4 * (lane % 8) + warp] = in[threadIdx.x];  // each warp has its own byte of each word
+    s[4 * lane + warp] = in[threadIdx.x];  // each warp has its own byte of each word
     __syncwarp();
-    out[threadIdx.x] = s[0][4 * (lane % 8) + warp];
+    out[threadIdx.x] = s[4 * (lane ^ 1) + warp];
 }
 
 __global__ void racy_one_byte_of_a_word(int *out, const int *in) {
@@ -231,6 +262,28 @@ __global__ void racy_last_steps_of_two_warps(int *out, const int *in) {
     if (threadIdx.x == 0) out[blockIdx.x] = s[0];
 }
 
+// Lanes that run together are in order; on GPUs that is so, though CUDA asks for a __syncwarp().
+__global__ void clean_steps_without_syncwarp(int *out, const int *in) {
+    __shared__ volatile int s[THREADS];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        s[threadIdx.x] += s[threadIdx.x + 64];
+        s[threadIdx.x] += s[threadIdx.x + 32];
+        s[threadIdx.x] += s[threadIdx.x + 96];
+        s[threadIdx.x] += s[threadIdx.x ^ 16];
+        out[threadIdx.x] = s[threadIdx.x];
+    }
+}
+
+// One instruction of one warp: one of its lanes wins.
+__global__ void clean_lanes_write_one_word(int *out, const int *in) {
+    __shared__ int s[THREADS / 32];
+    s[threadIdx.x / 32] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x % 4];
+}
+
 __global__ void clean_tiles_of_lanes(int *out, const int *in) {
     __shared__ int s[THREADS];
     auto tile = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block());
@@ -266,7 +319,7 @@ __global__ void racy_consumer_gives_free_too_early(int *out, const int *in) {
     for (int k = 0; k < 4; k++)
         if (threadIdx.x < 64) {
             if (k) barrier_sync(2, THREADS);
-            s[t] = in[64 * k + t];                                             // RACE
+            s[t] = in[64 * k + t];                                             // RACE BARRIER
             barrier_arrive(1, THREADS);
         } else {
             barrier_sync(1, THREADS);
@@ -287,6 +340,65 @@ __global__ void racy_across_pairs_of_warps(int *out, const int *in) {
     s[threadIdx.x] = in[threadIdx.x];                                          // RACE
     barrier_sync(1 + threadIdx.x / 64, 64);
     out[threadIdx.x] = s[threadIdx.x ^ 64];                                    // RACE BARRIER
+}
+
+// ---- matrices
+__device__ unsigned shared_address(const void *p) { return __cvta_generic_to_shared(p); }
+
+__global__ void racy_matrix_read(int *out, const int *in) {
+    __shared__ __align__(16) int s[4 * THREADS];
+    for (int k = 0; k < 4; k++) s[128 * k + threadIdx.x] = in[threadIdx.x];                // RACE
+    unsigned a, b, c, d;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"        // RACE BARRIER
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(shared_address(&s[4 * threadIdx.x])) : "memory");
+    out[threadIdx.x] = a + b + c + d;
+}
+
+__global__ void clean_matrix_read(int *out, const int *in) {
+    __shared__ __align__(16) int s[4 * THREADS];
+    for (int k = 0; k < 4; k++) s[128 * k + threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    unsigned a, b, c, d;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(shared_address(&s[4 * threadIdx.x])) : "memory");
+    out[threadIdx.x] = a + b + c + d;
+}
+
+__global__ void racy_matrix_write(int *out, const int *in) {
+    __shared__ __align__(16) int s[4 * THREADS];
+    unsigned v = in[threadIdx.x];
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %1, %1, %1};"        // RACE
+                 ::"r"(shared_address(&s[4 * threadIdx.x])), "r"(v) : "memory");
+    out[threadIdx.x] = s[4 * (THREADS - 1 - threadIdx.x)];                                 // RACE BARRIER
+}
+
+// ---- transaction barriers
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+__global__ void clean_transaction_barrier(int *out, const int *in) {
+    __shared__ __align__(8) char place[sizeof(Barrier)];
+    __shared__ int s[THREADS];
+    Barrier &barrier = *reinterpret_cast<Barrier *>(place);
+    if (threadIdx.x == 0) init(&barrier, THREADS);
+    __syncthreads();
+    for (int k = 0; k < 3; k++) {
+        s[threadIdx.x] = in[128 * k + threadIdx.x];
+        barrier.arrive_and_wait();
+        out[threadIdx.x] += s[THREADS - 1 - threadIdx.x];
+        barrier.arrive_and_wait();
+    }
+}
+
+__global__ void racy_transaction_barrier_not_awaited(int *out, const int *in) {
+    __shared__ __align__(8) char place[sizeof(Barrier)];
+    __shared__ int s[THREADS];
+    Barrier &barrier = *reinterpret_cast<Barrier *>(place);
+    if (threadIdx.x == 0) init(&barrier, THREADS);
+    __syncthreads();
+    s[threadIdx.x] = in[threadIdx.x];                                          // RACE
+    auto token = barrier.arrive();
+    out[threadIdx.x] = s[THREADS - 1 - threadIdx.x];                           // RACE BARRIER
+    barrier.wait(std::move(token));
 }
 
 // ---- atomics
@@ -440,6 +552,22 @@ __global__ void racy_flag_without_fences(int *out, const int *in) {
     if (threadIdx.x == 32) {
         while (!ready) {}                                                      // RACE BARRIER
         out[blockIdx.x] = data;                                                // RACE BARRIER
+    }
+}
+
+__global__ void clean_atomic_flag(int *out, const int *in) {
+    __shared__ int ready, data;
+    if (threadIdx.x == 0) ready = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        data = in[5];
+        __threadfence_block();
+        atomicExch(&ready, 1);
+    }
+    if (threadIdx.x == 32) {
+        while (!atomicAdd(&ready, 0)) {}
+        __threadfence_block();
+        out[blockIdx.x] = data;
     }
 }
 

@@ -92,10 +92,10 @@ def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, sec
 
 
 @njit(cache=True)
-def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any, backwards: Any, equal: Any) -> None:
+def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any, equal: Any) -> None:
     """Two accesses that nothing orders. Where the warp of the old one has come by the other's instruction too since the
-    last barrier, that comes first in the program which its warp came by sooner; else the old one, unless `backwards`:
-    it reads, and this one writes."""
+    last barrier, that comes first in the program which its warp came by sooner; else that which comes first in the
+    code."""
     how = 0
     if old_warp >= LANES:
         agent, old_warp = old_warp, old_warp - LANES
@@ -104,7 +104,7 @@ def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any,
             how = COPYING
     if old_warp == me:
         how |= SAME_WARP
-    swap = backwards and not how
+    swap = not how and site_in(now) < site_in(old)
     if not how and carray(pointer(r.executed), (r.warps, r.sites), np.int32)[old_warp, site_in(now)] == r.floor:
         swap = position_in(now) < position_in(old)
     if swap:
@@ -145,16 +145,15 @@ def same_bytes(c: Any, r: Any, values: Any, lane: Any, k: Any, piece: Any) -> An
 def against_each(
     r: Any, c: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, piece: Any, warps: Any, planes: Any, atomic: Any
 ) -> None:
-    """Compare an access with the last read (or atomic) of its piece by each of some warps; two atomic ones do not race.
-    (It is a write, unless `planes` are of atomics.)"""
-    latest, earlier, backwards = planes
+    """Compare an access with the last read (or atomic) of its piece by each of some warps; two atomics do not race."""
+    latest, earlier = planes
     for who in range(r.warps):
         if warps >> who & 1:
             for plane in (latest, earlier):
                 old = plane[who, piece]
                 both_atomic = atomic and old >> ENTRY_STRONG & 1
                 if not both_atomic and not is_known(r, x, row, me, active, old, who):
-                    race(r, c, old, who, entry, me, piece, backwards, False)
+                    race(r, c, old, who, entry, me, piece, False)
 
 
 @njit(cache=True)
@@ -180,8 +179,8 @@ def compare(
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
     shape = (r.warps, r.pieces)
-    reads = carray(pointer(r.reads), shape, np.int64), carray(pointer(r.earlier_reads), shape, np.int64), True
-    updates = carray(pointer(r.updates), shape, np.int64), carray(pointer(r.earlier_updates), shape, np.int64), False
+    reads = carray(pointer(r.reads), shape, np.int64), carray(pointer(r.earlier_reads), shape, np.int64)
+    updates = carray(pointer(r.updates), shape, np.int64), carray(pointer(r.earlier_updates), shape, np.int64)
     for lane in range(LANES):
         if not mask >> lane & 1:
             continue
@@ -194,7 +193,7 @@ def compare(
                 old, who = last_write[piece], np.int64(writer[piece])
                 if not is_known(r, x, row, me, active, old, who):
                     equal = with_ & WITH_STORES and same_bytes(c, r, values, lane, k, piece)
-                    race(r, c, old, who, now, me, piece, False, equal)
+                    race(r, c, old, who, now, me, piece, equal)
             if with_ & WITH_READS:
                 against_each(r, c, x, row, me, active, now, piece, readers[line], reads, atomic)
             if with_ & WITH_UPDATES:
@@ -237,7 +236,7 @@ def keep(
 ) -> None:
     """Remember reads (or atomics) as the warp's last of their pieces; also those before, if by lanes that have parted
     from these."""
-    latest, earlier, _ = planes
+    latest, earlier = planes
     for lane in range(LANES):
         if mask >> lane & 1:
             start = np.int64(addresses[lane]) >> r.shift
@@ -366,7 +365,7 @@ def visit(
     else:
         shape = (r.warps, r.pieces)
         latest, earlier = (r.updates, r.earlier_updates) if writes else (r.reads, r.earlier_reads)
-        planes = carray(pointer(latest), shape, np.int64), carray(pointer(earlier), shape, np.int64), False
+        planes = carray(pointer(latest), shape, np.int64), carray(pointer(earlier), shape, np.int64)
         keep(r, x, row, me, active, mask, entry, width, addresses, planes)
     if r.checks & UNINITIALIZED:
         initialize(r, c, me, kind, mask, entry, width, addresses)
