@@ -116,6 +116,7 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "divergence.mutual_recursion": RECURSION,
         "divergence.recursion": RECURSION,
         "divergence.recursive_sort": RECURSION,
+        "programs.automaton": JOINS,
         "schedule.schedule_inner_branch/5-[0167]": JOINS,
         "schedule.schedule_recursion/0": RECURSION,
         "schedule.schedule_states/8-0": JOINS,

@@ -18,6 +18,7 @@ from oracles import ORACLES
 LIBRARIES = {launch.name: launch for launch in LAUNCHES if launch.source in SOURCES}
 
 ROUNDED = {
+    "programs.lud_*": 1e-5,
     "python_kernels.py_jacobi": 1e-6,
     "products.cholesky_solve": 1e-12,
     "products.eliminate": 1e-4,

@@ -416,7 +416,33 @@ def python_kernels() -> None:
     one("py_search", 2, 64, *arguments)
 
 
-GROUPS = (products, sorts, transforms, sums, copies, blocks, python_kernels)
+def programs() -> None:
+    matrix = ("float32[2304] = unit(i) + 40 * (i // 48 == i % 48)", "int32 = 48", "int32 = 0")
+    launch("programs", "lud_diagonal", 1, 16, *matrix)
+    launch("programs", "lud_perimeter", 2, 32, *matrix)
+    arguments = ("int32[800] = hash(i) % 10", "int32[100] = hash(i, 1) % 10", "int32[100] = 0")
+    scalars = ("int32 = 100", "int32 = 1", "int32 = 1")
+    launch("programs", "path_rows", 2, 64, "int32 = 3", *arguments, *scalars)
+    eighths = "hash(i{}) % 17 / 8 - 1"
+    arguments = (f"float32[65] = {eighths.format('')}", f"float32[1200] = {eighths.format(', 1')}")
+    launch("programs", "layer_forward", (1, 4), (16, 16), *arguments, "float32[64] = 0", "int32 = 16")
+    launch("programs", "hash_messages", 2, 32, "uint8[2560] = hash(i) % 256", "uint32[512] = 0", "int32 = 40")
+    arguments = ("uint8[1280] = hash(i) % 256", "int32[64] = hash(i, 1) % 20", "uint32[64] = 0", "int32 = 20")
+    launch("programs", "check_sums", 2, 32, *arguments)
+    launch("programs", "queens", 2, 32, "int32[1] = 0", "int32 = 7")
+    launch("programs", "quick_sort", 2, 32, "int32[600] = hash(i) % 500", "int32[600] = 0", "int32 = 300")
+    arguments = ("uint8[300] = hash(i) % 256", "uint8[64] = hash(i, 5) % 16", "int32[320] = 0", "int32 = 300")
+    launch("programs", "automaton", 5, 64, *arguments)
+    launch("programs", "price_paths", 2, 128, "float32[4] = 0", "int32 = 300", "int32 = 40")
+    places = "np.where(i % 2 == 0, i // 16 % 4, i // 64) * 16 + hash(i) % 16"
+    cells = ("int32[16] = np.where(i == 5, -1, i * 8)", "int32[16] = i * 8 + hash(i) % 9")
+    scalars = ("int32 = 128", "int32 = 4", "int32 = 150")
+    launch("programs", "neighbours", 2, 64, f"int32[256] = {places}", *cells, "int32[128] = 0", *scalars)
+    arguments = ("int32[289] = hash(i // 3) % 100", "int32[400] = -1", "int32[1] = 0", "int32 = 17", "int32 = 50")
+    launch("programs", "contours", 1, (16, 8), *arguments)
+
+
+GROUPS = (products, sorts, transforms, sums, copies, blocks, python_kernels, programs)
 SOURCES = tuple(group.__name__ for group in GROUPS)
 for group in GROUPS:
     group()

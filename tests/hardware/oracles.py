@@ -5,8 +5,10 @@ Where a kernel adds numbers in an order of its own, libraries.py gives it number
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -938,3 +940,109 @@ def py_search(*arguments: Any) -> Expected:
             n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
         steps.append(count)
     return {18: np.searchsorted(table, wanted) * 100 + steps}
+
+
+# ---- programs
+@oracle("lud_diagonal")
+def lud_diagonal(matrix: Any, n: int, offset: int) -> Expected:
+    m = matrix.reshape(n, n).astype(np.float64)
+    for k in range(15):
+        m[k + 1 : 16, k] /= m[k, k]
+        m[k + 1 : 16, k + 1 : 16] -= np.outer(m[k + 1 : 16, k], m[k, k + 1 : 16])
+    return {0: m}
+
+
+@oracle("lud_perimeter")
+def lud_perimeter(matrix: Any, n: int, offset: int) -> Expected:
+    m = matrix.reshape(n, n).astype(np.float64)
+    d = m[:16, :16].copy()
+    m[:16, 16:] = np.linalg.solve(np.tril(d, -1) + np.eye(16), m[:16, 16:])
+    m[16:, :16] = np.linalg.solve(np.triu(d).T, m[16:, :16].T).T
+    return {0: m}
+
+
+@oracle("path_rows")
+def path_rows(rows: int, wall: Any, source: Any, out: Any, columns: int, start: int, border: int) -> Expected:
+    best = source
+    for row in wall.reshape(-1, columns)[start : start + rows]:
+        p = np.pad(best, 1, mode="edge")
+        best = np.minimum(np.minimum(p[:-2], p[1:-1]), p[2:]) + row
+    return {3: best}
+
+
+@oracle("layer_forward")
+def layer_forward(node: Any, weight: Any, partial: Any, hidden: int) -> Expected:
+    rows = weight[: 17 * 65].reshape(65, 17)[1:, 1:] * node[1:, None]
+    return {2: rows.reshape(4, 16, 16).sum(axis=1)}
+
+
+@oracle("hash_messages")
+def hash_messages(messages: Any, out: Any, length: int) -> Expected:
+    found = [hashlib.sha256(row.tobytes()).digest() for row in messages.reshape(-1, length)]
+    return {1: np.frombuffer(b"".join(found), ">u4")}
+
+
+@oracle("check_sums")
+def check_sums(messages: Any, length: Any, out: Any, pitch: int) -> Expected:
+    return {2: [zlib.crc32(row[:n].tobytes()) for row, n in zip(messages.reshape(-1, pitch), length, strict=True)]}
+
+
+@oracle("queens")
+def queens(out: Any, n: int) -> Expected:
+    boards = (np.array(board) for board in permutations(range(n)))
+    return {0: sum(all(len({*(b + s * np.arange(n))}) == n for s in (1, -1)) for b in boards)}
+
+
+@oracle("quick_sort")
+def quick_sort(data: Any, other: Any, n: int) -> Expected:
+    return {0: np.sort(data.reshape(-1, n), axis=1)}
+
+
+@oracle("automaton")
+def automaton(text: Any, moves: Any, out: Any, n: int) -> Expected:
+    found = np.full(len(out), -1)
+    for first in range(n):
+        state = 1
+        for k in range(first, n):
+            state = moves[state * 4 + (text[k] & 3)]
+            if state >= 12:
+                found[first] = k + 1 - first
+            if state in (0, 15):
+                break
+    return {2: found}
+
+
+@oracle("price_paths")
+def price_paths(out: Any, paths: int, steps: int) -> Expected:
+    gains = np.zeros(256, np.int64)
+    squares = np.zeros(256, np.int64)
+    state = np.arange(256, dtype=np.uint32) * np.uint32(747796405) + np.uint32(2891336453)
+    for path in range(0, paths, 128):
+        runs = np.arange(256) % 128 + path < paths
+        v = np.full(256, 64)
+        for _ in range(steps):
+            moves = runs & (v > 0)
+            state = np.where(moves, state * np.uint32(1664525) + np.uint32(1013904223), state)
+            v = np.where(moves, v + (state >> 30).astype(int) - 1, v)
+        gain = np.where(runs, np.maximum(v - 60, 0), 0)
+        gains, squares = gains + gain, squares + gain * gain
+    return {0: np.stack([gains.reshape(2, -1).sum(axis=1), squares.reshape(2, -1).sum(axis=1)], axis=1)}
+
+
+@oracle("neighbours")
+def neighbours(place: Any, start: Any, end: Any, out: Any, n: int, cells: int, reach: int) -> Expected:
+    x, y = place.reshape(-1, 2).T
+    p = np.arange(n)
+    known = (start[p // 8] >= 0) & (p < end[p // 8])
+    near = (abs(x[:, None] // 16 - x // 16) <= 1) & (abs(y[:, None] // 16 - y // 16) <= 1)
+    close = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2 <= reach
+    return {3: (near & close & known & (p[:, None] != p)).sum(axis=1)}
+
+
+@oracle("contours")
+def contours(height: Any, out: Any, count: Any, n: int, level: int) -> Expected:
+    above, found = height.reshape(n, n) > level, []
+    for y, x in np.ndindex(8, 16):
+        corner = above[y, x], above[y, x + 1], above[y + 1, x + 1], above[y + 1, x]
+        found += [(y * n + x) * 4 + e for e in range(4) if corner[e] != corner[(e + 1) % 4]]
+    return {1: [*found, *[-1] * (len(out) - len(found))], 2: len(found)}

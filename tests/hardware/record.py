@@ -183,6 +183,8 @@ def device(out: Path) -> None:
             if round_ and kind != "source":
                 continue
             for group, names in {"safe": safe, "risky": finished}.items():
+                if not names:
+                    continue
                 if time.monotonic() - started > 400:
                     print("no time left", flush=True)
                     break
@@ -289,6 +291,8 @@ def convert(folder: Path) -> None:
     entries: dict[str, dict[str, Any]] = {}
     listings: dict[str, str] = {}
     for group, launches in groups.items():
+        if not launches:
+            continue
         pages = [tables(folder / f"source-{group}-{n}.csv") for n in (0, 1)]
         profiles = [[rows(page) for page in part] for part in pages]
         listings |= {launch.name: listing(page) for launch, page in zip(launches, pages[0], strict=True)}
