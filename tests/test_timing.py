@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,3 +138,29 @@ def test_timing_refuses_what_it_cannot_do() -> None:
         banksim.run(transposing(), 1, (32, 32), [given, given], timing=True, engine="numpy")
     with pytest.raises(InputError, match="writes no trace"):
         banksim.run(transposing(), 1, (32, 32), [given, given], timing=True, trace=lambda t: None)
+
+
+def test_a_pause_takes_about_the_time_that_it_names() -> None:
+    kernel = compiled("""
+    extern "C" __global__ void k(unsigned long long *out, int n) {
+        unsigned long long before, after;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(before));
+        __nanosleep(n);
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
+        out[threadIdx.x] = after - before;
+    }""")["k"]
+    out = np.zeros(32, np.uint64)
+    banksim.run(kernel, 1, 32, [out, 2000], timing=True)
+    assert (out >= 2000).all()
+    assert (out < 2200).all()
+
+
+def test_an_interrupt_ends_a_timed_run() -> None:
+    """The threads that work see it, and what was counted until then is given."""
+    kernel = compiled('extern "C" __global__ void k(int *a) { volatile int *p = a; while (*p == 0); }')["k"]
+    timer = threading.Timer(5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    run = banksim.run(kernel, 1, 32, [np.zeros(4, np.int32)], timing=True)
+    timer.join()
+    assert run.partial
+    assert run.instructions > 0

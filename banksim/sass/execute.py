@@ -7,8 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,8 @@ from banksim.sass.serving import Server
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.sass.tracing import Collector, Sink
 from banksim.trace import LANES, OP_CODES
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from banksim.sass.watch.watcher import Watcher
@@ -215,17 +219,8 @@ def execute(
         stops.extend([stop] if stop else [])
 
     began = time.perf_counter()
-    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in team]
-    if launch.cooperative:
-        threads = [threading.Thread(target=together, daemon=True)]
-    for thread in threads:
-        thread.start()
-    try:
-        wait_for(threads, lambda: progress and progress(*progress_of(team)))
-    except KeyboardInterrupt:
-        stop_word[0] = 1
-        for thread in threads:
-            thread.join()
+    works: list[Callable[[], None]] = [together] if launch.cooperative else [partial(work, w) for w in team]
+    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team)))
     seconds = time.perf_counter() - began
     real = [s for s in stops if s.code != state.INTERRUPTED] or stops
     for worker in team:
@@ -280,11 +275,18 @@ def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> li
     return [Watcher(launch, kinds(launch.kernel), checks, worker.context[0]) for worker in team]
 
 
-def wait_for(threads: list[threading.Thread], tick: Callable[[], object]) -> None:
-    while any(thread.is_alive() for thread in threads):
-        for thread in threads:
-            thread.join(0.1 / len(threads))
-        tick()
+def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> list[T]:
+    """What each of `works` returns, each run in a thread of its own; `tick` is called about ten times a second. At a
+    KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython 3.11 takes a
+    thread that runs for one that has ended; a future does not.)"""
+    with ThreadPoolExecutor(len(works)) as pool:
+        futures = [pool.submit(work) for work in works]
+        try:
+            while wait(futures, timeout=0.1).not_done:
+                tick()
+        except KeyboardInterrupt:
+            stop[0] = 1
+        return [future.result() for future in futures]
 
 
 def progress_of(team: list[Worker]) -> tuple[int, int]:

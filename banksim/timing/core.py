@@ -273,6 +273,10 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
     context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
     context.asked = 0
     before = phases(context)
+    pause = np.int64(row.pause)
+    if row.register >= 0:
+        lanes = carray(pointer(warp.record + state.REGISTERS), (row.register + 1, 32), np.uint32)
+        pause = np.int64(lanes[row.register, 0])
     answer = call(step, warp.context, warp.record)
     if answer >= state.FAULT:
         return answer
@@ -320,7 +324,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
         if row.kind == BARRIER and active and phases(context) != before:
             release(sm, waiting, f, w, begins)
         elif row.kind == SLEEP:
-            warp.ready = t + f.sleep
+            warp.ready = t + f.sleep + pause * 1000 // sm.clock[PER_MILLE]
     if answer != state.RUN or row.kind == BARRIER or row.kind == SLEEP:
         return wake_block(sm, waiting, f, step, warp.place, begins)
     return OK

@@ -77,7 +77,7 @@ class Figures:
     copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
     copy_ways        … and half of what each of its transactions takes
     skipped          how much earlier than a result the scoreboard of an instruction that no thread executes is back
-    sleep            what NANOSLEEP takes
+    sleep            what NANOSLEEP takes beyond the time that it names
     global_cost      transactions' worth of time that a global access takes of the slots
     global_latency   from there until the result of a global load may be used
     """
@@ -119,7 +119,7 @@ H200 = Figures(
         "copy": Figure(5, "measured", LATENCY),
         "copy_ways": Figure(3, "measured", LATENCY),
         "skipped": Figure(3, "measured", STREAMS),
-        "sleep": Figure(100, "assumed", ASSUMED),
+        "sleep": Figure(75, "measured", LATENCY),
         "global_cost": Figure(6, "measured", STREAMS),
         "global_latency": Figure(600, "assumed", ASSUMED),
     },

@@ -35,6 +35,8 @@ CODE = np.dtype(
         ("cost", "i4"),  # … transactions, where it makes no request to shared memory; 0: those of a global store
         ("far", "i4"),  # … whether it then goes to global or local memory
         ("copies", "i4"),  # … whether it is an asynchronous copy
+        ("pause", "i4"),  # of SLEEP: nanoseconds …
+        ("register", "i4"),  # … or the register that holds them, -1: none
         ("later", "i4"),  # cycles until the result beyond those of a load
         ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
         ("inverted", "i4"),
@@ -101,9 +103,13 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         row["stall"], row["wait"] = max(c.stall, 1), c.wait
         row["write"] = -1 if c.write is None else c.write
         row["read"] = -1 if c.read is None else c.read
-        row["pipe"] = -1
+        row["pipe"] = row["register"] = -1
         row["kind"] = kind(i)
         counted = c.write is not None or c.read is not None
+        if row["kind"] == SLEEP:
+            pause = next(o for o in i.operands if o.kind in ("imm", "R", "UR"))
+            row["pause"] = pause.number if pause.kind == "imm" else 0
+            row["register"] = pause.number if pause.kind == "R" and not pause.is_zero else -1
         if row["kind"] == MEMORY:
             row["returns"] = c.write is not None
             row["far"] = i.name == "LDGSTS" or SPACES.get(i.name, "shared") != "shared"

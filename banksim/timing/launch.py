@@ -10,7 +10,7 @@ import numpy as np
 from banksim.arch import Architecture
 from banksim.errors import InputError
 from banksim.sass import state
-from banksim.sass.execute import Counts, execute, merged, settle
+from banksim.sass.execute import Counts, execute, in_threads, merged, settle
 from banksim.sass.faults import fault
 from banksim.sass.launch import Buffer, Launch
 from banksim.sass.llvm.codegen import Compiled, compile_kernel
@@ -19,7 +19,7 @@ from banksim.timing.cycles import Cycles, Spent, TimedInstruction
 from banksim.timing.figures import Figures, figures
 from banksim.timing.front import PIPES
 from banksim.timing.occupancy import occupancy
-from banksim.timing.simulate import Outcome, Simulation, in_background
+from banksim.timing.simulate import Outcome, Simulation
 
 Progress = Callable[[int, int], None]
 
@@ -73,7 +73,7 @@ def run_timed(
             if progress is not None:
                 progress(0, 32 * simulation.issued)
 
-        return in_background(lambda: simulation.run(chosen), simulation.stop_word, tick)
+        return in_threads([lambda: simulation.run(chosen)], simulation.stop_word, tick)[0]
 
     before = copy(launch)
     outcome = simulate(launch, ideal=False)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from banksim.arch import Architecture
 from banksim.sass import state
-from banksim.sass.execute import Stop, Worker, wait_for
+from banksim.sass.execute import Stop, Worker
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
 from banksim.timing import core, memory
@@ -152,26 +151,3 @@ class Simulation:
     def stopped(self, code: int) -> Stop:
         bad = next((w for w in self.workers if w.error[0]["code"]), self.workers[0])
         return bad.stopped(code)
-
-
-def in_background(work: Callable[[], Outcome], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> Outcome:
-    """Run `work` in a thread of its own, so that a KeyboardInterrupt can stop it; `tick` is called on the way."""
-    outcome: list[Outcome] = []
-    errors: list[BaseException] = []
-
-    def body() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # raised again below, in the caller's thread
-            errors.append(error)
-
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    try:
-        wait_for([thread], tick)
-    except KeyboardInterrupt:
-        stop[0] = 1
-        thread.join()
-    if errors:
-        raise errors[0]
-    return outcome[0]
