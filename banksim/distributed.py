@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from banksim.run_kernel import Run
     from banksim.sass.execute import Counts
-    from banksim.sass.launch import Buffer, Launch
+    from banksim.sass.launch import Launch
     from banksim.sass.touched import Effect
 
 TASKS = 256
@@ -198,7 +198,7 @@ def run(
         return run_each(execute, groups, rules, args)
     launch = launched(kernel, grid, block, args, rules, dynamic_shared)
     names = names_of(rules)
-    check_apart(launch.buffers)
+    check_apart(launch)
     compiled = compile_kernel(launch.kernel)
     together = Together(launch.buffers)
     done: list[Counts] = []
@@ -214,8 +214,9 @@ def run(
         ]
         try:
             for part, future in zip(parts, futures, strict=True):
-                counts, effects = result(future, launch.kernel.plain_name)
+                counts, effects, printed = result(future, launch.kernel.plain_name)
                 together.add(part, effects)
+                launch.device.printed.extend(printed)
                 done.append(counts)
                 if progress:
                     progress(part.stop, sum(int(one.counters[1]) for one in done))
@@ -234,29 +235,37 @@ def run(
     return run_of(launch, compiled, rules, counts)
 
 
-def check_apart(buffers: Sequence[Buffer]) -> None:
-    """`InputError` if two buffers share memory, which copies of them would not."""
-    ends = sorted((b.data.ctypes.data, b.data.ctypes.data + b.data.nbytes, b.name) for b in buffers if b.data.nbytes)
+def check_apart(launch: Launch) -> None:
+    """`InputError` if two buffers share memory, which copies of them would not, or if blocks share a heap."""
+    if launch.device.heap:
+        raise InputError(f"{launch.kernel.plain_name}: blocks that call malloc share one heap: leave out workers")
+    buffers = [(buffer.data, buffer.name) for buffer in launch.buffers if buffer.data.nbytes]
+    ends = sorted((data.ctypes.data, data.ctypes.data + data.nbytes, name) for data, name in buffers)
     for before, after in pairwise(ends):
         if before[1] > after[0]:
             raise InputError(f"{before[2]} and {after[2]} share memory: workers need arrays that are apart")
 
 
-def simulate_stretch(launch: Launch, blocks: range, names: Sequence[str]) -> tuple[Counts, list[Effect]]:
-    """On a worker: run these blocks on a copy of the memory; what they counted, and what they did to it."""
+def simulate_stretch(
+    launch: Launch, blocks: range, names: Sequence[str]
+) -> tuple[Counts, list[Effect], list[tuple[int, str]]]:
+    """On a worker: run these blocks on a copy of the memory; what they counted, did to it, and printed."""
     from banksim.sass.execute import execute
     from banksim.sass.faults import fault
     from banksim.sass.llvm.codegen import compile_kernel
+    from banksim.sass.services import Device
     from banksim.sass.touched import effect, notebooks
 
-    copy = replace(launch, buffers=[replace(buffer, data=buffer.data.copy()) for buffer in launch.buffers])
+    buffers = [replace(buffer, data=buffer.data.copy()) for buffer in launch.buffers]
+    copy = replace(launch, buffers=buffers, device=Device())
     notes = notebooks(launch)
     rules = [architecture(name) for name in names]
     counts = execute(copy, compile_kernel(launch.kernel), rules, workers=1, blocks=blocks, notes=notes)
     if counts.stop is not None:
         raise fault(copy, counts.stop)
-    before_and_after = zip(notes, launch.buffers, copy.buffers, strict=True)
-    return counts, [effect(note, before.data, after.data) for note, before, after in before_and_after]
+    before_and_after = zip(notes, launch.buffers, buffers, strict=True)
+    effects = [effect(note, before.data, after.data) for note, before, after in before_and_after]
+    return counts, effects, copy.device.printed
 
 
 @contextmanager

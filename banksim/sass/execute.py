@@ -130,7 +130,7 @@ class Worker:
         c["grid"], c["budget"] = launch.grid, budget
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
         c["turn_length"] = state.SHORT_TURN if launch.cooperative else state.TURN
-        self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error)
+        self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error, notes)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
         return compiled.blocks(self.context.ctypes.data, first, last)

@@ -13,6 +13,7 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,10 @@ class Device:
     """Addresses to give out again, by their bytes."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the lock, which no other process can have."""
+        return Device, (self.printed, self.heap, self.used, self.sizes, self.freed)
+
     @property
     def output(self) -> str:
         """Everything that was printed, block by block."""
@@ -87,9 +92,10 @@ class Host:
     buffers: Sequence[Bytes]
     shared: Bytes
     local: Callable[[int], Bytes]
+    notes: Sequence[Bytes] = ()
 
-    def find(self, address: int, size: int, lane: int) -> Bytes:
-        """`size` bytes at a generic address. Refusal where there are not as many."""
+    def find(self, address: int, size: int, lane: int, use: int = state.READ) -> Bytes:
+        """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""
         window, offset, number = address >> 32 << 32, address & 0xFFFFFFFF, (address - HEAP) >> 32
         code, memory, place = state.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory"
         if window == SHARED_WINDOW:
@@ -98,6 +104,8 @@ class Host:
             code, memory, place = state.OUT_OF_LOCAL, self.local(lane), "local memory"
         elif 0 <= number < len(self.buffers):
             memory = self.buffers[number]
+            if self.notes:
+                self.notes[number][offset : offset + size] |= np.uint8(use)
         if offset + size > len(memory):
             who = self.instruction.operands[0].text if self.instruction.name == "SERVICE" else "bulk copy"
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
@@ -204,18 +212,18 @@ def unknown(host: Host, lanes: Sequence[int], v: Words) -> None:
 # ---- bulk copies: (address in shared memory, 0, global address, 0, bytes), once for the warp
 
 
-def both_ends(host: Host, lanes: Sequence[int], v: Words) -> tuple[Bytes, Bytes]:
+def both_ends(host: Host, lanes: Sequence[int], v: Words, use: int) -> tuple[Bytes, Bytes]:
     lane, size = lanes[0], int(v[3, lanes[0]])
-    return host.find(SHARED_WINDOW | int(v[0, lane]), size, lane), host.find(long(v, 1, lane), size, lane)
+    return host.find(SHARED_WINDOW | int(v[0, lane]), size, lane), host.find(long(v, 1, lane), size, lane, use)
 
 
 def copy_in(host: Host, lanes: Sequence[int], v: Words) -> None:
-    shared, outside = both_ends(host, lanes, v)
+    shared, outside = both_ends(host, lanes, v, state.READ)
     shared[:] = outside
 
 
 def copy_out(host: Host, lanes: Sequence[int], v: Words) -> None:
-    shared, outside = both_ends(host, lanes, v)
+    shared, outside = both_ends(host, lanes, v, state.WRITTEN)
     outside[:] = shared
 
 
@@ -231,7 +239,7 @@ REDUCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
 
 def reduce_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     """Number by number; integers only."""
-    shared, outside = both_ends(host, lanes, v)
+    shared, outside = both_ends(host, lanes, v, state.READ | state.WRITTEN)
     marks = host.instruction.modifiers
     kind = np.dtype(f"{'i' if marks & {'S32', 'S64'} else 'u'}{8 if marks & {'64', 'U64', 'S64'} else 4}")
     how = next(f for name, f in REDUCTIONS.items() if name in marks)

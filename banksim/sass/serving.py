@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,16 @@ class Server:
     """What one worker's blocks ask for. Lives in `_servers` while the worker does: `close` it."""
 
     def __init__(
-        self, launch: Launch, context: Array, shared: Array, local: Array, scratch: Array, error: Array
+        self,
+        launch: Launch,
+        context: Array,
+        shared: Array,
+        local: Array,
+        scratch: Array,
+        error: Array,
+        notes: Sequence[Bytes] = (),
     ) -> None:
-        self.launch, self.context, self.error = launch, context, error
+        self.launch, self.context, self.error, self.notes = launch, context, error, notes
         self.shared: Bytes = shared.view(np.uint8)
         self.scratch: Bytes = scratch.view(np.uint8)
         self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
@@ -41,6 +49,7 @@ class Server:
             buffers=[buffer.data for buffer in self.launch.buffers],
             shared=self.shared,
             local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
+            notes=self.notes,
         )
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
         rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
