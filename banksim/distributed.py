@@ -236,9 +236,7 @@ def run(
 
 
 def check_apart(launch: Launch) -> None:
-    """`InputError` if two buffers share memory, which copies of them would not, or if blocks share a heap."""
-    if launch.device.heap:
-        raise InputError(f"{launch.kernel.plain_name}: blocks that call malloc share one heap: leave out workers")
+    """`InputError` if two buffers share memory, which copies of them would not."""
     buffers = [(buffer.data, buffer.name) for buffer in launch.buffers if buffer.data.nbytes]
     ends = sorted((data.ctypes.data, data.ctypes.data + data.nbytes, name) for data, name in buffers)
     for before, after in pairwise(ends):
@@ -257,12 +255,14 @@ def simulate_stretch(
     from banksim.sass.touched import effect, notebooks
 
     buffers = [replace(buffer, data=buffer.data.copy()) for buffer in launch.buffers]
-    copy = replace(launch, buffers=buffers, device=Device())
+    copy = replace(launch, buffers=buffers, device=Device(heap=launch.device.heap))
     notes = notebooks(launch)
     rules = [architecture(name) for name in names]
     counts = execute(copy, compile_kernel(launch.kernel), rules, workers=1, blocks=blocks, notes=notes)
     if counts.stop is not None:
         raise fault(copy, counts.stop)
+    if copy.device.used:
+        raise InputError(f"{launch.kernel.plain_name}: blocks that call malloc share one heap: leave out workers")
     before_and_after = zip(notes, launch.buffers, buffers, strict=True)
     effects = [effect(note, before.data, after.data) for note, before, after in before_and_after]
     return counts, effects, copy.device.printed
