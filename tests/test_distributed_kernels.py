@@ -113,8 +113,8 @@ def test_arrays_that_share_memory_are_refused(client: Client) -> None:
 
 def test_what_the_host_does_for_blocks(client: Client, kernels: Any) -> None:
     """They print in their order; a heap they share."""
-    one, many, here, there = both(client, kernels["prints"], 100, 2, [np.zeros(200, np.int32), 200])
-    assert many.output == one.output == "".join(f"{i}\n" for i in range(200))
+    one, many, here, there = both(client, kernels["prints"], 20, 2, [np.zeros(40, np.int32), 40])
+    assert many.output == one.output == "".join(f"{i}\n" for i in range(40))
     assert np.array_equal(here[0], there[0])
     with pytest.raises(InputError, match="blocks that call malloc share one heap"):
         distributed.run(kernels["allocates"], 2, 2, [np.zeros(4, np.int32), 4], scheduler=client)
