@@ -104,7 +104,6 @@ APPROXIMATE = {
 
 JOINS = "which ready threads join, and when, is not known well enough here"
 RECURSION = "calls of different depth share convergence barriers on the GPU"
-BULK = "bulk copies are not known"
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
 BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
 YIELDS = "which threads join behind a YIELD is not known well enough"
@@ -121,7 +120,8 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "schedule.schedule_recursion/0": RECURSION,
         "schedule.schedule_states/8-0": JOINS,
         "schedule.schedule_states/1-2": JOINS,
-        "schedule.schedule_syncwarp/*": JOINS,
+        "schedule.schedule_syncwarp/8-0": JOINS,
+        "schedule.schedule_syncwarp/1-2": JOINS,
         "sorts.hash_count": YIELDS,
         "sorts.histogram_tagged/one": BLOCKS,
         "sorts.histogram_tagged/*": YIELDS,
@@ -145,7 +145,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "schedule.schedule_states/1-[12]": NATIVE,
         "schedule.schedule_loop/8-0": NATIVE,
         "schedule.schedule_recursion/0": RECURSION,
-        "tensor.copy_bulk": BULK,
     },
 }
 """What banksim does not reproduce yet, by aspect and launch, and why."""
