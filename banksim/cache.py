@@ -1,6 +1,6 @@
 """The user's cache folder: results of compilers and decoders, found again by the content that they came from.
 
-A file is named by the digest of all that went into it (`key`), starts with a checksum of its own content, and
+A file is named by the digest of all that went into it (`key`), starts with a checksum of name and content, and
 is written beside and then renamed. So two processes may write at once, and a damaged file is as good as none.
 """
 
@@ -13,7 +13,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-MAGIC = b"banksim1"
+MAGIC = b"banksim2"
 DIGEST = 32
 
 
@@ -46,7 +46,7 @@ def get(key: str) -> bytes | None:
     except (OSError, RuntimeError):  # Path.home() raises RuntimeError where there is no home
         return None
     payload = content[len(MAGIC) + DIGEST :]
-    return payload if content.startswith(MAGIC + checksum(payload)) else None
+    return payload if content.startswith(MAGIC + checksum(key, payload)) else None
 
 
 def put(key: str, payload: bytes) -> None:
@@ -54,7 +54,7 @@ def put(key: str, payload: bytes) -> None:
     with suppress(OSError, RuntimeError):
         target = path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
-        write(target, MAGIC + checksum(payload) + payload)
+        write(target, MAGIC + checksum(key, payload) + payload)
 
 
 def write(target: Path, content: bytes) -> None:
@@ -64,7 +64,7 @@ def write(target: Path, content: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.replace(name, target)
-    except OSError:
+    except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
@@ -87,5 +87,5 @@ def path(key: str) -> Path:
     return folder() / key[:2] / key[2:]
 
 
-def checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=DIGEST).digest()
+def checksum(key: str, payload: bytes) -> bytes:
+    return hashlib.blake2b(key.encode() + payload, digest_size=DIGEST).digest()

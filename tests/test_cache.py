@@ -1,0 +1,153 @@
+"""Whatever happens to the files of the cache, kernels run as if there were none."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim import cache
+from banksim.sass import cubin
+from banksim.sass.llvm.codegen import compile_kernel
+
+HERE = Path(__file__).parent
+CUBIN, PTX = HERE / "data" / "triton" / "transpose.cubin", HERE / "kernels" / "plain.ptx"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Any]]:
+    """A cache that holds every kind of file, cubins, decoded kernels, object code; and what `run` gave."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKSIM_CACHE", str(folder))
+        yield folder, run()
+    forget()
+
+
+def forget() -> None:
+    """What this process knows of kernels."""
+    cubin._decode.cache_clear()
+    compile_kernel.cache_clear()
+
+
+def run() -> tuple[Any, ...]:
+    forget()
+    kernels = banksim.load(PTX)
+    x, out = np.arange(64 * 32, dtype=np.float32).reshape(64, 32), np.zeros((32, 64), np.float32)
+    done = banksim.run(banksim.load(CUBIN)["transpose"], (2, 1), None, [out, x, 64, 32])
+    np.testing.assert_array_equal(out, x.T)
+    conflicts = [(s.opcode, s.requests, s.transactions) for s in done.conflicts.sites]
+    return sorted(kernels), [i.text for k in kernels.values() for i in k.instructions], conflicts, done.instructions
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def flip(place: int) -> Callable[[Path], None]:
+    def damage(file: Path) -> None:
+        content = bytearray(file.read_bytes())
+        content[place % len(content)] ^= 4
+        file.write_bytes(content)
+
+    return damage
+
+
+def swap(file: Path) -> None:
+    """What belongs to another key."""
+    others = files(file.parents[1])
+    shutil.copy(others[others.index(file) - 1], file)
+
+
+def become_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda file: file.write_bytes(b""),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-100]),
+    "a bit in the middle": flip(777),
+    "swapped": swap,
+    "a folder": become_folder,
+    "a link to nowhere": lambda file: (file.unlink(), file.symlink_to("nowhere")),
+    "not readable": lambda file: file.chmod(0),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_files_of_every_kind_are_as_good_as_none(filled: tuple[Path, Any], damage: str) -> None:
+    folder, before = filled
+    names = files(folder)
+    contents = [file.read_bytes() for file in names]
+    assert len(names) >= 4, "a cubin of ptxas, two decoded ones, object code"
+    for file in names:
+        DAMAGES[damage](file)
+    assert run() == before
+    for file in names:
+        if file.is_dir():
+            file.rmdir()
+    run()
+    assert [file.read_bytes() for file in names] == contents, "made anew"
+
+
+def test_no_file_is_a_pickle(filled: tuple[Path, Any]) -> None:
+    for file in files(filled[0]):
+        content = file.read_bytes()
+        assert content.startswith(cache.MAGIC)
+        assert content[len(cache.MAGIC) + cache.DIGEST] != 0x80, "the first byte of a pickle"
+
+
+def program(lines: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(HERE), str(HERE.parent)])
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(["import test_cache", *lines])],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_a_full_disk_costs_nothing_but_time(tmp_path: Path) -> None:
+    """No file can grow beyond 512 bytes; temporary files of the tools go elsewhere."""
+    limit = f"import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, (512, {resource.RLIM_INFINITY}))"
+    lines = ["test_cache.cache.put('ab' + 'c' * 62, b'x' * 10_000)", "print(test_cache.cache.get('ab' + 'c' * 62))"]
+    done = program([limit, *lines], BANKSIM_CACHE=str(tmp_path / "cache"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("folder", ["/proc/nowhere", "/dev/full"])
+def test_a_folder_that_cannot_be_written(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKSIM_CACHE", folder)
+    assert run()[3] > 1000
+    forget()
+
+
+def test_processes_at_once_on_an_empty_cache(tmp_path: Path) -> None:
+    """Both compile and write the same files, while the files are cut again and again."""
+    path = os.pathsep.join([str(HERE), str(HERE.parent)])
+    environment = {**os.environ, "PYTHONPATH": path, "BANKSIM_CACHE": str(tmp_path)}
+    code = "import test_cache; print(test_cache.run())"
+    command = [sys.executable, "-c", code]
+    workers = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    while any(worker.poll() is None for worker in workers):
+        time.sleep(0.03)
+        for file in files(tmp_path):
+            if not file.name.startswith(".new-") and file.exists():
+                os.truncate(file, 100)
+    printed = {worker.communicate()[0] for worker in workers}
+    assert [worker.returncode for worker in workers] == [0, 0]
+    assert len(printed) == 1
