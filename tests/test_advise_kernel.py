@@ -19,6 +19,7 @@ from banksim.advise.cuda_source import CudaSource, cuda_arrays
 from banksim.advise.kernels import KernelAdvice, advise_kernel
 from banksim.advise.numba_source import NumbaSource
 from banksim.advise.numba_source import Reader as NumbaReader
+from banksim.compilers.numba import load_python
 from banksim.errors import CompileError, InputError
 from cuda_kernels.products import tiled
 
@@ -134,6 +135,17 @@ def test_only_the_arrays_that_are_named_change(capsys: pytest.CaptureFixture[str
     assert advised([*words, "--array", "at"], capsys)["best"] == {"at": "rows of TILE + 1"}
     assert main(["advise", "kernel", *words, "--array", "ct"]) == 2
     assert capsys.readouterr().err.endswith("product has no shared array 'ct': it has at, bt\n")
+
+
+def test_a_race_is_named_with_the_line_before_which_a_barrier_is_missing(transpose: Path) -> None:
+    transpose.write_text(transpose.read_text().replace("    cuda.syncthreads()\n", "", 1))
+    kernel = load_python(transpose).transpose
+    zeros = [np.zeros((32, 32), np.float32) for _ in range(2)]
+    advice = advise_kernel(NumbaSource(kernel), 1, (32, 32), zeros)
+    race, vacuous = advice.notes
+    assert race.startswith("As written it has a race: cuda.syncthreads() is missing before ")
+    assert race.endswith("transpose.py:12.")
+    assert vacuous.startswith("All results are one byte over and over")
 
 
 # ---- what a source says

@@ -18,9 +18,12 @@ from banksim.advise.limits import blocks_per_sm, fits
 from banksim.advise.sources import Change, Declared, Source, rewritten
 from banksim.arch import Architecture, architecture
 from banksim.errors import BanksimError, CompileError, Fault, InputError, UnsupportedError
+from banksim.findings import Race, missing
 from banksim.report.words import listed, number, plural
 from banksim.run_kernel import Run
 
+MOST_RACES = 3
+"""Races that are named."""
 MOST_RUNS = 64
 """Programs that are compiled and executed."""
 Changes = tuple[Change, ...]
@@ -111,6 +114,8 @@ class KernelAdvice:
     before: Measured
     tried: tuple[Tried, ...]
     best: Tried | None
+    races: tuple[Race, ...] = ()
+    """Of the kernel as it is."""
 
     @property
     def content(self) -> bytes:
@@ -148,13 +153,16 @@ class KernelAdvice:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Arrays of which only the rows can be made longer, with the reason."""
-        left = "cannot be changed" if len(self.source.declared) == 1 else "can only have longer rows"
-        return tuple(
-            f"{array.name} {'can only have longer rows' if len(array.lengths) > 1 else left}: {array.fixed}"
-            for array in self.source.declared
-            if array.fixed and self.before.excess
-        )
+        """What to know beside the figures: missing barriers, results that say little, arrays that cannot change."""
+        found = [f"As written it has a race: {missing(race)}" for race in self.races[:MOST_RACES]]
+        if len(self.races) > MOST_RACES:
+            found.append(f"{len(self.races) - MOST_RACES} more races: banksim kernel --check races names them.")
+        if self.best is not None and all(len(set(one)) < 2 for one in self.after.results):
+            found.append("All results are one byte over and over, so that they prove little: give arguments =random.")
+        for array in self.source.declared if self.before.excess else ():
+            can = "can only have longer rows" if len(array.lengths) > 1 else "cannot be changed"
+            found += [f"{array.name} {can}: {array.fixed}"] if array.fixed else []
+        return tuple(found)
 
     def diff(self) -> str:
         """The change as a unified diff; empty if nothing pays."""
@@ -221,14 +229,14 @@ def advise_kernel(
     given = [arch] if isinstance(arch, str | Architecture) else list(arch)
     archs = tuple(architecture(one) for one in given)
     bench = Bench(source, grid, block, args, archs, dynamic_shared)
-    before = bench.measure(())
+    before, races = bench.checked()
     before = bench.timed(before) if before.excess else before
     search = Search(bench, before)
     if before.excess:
         search.all(declared)
     elif rows := [array for array in declared if len(array.lengths) > 1]:  # one attempt shows what a padding costs
         search.attempt(tuple(padded(array, PADDINGS[0]) for array in rows))
-    return KernelAdvice(source, archs, before, tuple(search.tried), search.best)
+    return KernelAdvice(source, archs, before, tuple(search.tried), search.best, races)
 
 
 def chosen(source: Source, names: Sequence[str]) -> list[Declared]:
@@ -258,13 +266,21 @@ class Bench:
         self.archs, self.dynamic_shared = archs, dynamic_shared
         self.runs = 0
 
-    def measure(self, changes: Changes) -> Measured:
+    def checked(self) -> tuple[Measured, tuple[Race, ...]]:
+        """The kernel as it is, and its races: with one, results are the same by luck."""
+        try:
+            measured = self.measure((), check="races")
+        except UnsupportedError:  # of what is watched
+            return self.measure(()), ()
+        return measured, tuple(one for one in measured.run.findings if isinstance(one, Race))
+
+    def measure(self, changes: Changes, **options: Any) -> Measured:
         """Compile, execute, and count."""
         self.runs += 1
         dynamic = self.dynamic_shared
         for change in changes:
             dynamic = change.bytes_after(dynamic) if change.bytes_after else dynamic
-        return self.run(self.source.kernel(rewritten(self.source.content, changes)), dynamic, timing=False)
+        return self.run(self.source.kernel(rewritten(self.source.content, changes)), dynamic, **options)
 
     def timed(self, measured: Measured) -> Measured:
         """The same with time simulated, where it can be."""
@@ -275,13 +291,13 @@ class Bench:
         except UnsupportedError:
             return measured
 
-    def run(self, kernel: Any, dynamic: int, timing: bool) -> Measured:
+    def run(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
         """Execute on copies of the arguments. One worker: results have one order."""
         from banksim.run_kernel import run
 
         args = copy.deepcopy(list(self.args))
-        options: dict[str, Any] = {"dynamic_shared": dynamic, "timing": timing, "workers": 1}
-        done = run(kernel, self.grid, self.block, args, arch=self.archs, **options)
+        options |= {"arch": self.archs, "dynamic_shared": dynamic, "workers": 1}
+        done = run(kernel, self.grid, self.block, args, **options)
         results = tuple(arg.tobytes() for arg in args if isinstance(arg, np.ndarray))
         return Measured(kernel, done, costs(done), results, dynamic)
 
