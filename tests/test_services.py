@@ -178,3 +178,13 @@ def test_a_grid_that_waits_for_ever_is_stopped(engine: str) -> None:
         banksim.run(kernels()["grid_alone"], 3, 1, [np.zeros(1, np.int32)], engine=engine, max_instructions=20_000)
     with pytest.raises(InputError, match="wait for each other, and no GPU holds 5000"):
         banksim.run(kernels()["grid_alone"], 5000, 1, [np.zeros(1, np.int32)])
+
+
+@both_engines
+def test_products_of_bits(engine: str) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(0, 1 << 32, (rows, 8), np.uint64).astype(np.uint32) for rows in (16, 8))
+    out = np.zeros((2, 16, 8), np.int32)
+    banksim.run(kernels()["bits"], 1, 32, [a, b, out[0], out[1]], engine=engine)
+    np.testing.assert_array_equal(out[0], np.bitwise_count(a[:, None] & b).sum(2))
+    np.testing.assert_array_equal(out[1], np.bitwise_count(a[:, None] ^ b).sum(2) + 1)

@@ -167,3 +167,21 @@ extern "C" __global__ void grid_alone(int *a) {
     if (blockIdx.x) grid.sync();
     a[blockIdx.x] = 1;
 }
+
+// D = popc(A op B) + C for A of 16 rows and B of 8 columns of 256 bits: rows of 8 words.
+extern "C" __global__ void bits(const unsigned *a, const unsigned *b, int *both, int *either) {
+    int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    unsigned a0 = a[8 * g + t], a1 = a[8 * (g + 8) + t], a2 = a[8 * g + t + 4], a3 = a[8 * (g + 8) + t + 4];
+    unsigned b0 = b[8 * g + t], b1 = b[8 * g + t + 4];
+    for (int n = 0; n < 2; ++n) {
+        int *d = n ? either : both, c[4] = {n, n, n, n};
+        if (n)
+            asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+        else
+            asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+        d[8 * g + 2 * t] = c[0], d[8 * g + 2 * t + 1] = c[1];
+        d[8 * (g + 8) + 2 * t] = c[2], d[8 * (g + 8) + 2 * t + 1] = c[3];
+    }
+}

@@ -209,6 +209,35 @@ def saturated(x: Engine, a: Value, b: Value) -> Value:
     return x.low(x.where(total < least, least, x.where(total > most, most, total)))
 
 
+# ---- bits
+
+
+BITS = {"168256": (16, 2), "168128": (16, 1), "88128": (8, 1)}
+"""Rows of A and registers of B."""
+
+
+@operation("BMMA", f"{' '.join(BITS)} AND XOR POPC", marks="ROW COL")
+def bmma(x: Engine, i: Instruction) -> None:
+    """How many bits of a row and a column are both set, or differ; sums wrap."""
+    to, *sources = i.operands
+    if [o.modifiers for o in sources] != [("ROW",), ("COL",), ()] or not i.modifiers & {"AND", "XOR"}:
+        raise UnsupportedError(f"the form {i.opcode}")
+    rows, in_b = BITS[which(i, tuple(BITS))]
+    counts = (in_b * rows // 8, in_b, rows // 4)
+
+    def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
+        total = c[0]
+        for (a,), (b,) in zip(row, column, strict=True):
+            total = total + x.popcount(a & b if "AND" in i.modifiers else a ^ b)
+        return (total,)
+
+    def routine(x: Engine, *words: Value) -> tuple[Value, ...]:
+        a, b, c = split(words, counts)
+        return words_of(multiply(x, rows, [[(v,)] for v in a], [[(v,)] for v in b], [(v,) for v in c], dot))
+
+    perform(x, i, to, sources, counts, routine)
+
+
 # ---- doubles
 
 
