@@ -66,7 +66,16 @@ def test_a_name_stands_once() -> None:
 
 @pytest.mark.parametrize(
     ("text", "named"),
-    [("IADD3.WIDE R1, R2, R3, R4", ".WIDE"), ("FROB R1, R2", "FROB"), ("LDS.U.256 R1, [R2]", ".256")],
+    [
+        ("IADD3.WIDE R1, R2, R3, R4", ".WIDE"),
+        ("FROB R1, R2", "FROB"),
+        ("LDS.U.256 R1, [R2]", ".256"),
+        ("TEX.LL R0, R2, R4, UR4, 0x0, 2D", "the use of textures is not simulated"),
+        ("SUST.D.BA.2D.STRONG.SM.TRAP [R2], R0, UR6, 0x0", "the use of surfaces is not simulated"),
+        ("UCGABAR_ARV", "a cluster of blocks is not simulated"),
+        ("UTMALDG.2D [UR8], [UR4]", "TMA"),
+        ("HGMMA.64x64x16.F32 R24, gdesc[UR4], R24", "a matrix product of warp groups is not simulated"),
+    ],
 )
 def test_what_is_not_known_is_named(text: str, named: str) -> None:
     from assembler import kernel
