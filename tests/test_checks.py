@@ -81,7 +81,7 @@ NOT_AS_RACECHECK = {
 }
 
 
-@pytest.mark.parametrize("name", MARKED)
+@pytest.mark.parametrize("name", RACECHECK)
 def test_racecheck(name):
     """What racecheck said on an H200 of the marked lines, which are what is found (test_planted)."""
     races, _ = MARKED[name]

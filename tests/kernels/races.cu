@@ -659,3 +659,38 @@ __global__ void racy_copy_over_what_is_read(int *out, const int *in) {
     __syncthreads();
     out[threadIdx.x] += s[THREADS - 1 - threadIdx.x];
 }
+
+// ---- bulk copies and copies that arrive at transaction barriers
+__device__ void barrier_init(unsigned barrier, int count) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory"); }
+__device__ void barrier_wait(unsigned barrier, int parity) {
+    asm volatile("{ .reg .pred done; again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1; @!done bra again; }" ::"r"(barrier), "r"(parity) : "memory");
+}
+__device__ void bulk_copy(int *to, const int *from, int bytes, unsigned barrier) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+}
+
+__global__ void clean_bulk_copy(int *out, const int *in) {
+    __shared__ __align__(16) int s[THREADS];
+    __shared__ __align__(8) long long word;
+    unsigned barrier = shared_address(&word);
+    if (threadIdx.x == 0) barrier_init(barrier, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) bulk_copy(s, in, 4 * THREADS, barrier);
+    barrier_wait(barrier, 0);
+    out[threadIdx.x] = s[THREADS - 1 - threadIdx.x];
+}
+
+__global__ void racy_bulk_copy_awaited_by_one_warp(int *out, const int *in) {
+    __shared__ __align__(16) int s[THREADS];
+    __shared__ __align__(8) long long word;
+    unsigned barrier = shared_address(&word);
+    if (threadIdx.x == 0) barrier_init(barrier, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 512;" ::"r"(barrier) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];" ::"r"(shared_address(s)), "l"(in), "r"(barrier) : "memory");  // RACE BARRIER
+    }
+    if (threadIdx.x < 32) barrier_wait(barrier, 0);
+    out[threadIdx.x] = s[THREADS - 1 - threadIdx.x];  // RACE BARRIER
+}

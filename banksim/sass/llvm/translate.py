@@ -22,6 +22,7 @@ from banksim.sass.llvm.memory import Memory
 from banksim.sass.llvm.values import INT, POINTER, VOID, Value
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.operations.memory import memory_operand
+from banksim.sass.operations.services import UNIT
 from banksim.sass.operations.transactions import over, try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
@@ -191,7 +192,21 @@ class Translator(ControlFlow):
         elif self.watched and i.name in COPY_EVENTS:
             self.show_copies(i)
         else:
+            if self.watched and i.name.startswith("UBLK"):
+                self.show_bulk(i)
             OPERATIONS[i.name].function(x, i)
+
+    def show_bulk(self, i: Instruction) -> None:
+        """A bulk copy, by the lowest executing lane."""
+        e, x = self.e, self.x
+        to, source, units = i.operands
+        inward = not i.opcode.endswith(".G.S") and i.name == "UBLKCP"
+        start = x.first(x.address(to if inward else source, False))
+        barrier = x.first(x.raw(to.parts[0], 1)) if inward else x.const(0)
+        size = x.first(x.value(units)) * UNIT
+        with e.b.if_then(e.b.not_(e.empty(x.executing()))):
+            values = (INT[32](i.pc), start.ir, size.ir, INT[32](int(inward)), barrier.ir)
+            e.call("watch_bulk", VOID, self.context, self.warp, *values)
 
     def show_copies(self, i: Instruction) -> None:
         """LDGDEPBAR commits copies, DEPBAR.LE waits until at most so many groups of them are to come."""

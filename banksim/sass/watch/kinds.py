@@ -21,6 +21,7 @@ from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.watch import records
 from banksim.sass.watch.records import (
     ARRIVE,
+    BULK,
     COPIES_ARRIVE,
     COPY,
     EXCHANGE,
@@ -90,6 +91,8 @@ def kind_of(i: Instruction) -> int:
         return STARTING if "EXCH" in i.modifiers else WAIT if "PHASECHK" in i.modifiers else ARRIVE
     if i.name == "ARRIVES":
         return COPIES_ARRIVE
+    if i.name.startswith("UBLK"):
+        return BULK
     if request(i) is None:
         return NOTHING
     if i.name == "LDGSTS":

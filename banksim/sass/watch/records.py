@@ -21,8 +21,9 @@ FOUND = 1024
 NOTHING, READ, WRITE, COPY, TENTATIVE_READ, FLAG_READ, FLAG_WRITE, UPDATE, EXCHANGE = range(9)
 """Kinds of access. COPY is an asynchronous write. The others are atomic: UPDATE and FLAG_WRITE publish what their
 warp did, FLAG_READ takes over what was published at its word, EXCHANGE does both, TENTATIVE_READ neither."""
-STARTING, ARRIVE, WAIT, COPIES_ARRIVE = range(9, 13)
-"""Of transaction barriers: they are made, arrived at, waited for; COPIES_ARRIVE arrives when the warp's copies have."""
+STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK = range(9, 14)
+"""Of transaction barriers: they are made, arrived at, waited for; COPIES_ARRIVE arrives when the warp's copies have.
+BULK copies in bulk: watch.shadow.watch_bulk."""
 ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
 """An access as 63 bits: lane, site, its position among the requests of its warp since the last barrier, whether it was
 atomic, and its time; from these bits on."""

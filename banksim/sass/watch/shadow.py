@@ -20,6 +20,7 @@ from banksim.sass.watch.events import CONTEXT, WARP, await_copies, commit_copies
 from banksim.sass.watch.records import (
     AGENTS,
     ARRIVE,
+    BULK,
     COPIES_ARRIVE,
     COPY,
     COPYING,
@@ -51,6 +52,8 @@ from banksim.sass.watch.records import (
 )
 
 POINTER = types.voidptr
+UNIT = 16
+"""Bytes that bulk copies count in."""
 NONE = 0xFFFFFFFF
 """No line, no piece."""
 WITH_WRITES, WITH_READS, WITH_UPDATES, WITH_STORES = 1, 2, 4, 8
@@ -342,7 +345,7 @@ def visit(
             with_ |= WITH_READS
         if r.atomics and not atomic and (parted or not is_line_known(r, x, row, me, updaters[line])):
             with_ |= WITH_UPDATES
-        if kind == COPY:
+        if kind in (COPY, BULK):
             enter(copiers, line, entry, r.began, me)
         elif stores:
             enter(writers, line, entry, r.floor, me)
@@ -351,11 +354,25 @@ def visit(
         else:
             enter(readers, line, entry, r.floor, me)
     if with_:
-        compare(r, c, x, row, me, active, mask, entry, width, addresses, values, with_ | stores * WITH_STORES, atomic)
+        compare(
+            r,
+            c,
+            x,
+            row,
+            me,
+            active,
+            mask,
+            entry,
+            width,
+            addresses,
+            values,
+            with_ | (stores and kind != BULK) * WITH_STORES,
+            atomic,
+        )
     if stores:
         last_write = carray(pointer(r.last_write), r.pieces, np.int64)
         writer = carray(pointer(r.writer), r.pieces, np.uint8)
-        who = np.uint8(LANES + me if kind == COPY else me)
+        who = np.uint8(LANES + me if kind in (COPY, BULK) else me)
         for lane in range(LANES):
             if mask >> lane & 1:
                 start = addresses[lane] >> shift
@@ -383,7 +400,7 @@ def initialize(r: Any, c: Any, me: Any, kind: Any, mask: Any, entry: Any, width:
     """Notice reads of what nothing has written since the block began; remember what is written."""
     shift, pieces = np.uint32(r.shift), np.uint32(width >> r.shift)
     lines = carray(pointer(r.written), r.pieces, np.int64)
-    reads = kind not in (WRITE, COPY, STARTING, FLAG_WRITE)
+    reads = kind not in (WRITE, COPY, BULK, STARTING, FLAG_WRITE)
     writes = not reads or kind in (UPDATE, EXCHANGE)
     began = began_at(c)
     own = (np.int64(1) << pieces) - 1
@@ -443,21 +460,11 @@ def synchronize(c: Any, r: Any, x: Any, row: Any, me: Any, kind: Any, mask: Any,
             word.gathered[LANES + me] = r.now + 1
 
 
-@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER), cache=True)
-def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any, values: Any) -> None:
-    """One request: an instruction whose `lanes` access `width` bytes each at `places`; `values`: what they store, by
-    words, all lanes of one after the other."""
-    c = carray(context, 1)[0]
-    w = carray(warp, 1)[0]
-    r = watch_of(c)
-    number = np.int64(pc) >> 4
-    kind = np.int64(carray(pointer(r.kinds), r.instructions, np.uint8)[number])
-    if kind == NOTHING:
-        return
-    me, mask, active = np.int64(w.index), np.int64(lanes), np.int64(w.active)
-    addresses = carray(places, LANES, np.uint32)
+@njit(cache=True)
+def request(r: Any, c: Any, w: Any, number: Any, kind: Any, mask: Any, size: Any, addresses: Any, values: Any) -> None:
+    """A request of an instruction by its number, as what kind of access."""
+    me, active = np.int64(w.index), np.int64(w.active)
     site = np.int64(carray(pointer(r.site_of), r.instructions, np.uint16)[number])
-    size = np.int64(width)
     if r.checks & RACES:
         x = members_of(r)[me]
         row = row_of(r, x, active)  # before the time of this access
@@ -475,12 +482,50 @@ def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any,
             read_together(r, c, x, row, me, mask, entry, size, addresses, values, kind)
         elif kind != COPIES_ARRIVE:
             visit(r, c, x, row, me, active, mask, entry, size, addresses, values, kind)
-        if kind >= STARTING or (r.acquires and kind >= FLAG_READ):
+        if STARTING <= kind < BULK or (r.acquires and FLAG_READ <= kind < STARTING):
             synchronize(c, r, x, row, me, kind, mask, addresses)
     else:
         initialize(r, c, me, kind, mask, site << ENTRY_SITE, size, addresses)
 
 
-CALLED = (watch, watch_block, commit_copies, await_copies)
+@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER), cache=True)
+def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any, values: Any) -> None:
+    """One request: an instruction whose `lanes` access `width` bytes each at `places`; `values`: what they store, by
+    words, all lanes of one after the other."""
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    r = watch_of(c)
+    number = np.int64(pc) >> 4
+    kind = np.int64(carray(pointer(r.kinds), r.instructions, np.uint8)[number])
+    if kind not in (NOTHING, BULK):
+        addresses = carray(places, LANES, np.uint32)
+        request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values)
+
+
+@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 5), cache=True)
+def watch_bulk(context: Any, warp: Any, pc: Any, start: Any, size: Any, inward: Any, barrier: Any) -> None:
+    """A bulk copy of some bytes of shared memory: out of it, or `inward`, with a transaction barrier that is told."""
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    r = watch_of(c)
+    kind = np.int64(BULK if inward else READ)
+    addresses = np.zeros(LANES, np.uint32)
+    values = c.scratch
+    end = start + size
+    while start < end:
+        mask = np.int64(0)
+        for lane in range(LANES):
+            addresses[lane] = start
+            if start < end:
+                mask |= np.int64(1) << lane
+                start += np.uint32(UNIT)
+        request(r, c, w, np.int64(pc) >> 4, kind, mask, np.int64(UNIT), addresses, pointer(values))
+    if inward and r.checks & RACES:
+        addresses[0] = barrier
+        x = members_of(r)[w.index]
+        synchronize(c, r, x, row_of(r, x, np.int64(w.active)), np.int64(w.index), COPIES_ARRIVE, 1, addresses)
+
+
+CALLED = (watch, watch_bulk, watch_block, commit_copies, await_copies)
 SYMBOLS: dict[str, Any] = {f.__name__: f.address for f in CALLED}
 """Addresses of the functions that LLVM code calls."""

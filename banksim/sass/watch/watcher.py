@@ -18,6 +18,7 @@ from banksim.sass.watch.events import follow
 from banksim.sass.watch.kinds import Kinds
 from banksim.sass.watch.records import (
     ARRIVE,
+    BULK,
     COPIES_ARRIVE,
     COPY,
     COPYING,
@@ -57,6 +58,7 @@ CALLED = {
     ARRIVE: "arrival at a barrier",
     WAIT: "wait for a barrier",
     COPIES_ARRIVE: "arrival at a barrier",
+    BULK: "bulk copy",
 }
 
 
@@ -88,11 +90,11 @@ class Watcher:
         for name, array in self.kept.items():
             r[name] = array.ctypes.data
         acquires = known.has(EXCHANGE, FLAG_READ)
-        partial = known.has(COPY, STARTING, ARRIVE, WAIT) or acquires or self.has_partial_barriers()
+        partial = known.has(COPY, BULK, STARTING, ARRIVE, WAIT) or acquires or self.has_partial_barriers()
         r["checks"] = sum(CHECKS[check] for check in checks)
         r["shift"], r["pieces"], r["warps"], r["sites"] = shift, pieces, warps, sites
         r["instructions"] = len(launch.kernel.instructions)
-        r["copies"] = known.has(COPY)
+        r["copies"] = known.has(COPY, BULK)
         r["atomics"] = known.has(UPDATE, EXCHANGE, FLAG_WRITE, ARRIVE, WAIT)
         r["acquires"], r["partial"] = acquires, partial
         for number in range(warps):
