@@ -25,6 +25,7 @@ FAMILIES = (
     "rows",
     "products",
     "widths",
+    "blocks",
 )
 """The modules with kernels, in the order of the listing."""
 
@@ -34,7 +35,9 @@ class Launch:
     """A kernel with all that a launch takes. `arguments` are NumPy arrays, which the kernel changes, and scalars.
 
     `expected` maps the number of an argument to what must be in it afterwards, bit for bit unless `tolerance`
-    (relative, to the largest expected number) says otherwise.
+    (relative, to the largest expected number) says otherwise. `clocks` is the number of the argument where a kernel
+    that measures itself leaves its clocks: int64[passes, warps, 2], when a warp began and ended a pass; the first one
+    is cold.
     """
 
     kernel: Any
@@ -44,6 +47,7 @@ class Launch:
     expected: Mapping[int, np.ndarray] = field(default_factory=dict)
     dynamic_shared: int = 0
     tolerance: float = 0.0
+    clocks: int | None = None
 
     def wrong(self, arguments: Sequence[Any]) -> str:
         """What is wrong with the arguments after the launch; "" if nothing is."""

@@ -8,13 +8,14 @@ the source page cannot be believed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cuda_kernels.predict import KINDS, Prediction
-from cuda_kernels.records import Record, Row
+from cuda_kernels.records import Record, Row, pass_cycles
 
 NOISE = 0.10
 """Excess of a whole kernel's counter over the prediction that is taken for arbitration, as a part of it."""
@@ -56,6 +57,13 @@ class Verdict:
             return self.prediction.transactions / record.cycles.median
         multiprocessors = min(blocks, machine["multiprocessors"])
         return self.prediction.transactions / (record.microseconds.median * machine["sm_clock_mhz"] * multiprocessors)
+
+    @property
+    def pass_cycles(self) -> tuple[float, float] | None:
+        """Of a kernel that measures itself: cycles of a warm pass, predicted and measured."""
+        if self.record is None or not self.record.passes or not self.prediction.passes:
+            return None
+        return pass_cycles(self.prediction.passes), pass_cycles(self.record.passes)
 
     def measured(self) -> float | None:
         """What variants are compared by: cycles of the block if there is one, else time."""
@@ -147,6 +155,44 @@ def counters(prediction: Prediction, record: Record) -> tuple[list[str], float]:
 LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
 SHARED = {"LDS": "ld", "STS": "st", "ATOMS": "atom"}
 """By which counter an instruction on shared memory goes."""
+
+
+# ---- simulated time against the clock of an SM
+APART = 0.05
+"""Variants whose measured cycles differ by more than this part are expected to be ranked right."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How far simulated time agrees: of the kernels that measure themselves, relative errors by name; pairs of variants
+    that differ by more than `APART` on the hardware, and those of them that are ranked wrong."""
+
+    errors: dict[str, float]
+    pairs: int
+    wrong: tuple[tuple[str, str], ...]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(np.abs([*self.errors.values()])))
+
+    @property
+    def worst(self) -> str:
+        return max(self.errors, key=lambda name: abs(self.errors[name]))
+
+
+def timing(verdicts: Sequence[Verdict]) -> Timing | None:
+    """None where no kernel measured itself."""
+    timed = [(v, *v.pass_cycles) for v in verdicts if v.pass_cycles]
+    if not timed:
+        return None
+    pairs, wrong = 0, []
+    for (a, mine_a, theirs_a), (b, mine_b, theirs_b) in itertools.combinations(timed, 2):
+        if a.group != b.group or abs(theirs_a - theirs_b) <= APART * min(theirs_a, theirs_b):
+            continue
+        pairs += 1
+        if (mine_a < mine_b) != (theirs_a < theirs_b):
+            wrong.append((a.name, b.name))
+    return Timing({v.name: mine / theirs - 1 for v, mine, theirs in timed}, pairs, tuple(wrong))
 
 
 # ---- variants against each other

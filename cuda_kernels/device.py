@@ -20,7 +20,7 @@ from banksim.errors import BanksimError
 from cuda_kernels.catalogue import Entry, Launch
 from cuda_kernels.jit import INSTALLED, cuda, jit, module
 from cuda_kernels.predict import own_copy
-from cuda_kernels.records import Record, Spread
+from cuda_kernels.records import Record, Spread, warm_passes
 from cuda_kernels.twin import clock, twin
 
 WARM_UP, SAMPLES, LAUNCHES = 3, 21, 10
@@ -113,7 +113,8 @@ def megahertz() -> float:
 def measure(entry: Entry, timing: bool = True) -> Record:
     """Run a kernel on the GPU: its result, its machine code, and unless told otherwise its times."""
     launch = entry.launch()
-    wrong = checked(launch)
+    there = launched(launch)
+    wrong = launch.wrong(there)
     (compiled,) = launch.kernel.overloads.values()
     cubin = compiled.library.get_cubin()
     return Record(
@@ -126,6 +127,7 @@ def measure(entry: Entry, timing: bool = True) -> Record:
         wrong=None if entry.race else wrong,
         microseconds=microseconds(launch) if timing else None,
         cycles=block_cycles(launch) if timing else None,
+        passes=warm_passes(there[launch.clocks]) if launch.clocks is not None else (),
         cubin=bytes(getattr(cubin, "code", cubin)),
     )
 
@@ -140,12 +142,15 @@ def configured(kernel: Any, launch: Launch) -> Callable[..., None]:
 
 def checked(launch: Launch) -> str:
     """Launch once; what is wrong with the result."""
-    arguments = own_copy(launch)
-    there = on_device(arguments)
+    return launch.wrong(launched(launch))
+
+
+def launched(launch: Launch) -> list[Any]:
+    """The arguments after one launch."""
+    there = on_device(own_copy(launch))
     configured(launch.kernel, launch)(*there)
     cuda.synchronize()
-    back = [a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in there]
-    return launch.wrong(back)
+    return [a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in there]
 
 
 def microseconds(launch: Launch) -> Spread:

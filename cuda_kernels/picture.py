@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from cuda_kernels.validate import Validation
@@ -50,12 +50,39 @@ def svg(found: Validation) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def panel(left: int, title: str, label: str, points: Sequence[Point], diagonal: bool) -> list[str]:
+def cycles_svg(found: Mapping[str, Sequence[tuple[str, float, float]]]) -> str:
+    """An SVG of simulated against measured cycles: by kind, what was timed, simulated and measured cycles."""
+    points = [
+        (theirs, mine, number, f"{name}: {mine:,.0f} simulated, {theirs:,.0f} measured")
+        for number, several in enumerate(found.values())
+        for name, mine, theirs in several
+    ]
+    width, height = LEFT + SIDE + LEGEND, TOP + SIDE + 60
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+        *panel(LEFT, "cycles: simulated against an H200's clock", "simulated", points, True, "measured"),
+    ]
+    for number, kind in enumerate(found):
+        x, y = LEFT + SIDE + 25, TOP + 12 + 20 * number
+        parts += [mark(x, y - 4, number, kind), f'<text x="{x + 12}" y="{y}">{escape(kind)}</text>']
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def panel(
+    left: int,
+    title: str,
+    label: str,
+    points: Sequence[Point],
+    diagonal: bool,
+    below: str = "transactions predicted",
+) -> list[str]:
     bottom = TOP + SIDE
     parts = [
         f'<text x="{left}" y="{TOP - 12}">{escape(title)}</text>',
         f'<rect x="{left}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#666"/>',
-        f'<text x="{left + SIDE / 2}" y="{bottom + 40}" text-anchor="middle">transactions predicted</text>',
+        f'<text x="{left + SIDE / 2}" y="{bottom + 40}" text-anchor="middle">{below}</text>',
         f'<text transform="translate({left - 56} {TOP + SIDE / 2}) rotate(-90)" text-anchor="middle">{label}</text>',
     ]
     if not points:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banksim.arch import Architecture, architecture
 from cuda_kernels.catalogue import Launch
-from cuda_kernels.records import Row
+from cuda_kernels.records import Passes, Row, warm_passes
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
 
 Progress = Callable[[int, int], None]
+IN_L1 = 8
+"""Cycles by which a load that finds its data in the L1 cache, as in a warm pass, comes later than one from shared
+memory
+(measured on one H200: 31 against 23, tests/data/hardware/timing/latency.npz, chain_ldg)."""
 
 
 @dataclass(frozen=True)
 class Prediction:
     """What banksim counts for a launch. `code`: every opcode of the kernel, executed or not; `wide`: offsets of
-    loads of 8 and 16 bytes; `wrong` as in `Launch.wrong`; `loads`, `stores`, `atomics`: transactions of each."""
+    loads of 8 and 16 bytes; `wrong` as in `Launch.wrong`; `by_kind`, `requests_by_kind`: transactions and requests of
+    loads, stores, atomics; `passes` as in `Record`, in simulated cycles."""
 
     rows: tuple[Row, ...]
     code: tuple[str, ...]
@@ -33,6 +38,7 @@ class Prediction:
     wide: frozenset[int]
     by_kind: dict[str, int]
     requests_by_kind: dict[str, int]
+    passes: Passes = ()
 
 
 def own_copy(launch: Launch) -> list[Any]:
@@ -46,7 +52,8 @@ def predict(
     """Execute a launch: its function as it is compiled here, or a cubin that a GPU ran."""
     arguments = own_copy(launch)
     run = execute(launch, arguments, cubin, architecture(arch), progress)
-    return prediction(run, launch.wrong(arguments))
+    passes = warm_passes(arguments[launch.clocks]) if launch.clocks is not None else ()
+    return replace(prediction(run, launch.wrong(arguments)), passes=passes)
 
 
 def execute(launch: Launch, arguments: list[Any], cubin: bytes, rule: Architecture, progress: Progress | None) -> Run:
@@ -63,6 +70,8 @@ def execute(launch: Launch, arguments: list[Any], cubin: bytes, rule: Architectu
         arch=rule,
         dynamic_shared=launch.dynamic_shared,
         progress=progress,
+        timing=launch.clocks is not None,
+        global_latency=None if launch.clocks is None else IN_L1,
     )
 
 

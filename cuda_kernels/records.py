@@ -18,6 +18,8 @@ from banksim.errors import InputError
 EVIDENCE = Path(__file__).parent / "evidence" / "h200.json"
 """What an H200 measured; beside it the machine code that it ran."""
 FORMAT = 1
+Passes = tuple[tuple[tuple[int, int], ...], ...]
+"""Of each pass, of each warp: when it began and ended."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Record:
     """One kernel on one GPU. `wrong` is "" where the result equalled the oracle; None: there is no oracle.
 
     `microseconds`: a launch among many, back to back; `cycles`: a block, from its first warp's start to its last
-    one's end. Without counters `rows` and `counters` are empty.
+    one's end. Without counters `rows` and `counters` are empty. `passes`: of a kernel that measures itself, for each
+    pass but the cold first one when each warp began and ended, in cycles since the first began.
     """
 
     name: str
@@ -71,7 +74,19 @@ class Record:
     counters: Mapping[str, int] = field(default_factory=dict)
     microseconds: Spread | None = None
     cycles: Spread | None = None
+    passes: Passes = ()
     cubin: bytes = b""
+
+
+def warm_passes(clocks: np.ndarray) -> Passes:
+    """When each warp began and ended each pass but the first, since the pass began; clocks: (passes, warps, 2)."""
+    since = clocks[1:] - clocks[1:, :, :1].min(axis=1, keepdims=True)
+    return tuple(tuple((int(a), int(b)) for a, b in warps) for warps in since)
+
+
+def pass_cycles(passes: Passes) -> float:
+    """Cycles of a pass, from the first warp's begin to the last one's end; the median of several."""
+    return float(np.median([max(b for _, b in warps) - min(a for a, _ in warps) for warps in passes]))
 
 
 @dataclass(frozen=True)
@@ -129,6 +144,7 @@ def record(plain: dict[str, Any], cubin: bytes) -> Record:
             "grid": tuple(plain["grid"]),
             "block": tuple(plain["block"]),
             "rows": tuple(Row(*row) for row in plain["rows"]),
+            "passes": tuple(tuple((a, b) for a, b in warps) for warps in plain.get("passes", ())),
             "cubin": cubin,
         }
     )

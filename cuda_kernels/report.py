@@ -14,7 +14,7 @@ from banksim.report.console import show as put
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import plural
-from cuda_kernels.compare import Verdict
+from cuda_kernels.compare import APART, Timing, Verdict, timing
 from cuda_kernels.records import Spread
 from cuda_kernels.validate import Validation
 
@@ -41,6 +41,8 @@ def text(found: Validation, not_done: Sequence[str], recorded: bool, width: int)
             for c in found.contests
         ]
         parts.append(Text("\n").join([Text("Transactions against times", STRONG), *lines]))
+    if time := timing(found.verdicts):
+        parts.append(Text("\n").join(fold(Text(agreement(time)), width)))
     parts.append(Text("\n").join(fold(conclusion(found), width)))
     return Text("\n\n").join(parts)
 
@@ -82,8 +84,12 @@ def table(found: Validation, width: int) -> list[Text]:
         column(("warp in-", "structions"), rows, lambda v: f"{v.prediction.instructions:,}"),
         column(("", "µs"), rows, lambda v: spread(v.record.microseconds if v.record else None, 2)),
         column(("block's", "cycles"), rows, lambda v: spread(v.record.cycles if v.record else None, 0)),
+        column(("pass", "predicted"), rows, lambda v: cycles(v, 0)),
+        column(("pass", "measured"), rows, lambda v: cycles(v, 1)),
         column(("banks", "busy"), rows, lambda v: percent(v.busy(found.machine)) if timed else ""),
     ]
+    if not any(row and row.pass_cycles for row in rows):
+        columns = [one for one in columns if one.head[0] != "pass"]
     fewer = [one for one in columns if one.name != "ideal"]
     lines = beside(labels, columns, width) or beside(labels, fewer, width)
     lines = lines or above(labels, fewer, width) or prose(labels, columns, width)
@@ -115,6 +121,11 @@ def spread(value: Spread | None, decimals: int) -> str:
     return f"{value.median:,.{decimals}f} ± {(value.high - value.low) / 2:,.{decimals}f}"
 
 
+def cycles(verdict: Verdict, which: int) -> str:
+    """Cycles of a warm pass of a kernel that measures itself."""
+    return f"{verdict.pass_cycles[which]:,.0f}" if verdict.pass_cycles else ""
+
+
 def percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
@@ -140,6 +151,19 @@ def arbitration(found: Validation, width: int) -> list[Text]:
 def brief(remarks: Sequence[str]) -> list[str]:
     """The first remarks, and how many more there are of them."""
     return [*remarks[:3], *([f"… and {plural(len(remarks) - 3, 'more remark')}"] if len(remarks) > 3 else [])]
+
+
+def agreement(found: Timing) -> str:
+    """How far simulated time agrees with the SM's clock."""
+    worst = found.worst
+    ranked = f"{found.pairs - len(found.wrong)} of {plural(found.pairs, 'pair')} of variants that differ by more than "
+    ranked += f"{APART:.0%} are ranked right"
+    if found.wrong:
+        ranked += f", wrong: {', '.join(f'{a} and {b}' for a, b in found.wrong)}"
+    return (
+        f"Cycles of a pass, simulated against the SM's clock: {plural(len(found.errors), 'kernel')}, "
+        f"{found.median:.1%} off in the median, at most {abs(found.errors[worst]):.0%} ({worst}); {ranked}."
+    )
 
 
 def conclusion(found: Validation) -> Text:
@@ -172,6 +196,7 @@ def as_json(found: Validation, not_done: Sequence[str], recorded: bool) -> str:
                 "differences": v.differences,
                 "remarks": v.remarks,
                 "arbitration": v.arbitration,
+                "pass_cycles": v.pass_cycles and dict(zip(("predicted", "measured"), v.pass_cycles, strict=True)),
             }
         )
     plain = {
@@ -180,6 +205,7 @@ def as_json(found: Validation, not_done: Sequence[str], recorded: bool) -> str:
         "machine": found.machine,
         "not_done": [*not_done, *found.not_done],
         "kernels": kernels,
+        "timing": asdict(time) if (time := timing(found.verdicts)) else None,
         "contests": [{**asdict(c), "limited_by_shared_memory": c.limited} for c in found.contests],
     }
     return json.dumps(plain, indent=2)
