@@ -246,7 +246,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"address": 4 * LANE, "mask": 2**32}, "mask 4294967296 is outside 0 to 0xffffffff"),
     ({"address": 4 * LANE, "mask": -1}, "mask -1 is outside"),
     ({"address": 4 * LANE, "op": "load"}, "unknown op 'load': give one of ld, st"),
-    ({"address": 4 * LANE, "op": 22}, "op 22 is outside 0 to 0x15"),
+    ({"address": 4 * LANE, "op": len(OPS)}, f"op {len(OPS)} is outside 0 to {len(OPS) - 1:#x}"),
     ({"address": 4 * LANE, "arch": "sm_1"}, "unknown architecture 'sm_1'"),
 ]
 
