@@ -24,4 +24,6 @@ class UnsupportedError(BanksimError, NotImplementedError):
 
 
 class Fault(BanksimError):
-    """The kernel did something that a GPU would stop for, or that never ends."""
+    """The kernel did something that a GPU would stop for, or that never ends. `output` is what it printed before."""
+
+    output = ""

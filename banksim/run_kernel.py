@@ -15,7 +15,7 @@ import numpy as np
 from banksim.arch import Architecture, architecture
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
-from banksim.errors import InputError, UnsupportedError
+from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.findings import Finding
 from banksim.findings import checks as checks_of
 from banksim.sass import state
@@ -326,7 +326,11 @@ def run_numpy(
     from banksim.sass import reference
 
     began = time.perf_counter()
-    outcome = reference.run(launch, max_instructions)
+    try:
+        outcome = reference.run(launch, max_instructions)
+    except Fault as found:
+        found.output = launch.device.output
+        raise
     trace = outcome.trace()
     if sink is not None:
         sink(trace)

@@ -12,7 +12,7 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.errors import Fault, InputError
+from banksim.errors import Fault, InputError, UnsupportedError
 
 FILE = Path(__file__).parent / "kernels" / "services.cu"
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
@@ -59,6 +59,20 @@ def test_an_assertion_is_a_fault_with_its_place(engine: str) -> None:
     expected = rf"^asserts: assertion `i < n` failed at .*services\.cu:{line} in void asserts\(int\), "
     with pytest.raises(Fault, match=expected + r"block \(1, 0, 0\), warp 0, lane 8$"):
         banksim.run(kernels()["asserts"], 2, 32, [40], engine=engine)
+
+
+def test_what_was_printed_before_a_fault_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernel", f"{FILE}:asserts", "--grid", "2", "--block", "32", "--arg", "int32=40"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "block 0\nblock 1\n"
+    assert shown.err.startswith("banksim: asserts: assertion")
+
+
+def test_printing_where_time_is_simulated() -> None:
+    run = banksim.run(kernels()["prints"], 2, 2, [7, 2.5, TEXT], timing=True)
+    assert sorted(run.output.splitlines()) == sorted(PRINTED.splitlines())
+    with pytest.raises(UnsupportedError, match="the time of blocks that wait for each other is not simulated"):
+        banksim.run(kernels()["grid_steps"], 4, 48, [np.zeros((2, 192), np.int32), 5], timing=True)
 
 
 @both_engines

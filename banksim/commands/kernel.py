@@ -22,7 +22,7 @@ from banksim.commands.launch_arguments import FILLS
 from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.sizes import sizes, whole
 from banksim.commands.tracing import Incomplete, aside, trace_option, written
-from banksim.errors import InputError
+from banksim.errors import Fault, InputError
 from banksim.findings import checks as checks_of
 from banksim.report.kernel import is_partial
 
@@ -133,7 +133,11 @@ def here(launch: tuple[Any, ...], path: str | None, **how: Any) -> Run:
     from banksim.run_kernel import run as execute
 
     with written(path) as writer:
-        done = execute(*launch, trace=writer.write if writer else None, **how)
+        try:
+            done = execute(*launch, trace=writer.write if writer else None, **how)
+        except Fault as found:
+            sys.stdout.write(found.output)
+            raise
         if writer and is_partial(done):
             raise Incomplete
         if writer:

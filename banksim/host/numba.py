@@ -146,9 +146,11 @@ class Host:
         shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
         taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
         with shown as tick, taken as take:
-            run = self.simulate(launch, self.launches.rules, tick, take)
+            try:
+                run = self.simulate(launch, self.launches.rules, tick, take)
+            finally:
+                sys.stdout.write(launch.device.output)
             self.launches.add(run, made.compiled.signature, shape)
-            sys.stdout.write(run.output)
             if run.partial:
                 raise KeyboardInterrupt
 

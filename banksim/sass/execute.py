@@ -228,7 +228,7 @@ def execute(
     for collector in collectors:
         collector.close()
     for worker in team:
-        worker.server.close()
+        worker.server.check()
     return Counts(
         counters=np.sum([w.counters for w in team], axis=0),
         tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),

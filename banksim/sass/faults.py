@@ -18,6 +18,12 @@ ADVICE = {
 
 def fault(launch: Launch, stop: Stop) -> Fault:
     """The exception that tells why a worker stopped."""
+    found = told(launch, stop)
+    found.output = launch.device.output
+    return found
+
+
+def told(launch: Launch, stop: Stop) -> Fault:
     kernel = launch.kernel
     block = block_index(launch, stop.block)
     if stop.code == state.BLOCK_DEADLOCK:

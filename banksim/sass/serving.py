@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ Array = npt.NDArray[np.void]
 
 
 class Server:
-    """What one worker's blocks ask for. Lives in `_servers` while the worker does: `close` it."""
+    """What one worker's blocks ask for. The worker keeps it; compiled code finds it by the worker's context."""
 
     def __init__(
         self,
@@ -71,14 +72,13 @@ class Server:
         error["code"], error["pc"], error["mask"], error["warp"] = code, pc, 1 << lane, warp
         self.message = message
 
-    def close(self) -> None:
+    def check(self) -> None:
         """Raises what a service raised."""
-        del _servers[self.context.ctypes.data]
         if self.failure:
             raise self.failure
 
 
-_servers: dict[int, Server] = {}
+_servers: WeakValueDictionary[int, Server] = WeakValueDictionary()
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)  # type: ignore[untyped-decorator]

@@ -14,6 +14,7 @@ extern "C" __global__ void prints(int v, double d, const char *s) {
 
 extern "C" __global__ void asserts(int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) printf("block %d\n", blockIdx.x);
     assert(i < n);
 }
 
