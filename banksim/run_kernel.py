@@ -289,8 +289,12 @@ def run_with_time(
 ) -> Run:
     from banksim.timing.launch import Options, run_timed, summed
 
+    # The first rule decides what a request takes, so it must be that of the machine that is timed.
+    machine = architecture(launch.kernel.arch)
+    judging = rules if rules[0].capability == machine.capability else (machine, *rules)
+    first = len(judging) - len(rules)
     timed = run_timed(
-        launch, rules, Options(global_latency, timed_blocks), workers=workers, max_instructions=max_instructions,
+        launch, judging, Options(global_latency, timed_blocks), workers=workers, max_instructions=max_instructions,
         progress=progress, trace=trace,
     )  # fmt: skip
     counts = summed([counts for _, counts in timed.parts])
@@ -300,7 +304,7 @@ def run_with_time(
         launch=launch,
         judged=tuple(
             Conflicts(rule, sites(launch, timed.parts[0][0].sites, counts.tallies[:, number], rule))
-            for number, rule in enumerate(rules)
+            for number, rule in enumerate(rules, first)
         ),
         profile=tuple(
             Executed(

@@ -70,6 +70,16 @@ def test_padding_takes_as_long_as_the_ideal_says(source: Path, run: Run) -> None
     assert padded.total == pytest.approx(run.cycles.ideal, rel=0.05)
 
 
+def test_time_is_that_of_the_machine_whoever_judges(source: Path) -> None:
+    alone, others = launched(source, 2, 8), launched(source, 2, 8, arch=["kepler-4", "sm_90"])
+    assert alone.cycles is not None
+    assert others.cycles is not None
+    assert (others.cycles.total, others.cycles.ideal) == (alone.cycles.total, alone.cycles.ideal)
+    assert [c.arch.name for c in others.judged] == ["kepler-4", "sm_90"]
+    assert others.judged[1] == alone.judged[0]
+    assert others.judged[0].transactions < others.judged[1].transactions
+
+
 def test_the_launch_is_estimated_by_waves(run: Run) -> None:
     assert run.cycles is not None
     found = estimate(run.launch, run.cycles)
