@@ -134,7 +134,7 @@ def test_the_device_answers_like_an_h200() -> None:
         assert cuda.is_available()
         assert cuda.cuda_error() is None
         gpu = cuda.get_current_device()
-        assert (gpu.id, gpu.compute_capability, gpu.name) == (0, (9, 0), device.NAME)
+        assert (gpu.id, gpu.compute_capability, gpu.name) == (0, (9, 0), device.name("sm_90"))
         assert (gpu.MULTIPROCESSOR_COUNT, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) == (132, 232448)
         assert gpu.COOPERATIVE_LAUNCH == 0
         with pytest.raises(UnsupportedError, match="MAXIMUM_TEXTURE1D_WIDTH"):

@@ -122,6 +122,20 @@ def test_launches_of_a_kernel_add_up(tmp_path: Path) -> None:
     assert [total["excess"] for total in report["conflicts"]] == [3 * 32 * 31, 3 * 32 * 15]
 
 
+def test_a_program_runs_on_another_architecture(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Code, limits and answers are those of the first architecture that is executed; others judge that code."""
+    asks = COLUMNS + """
+gpu = cuda.get_current_device()
+print(gpu.compute_capability, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+"""
+    status, report = run(["--arch", "kepler-4,sm_86,sm_90", written(tmp_path, asks)], tmp_path)
+    assert (status, report["code"]) == (0, "sm_86")
+    assert [one["arch"] for one in report["conflicts"]] == ["kepler-4", "sm_86", "sm_90"]
+    assert capfd.readouterr().out.endswith("(8, 6) 101376\n")
+    assert main(["run", "--arch", "sm_86,sm_90", "--no-picture", written(tmp_path, asks)]) == 0
+    assert "sm_90: judged on code of sm_86" in capfd.readouterr().err
+
+
 def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
     """The same kernel, launched by a program and by `banksim.run`."""
     import banksim

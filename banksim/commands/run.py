@@ -1,7 +1,7 @@
 """Run an unchanged Python program that uses numba.cuda, with no GPU, and count the bank conflicts of its kernels.
 
 The program's standard output stays its own, and so does its exit status unless it is 0. The report follows on
-standard error, or goes to --output.
+standard error, or goes to --output. Kernels are compiled for the first of --arch that is among sm_75 to sm_121.
 """
 
 from __future__ import annotations

@@ -1,11 +1,15 @@
-"""What the simulated GPU says of itself: an H200's answers, where banksim can keep what they promise."""
+"""What the simulated GPU says of itself: an H200's answers, where banksim can keep what they promise.
+
+A GPU of another architecture answers as an H200 would that had the limits of its compute capability.
+"""
 
 from __future__ import annotations
 
 import os
 
-NAME = "NVIDIA H200, simulated by banksim"
-COMPUTE_CAPABILITY = (9, 0)
+from banksim.arch import architecture
+from banksim.timing.occupancy import limits
+
 DRIVER_VERSION = 13000
 """CUDA 13.0, as cuDriverGetVersion writes it."""
 
@@ -44,6 +48,30 @@ OWN = {
 
 _words = RECORDED.split()
 ATTRIBUTES = {**dict(zip(_words[::2], map(int, _words[1::2]), strict=True)), **OWN}
+
+
+def name(arch: str) -> str:
+    return f"{'NVIDIA H200' if arch == 'sm_90' else f'GPU of {arch}'}, simulated by banksim"
+
+
+def capability(arch: str) -> tuple[int, int]:
+    return architecture(arch).capability
+
+
+def attributes(arch: str) -> dict[str, int]:
+    """By the names of CUdevice_attribute."""
+    (major, minor), of = capability(arch), limits(arch)
+    return ATTRIBUTES | {
+        "COMPUTE_CAPABILITY_MAJOR": major,
+        "COMPUTE_CAPABILITY_MINOR": minor,
+        "MAX_THREADS_PER_MULTIPROCESSOR": of.threads,
+        "MAX_BLOCKS_PER_MULTIPROCESSOR": of.blocks,
+        "MAX_REGISTERS_PER_MULTIPROCESSOR": of.registers,
+        "MAX_REGISTERS_PER_BLOCK": of.block_registers,
+        "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": of.shared,
+        "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": of.block_shared,
+        "RESERVED_SHARED_MEMORY_PER_BLOCK": of.reserved,
+    }
 
 
 def memory() -> tuple[int, int]:

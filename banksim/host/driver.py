@@ -82,7 +82,8 @@ class Memory:
 class Driver:
     """The functions, by their names in cuda.h; results are returned, handles are numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, arch: str = "sm_90") -> None:
+        self.attributes = device.attributes(arch)
         self.memory = Memory()
         self.handles = itertools.count(FIRST_HANDLE)
         self.recorded: set[int] = set()
@@ -95,9 +96,9 @@ class Driver:
 
     def cuDeviceGetAttribute(self, attribute: Any, number: int) -> int:
         name = attribute.name.removeprefix("CU_DEVICE_ATTRIBUTE_")
-        if name not in device.ATTRIBUTES:
+        if name not in self.attributes:
             raise UnsupportedError(f"device attribute {name}: banksim's simulated device has none")
-        return device.ATTRIBUTES[name]
+        return self.attributes[name]
 
     def cuDriverGetVersion(self) -> int:
         return device.DRIVER_VERSION

@@ -16,6 +16,7 @@ from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, merge
 from banksim.errors import InputError
 from banksim.findings import Finding, by_lines
+from banksim.run_kernel import compiled_for
 from banksim.trace import Trace
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ class Launches:
     def __init__(self, rules: Sequence[Architecture], checks: tuple[str, ...] = ()) -> None:
         self.checks = checks
         self.rules = tuple(rules)
+        self.code = compiled_for(rules)
+        """The architecture that kernels are compiled for."""
         self.kernels: list[KernelLaunches] = []
         self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
         self.time_was_asked = False

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,12 +23,11 @@ from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import CONTEXT, Driver
 from banksim.host.launches import Launches, Requests, Shape
-from banksim.run_kernel import DEFAULT, Run, numba_kernel, run_llvm, run_with_time
+from banksim.run_kernel import Run, numba_kernel, run_llvm, run_with_time
 from banksim.sass.launch import Launch, prepare
 from banksim.sass.program import Kernel
 from banksim.sass.tracing import Sink
 
-MACHINE = DEFAULT
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 """Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
@@ -82,7 +82,7 @@ class Host:
     def __init__(
         self, launches: Launches, progress: Progress | None, requests: Requests | None, simulate: Simulate
     ) -> None:
-        self.driver = Driver()
+        self.driver = Driver(launches.code)
         self.launches, self.requests = launches, requests
         self.progress = progress
         self.simulate = simulate
@@ -92,7 +92,7 @@ class Host:
         if dispatcher.targetoptions.get("debug"):
             raise UnsupportedError(f"{dispatcher.py_func.__name__}: cuda.jit(debug=True): exceptions are not simulated")
         try:
-            kernel, compiled = numba_kernel(dispatcher, types, MACHINE)
+            kernel, compiled = numba_kernel(dispatcher, types, self.launches.code)
         except InputError as error:
             raise TypeError(str(error)) from None
         except CompileError as error:
@@ -203,7 +203,7 @@ def simulated(
             stack.enter_context(replaced(owner, name, value))
 
         stack.enter_context(simulated_driver(inside.driver, host.driver))
-        replace(inside, "ExperimentalDevice", experimental_device)
+        replace(inside, "ExperimentalDevice", partial(experimental_device, launches.code))
         replace(inside, "get_cuda_native_handle", int)
         replace(inside, "_to_core_stream", lambda stream: checked_stream(inside, stream))
         for name in ("_alloc_finalizer", "_hostalloc_finalizer", "_pin_finalizer"):
@@ -263,14 +263,14 @@ def simulated_driver(driver: Any, ours: Driver) -> Iterator[None]:
         vars(driver).update(state)
 
 
-def experimental_device(number: int) -> Any:
+def experimental_device(arch: str, number: int = 0) -> Any:
     """In the place of cuda.core.Device."""
     if number:
         raise InputError(f"device {number}: banksim simulates one device, number 0")
     return SimpleNamespace(
         device_id=0,
-        compute_capability=device.COMPUTE_CAPABILITY,
-        name=device.NAME,
+        compute_capability=device.capability(arch),
+        name=device.name(arch),
         uuid="00000000-0000-0000-0000-000000000000",
         set_current=lambda: None,
         context=SimpleNamespace(handle=CONTEXT, _handle=CONTEXT),

@@ -27,6 +27,7 @@ def launches(program: str, status: int, found: Launches) -> str:
         program=program,
         status=status,
         launches=found.count,
+        code=found.code,
         time_was_asked=found.time_was_asked,
         checks=found.checks,
         kernels=[kernel.to_json() for kernel in found.kernels],

@@ -16,7 +16,8 @@ from banksim.report.lines import by_line, hot_first, label, quiet_lines
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.terminal import drawn, title
-from banksim.report.words import mean, number, plural, ways
+from banksim.report.words import listed, mean, number, plural, ways
+from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:
     from banksim.host.launches import KernelLaunches, Launches, Times
@@ -64,6 +65,9 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     instructions = sum(kernel.instructions for kernel in launches.kernels)
     what = f"{plural(launches.count, 'launch')} of {plural(len(launches.kernels), 'kernel')}"
     yield from fold(Text(f"{what}: {plural(instructions, 'warp instruction')}", QUIET), width)
+    others = [rule.name for rule in launches.rules if rule.name in MACHINES and rule.name != launches.code]
+    if others:
+        yield from fold(Text(f"{listed(others)}: judged on code of {launches.code}", QUIET), width)
     partial = sum(kernel.partial for kernel in launches.kernels)
     if partial:
         yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)
