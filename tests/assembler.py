@@ -31,7 +31,7 @@ def instruction(text: str, pc: int = 0) -> Instruction:
         name=name,
         modifiers=frozenset(modifiers),
         predicate=listing.operand(guard[1:]) if guard else None,
-        operands=tuple(map(listing.operand, listing.split(rest))) if rest else (),
+        operands=listing.operands(name, frozenset(modifiers), listing.split(rest), lambda symbol, at: None),
         text=text,
     )
 
