@@ -286,6 +286,20 @@ def test_program(tmp_path, capsys):
     assert "cuda.syncthreads() is missing before" in capsys.readouterr().err
 
 
+def test_readme(capsys, monkeypatch):
+    """The README shows what is printed, and tells how many kernels racecheck agrees on."""
+    root = Path(__file__).parent.parent
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n\$ banksim (kernel [^\n]*--check[^\n]*)\n(.*?)```", readme, re.DOTALL)
+    assert shown
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(shown[1].split()) == 1
+    assert capsys.readouterr().out == shown[2]
+    agree = len(RACECHECK) - len(NOT_AS_RACECHECK)
+    assert f"Of {len(RACECHECK)} kernels, {agree} get from" in " ".join(readme.split())
+
+
 def test_a_check_costs_little():
     """tests/benchmarks/bench_checks.py measures it; here only that it stays in that order on a busy machine."""
     a = [kernels.random("f4", 128, 128, seed=s) for s in range(3)]

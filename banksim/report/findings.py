@@ -24,47 +24,42 @@ def report(found: Sequence[Finding], checks: Sequence[str], width: int, lost: in
     for check in checks:
         of_check = [one for one in found if one.check == check]
         if not of_check:
-            yield joined([Text(NONE[check], CALM)], width)
+            yield joined([("", Text(NONE[check], CALM))], width)
             continue
-        yield joined([Text(f"{plural(len(of_check), HEADS[check])} in shared memory", HOT)], width)
+        yield joined([("", Text(f"{plural(len(of_check), HEADS[check])} in shared memory", HOT))], width)
         for one in of_check:
             yield joined(race(one) if isinstance(one, Race) else uninitialized(one), width)
     if lost:
-        yield joined([Text(f"{plural(lost, 'more finding')} found no room in this report.", HOT)], width)
+        yield joined([("", Text(f"{plural(lost, 'more finding')} found no room in this report.", HOT))], width)
 
 
-def joined(lines: Sequence[Text], width: int) -> Text:
-    """Lines folded to a width, those that go on indented like the first."""
+def joined(lines: Sequence[tuple[str, Text]], width: int) -> Text:
+    """Lines behind a prefix, folded to a width; what goes on does so below where its text began."""
     out: list[Text] = []
-    for line in lines:
-        indent = " " * (len(line.plain) - len(line.plain.lstrip()))
-        body = line[len(indent) :]
-        out += (Text.assemble(indent, part) for part in fold(body, max(width - len(indent), 20)))
+    for prefix, text in lines:
+        first, *rest = fold(text, max(width - len(prefix), 20))
+        out += [Text.assemble(prefix, first), *(Text.assemble(" " * len(prefix), part) for part in rest)]
     return Text("\n").join(out)
 
 
-def race(one: Race) -> list[Text]:
-    verbs = [one.first.kind, one.second.kind]
-    wide = max(map(len, verbs))
-    lines = [Text(missing(one, place), STRONG)]
-    for verb, access in zip(verbs, (one.first, one.second), strict=True):
-        lines.append(Text.assemble(f"  {verb:<{wide}}  ", (label(access.site), STRONG)))
-        lines.append(Text(f"  {'':<{wide}}  {thread(access)}", QUIET))
-    lines.append(Text(f"  {example(one)}{', both the same value' if one.same_value else ''}", QUIET))
-    return lines
+def race(one: Race) -> list[tuple[str, Text]]:
+    sides = (one.first, one.second)
+    wide = max(len(side.kind) for side in sides)
+    lines = [("", Text(missing(one, place), STRONG))]
+    for side in sides:
+        lines += accessed(side, wide)
+    return [*lines, ("  ", Text(f"{example(one)}{', both the same value' if one.same_value else ''}", QUIET))]
 
 
-def uninitialized(one: UninitializedRead) -> list[Text]:
-    return [
-        Text("Nothing has written what is read here:", STRONG),
-        Text.assemble(f"  {one.access.kind}  ", (label(one.access.site), STRONG)),
-        Text(f"  {'':<{len(one.access.kind)}}  {thread(one.access)}", QUIET),
-        Text(f"  {example(one)}", QUIET),
-    ]
+def uninitialized(one: UninitializedRead) -> list[tuple[str, Text]]:
+    said = Text("Nothing has written what is read here:", STRONG)
+    return [("", said), *accessed(one.access, len(one.access.kind)), ("  ", Text(example(one), QUIET))]
 
 
-def thread(access: Access) -> str:
-    return f"warp {access.warp}, lane {access.lane}"
+def accessed(access: Access, wide: int) -> list[tuple[str, Text]]:
+    """What was done at which line, and by which thread."""
+    thread = Text(f"warp {access.warp}, lane {access.lane}", QUIET)
+    return [(f"  {access.kind:<{wide}}  ", Text(label(access.site), STRONG)), (" " * (wide + 4), thread)]
 
 
 def example(one: Finding) -> str:
