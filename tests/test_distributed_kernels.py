@@ -38,7 +38,6 @@ MEETING = {
     "if (i < 32) atomicAdd(out, 1); else atomicAdd((unsigned long long *)out, 1ull);": (
         "byte 0: added to by block 0, added to by block 1"
     ),
-    "atomicMax(out, i);": "byte 0: written by block 0, written by block 1",
 }
 """What blocks may not do to be simulated apart, and where they are found to meet."""
 OTHERS = {
