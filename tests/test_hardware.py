@@ -9,9 +9,10 @@ active mask, place and clock at every step of every lane):
 - At a divergent branch the side with fewer threads goes on; when equal, the fall-through (order_if_else, 10
   masks). The other side is parked and remembered in one slot.
 - The running group gives way only when it waits, exits or yields: no load, no backward branch switches
-  (order_stall). Then the slot goes on; if a later parking has overwritten or a switch emptied it, the group that
-  was parked last, together with all ready threads at the same pc. 37 logged warps follow this rule in every one
-  of their up to 331 steps (schedule_states, _loop, _switch, _indirect, _recursion …).
+  (order_stall), nor does a BSYNC that it completes: it goes on with those who waited (schedule_inner_branch). Then
+  the slot goes on; if a later parking has overwritten or a switch emptied it, the group that was parked last,
+  together with all ready threads at the same pc. 37 logged warps follow this rule in every one of their up to 331
+  steps (schedule_states, _loop, _switch, _indirect, _recursion …).
 - Memory instructions that the profiler patches empty the slot, so that its rows show a few joins more than the
   kernel has by itself (break_continue 7,837 warp instructions, unprofiled 7,843).
 - Indirect branches, calls and returns split off the threads that go where the lowest thread goes; the others
@@ -115,13 +116,10 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "divergence.mutual_recursion": RECURSION,
         "divergence.recursion": RECURSION,
         "divergence.recursive_sort": RECURSION,
-        "programs.automaton": JOINS,
-        "schedule.schedule_inner_branch/5-[0167]": JOINS,
+        "samples.spheres": JOINS,
         "schedule.schedule_recursion/0": RECURSION,
         "schedule.schedule_states/8-0": JOINS,
         "schedule.schedule_states/1-2": JOINS,
-        "schedule.schedule_syncwarp/8-0": JOINS,
-        "schedule.schedule_syncwarp/1-2": JOINS,
         "sorts.hash_count": YIELDS,
         "sorts.histogram_tagged/one": BLOCKS,
         "sorts.histogram_tagged/*": YIELDS,

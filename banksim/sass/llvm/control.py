@@ -296,14 +296,10 @@ class ControlFlow:
             wanted = e.b.and_(e.load(e.at(row, lane, INT[32]), INT[32]), e.get(self.warp, WARP, "live"))
             missing = e.b.and_(wanted, e.b.not_(mask))
             together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
+            here = e.empty(missing)
             if number < WARPSYNC:
-                alike, mixed = e.b.append_basic_block("alike"), e.b.append_basic_block("mixed")
-                e.b.cbranch(e.empty(e.get(self.warp, WARP, "mixed")), alike, mixed)
-                e.b.position_at_end(mixed)
-                goes = e.call("meet", INT[32], self.context, self.warp, mask, INT[32](next_pc), INT[32](number))
-                e.b.cbranch(e.empty(goes), self.scheduler, self.resume)
-                e.b.position_at_end(alike)
-            e.b.cbranch(e.empty(missing), together, wait)
+                here = e.b.and_(here, e.empty(e.get(self.warp, WARP, "mixed")))
+            e.b.cbranch(here, together, wait)
             e.b.position_at_end(together)
             if number == COLLECTIVE:
                 e.set(self.warp, WARP, "collected", mask)
@@ -313,8 +309,12 @@ class ControlFlow:
             else:
                 self.go(next_pc, i.pc)
             e.b.position_at_end(wait)
-            self.put_aside(mask, INT[32](next_pc), number)
-            e.b.branch(self.scheduler)
+            if number < WARPSYNC:
+                goes = e.call("meet", INT[32], self.context, self.warp, mask, INT[32](next_pc), INT[32](number))
+                e.b.cbranch(e.empty(goes), self.scheduler, self.resume)
+            else:
+                self.put_aside(mask, INT[32](next_pc), number)
+                e.b.branch(self.scheduler)
 
         self.only_guarded(i, next_pc, act)
 
