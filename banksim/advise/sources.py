@@ -151,13 +151,23 @@ def index_edit(content: bytes, use: Use, index: Callable[[Texts], Texts]) -> Edi
 
 
 # ---- the file
-def write(file: Path, before: bytes, after: bytes) -> None:
-    """Put `after` into the file in one step. `InputError` if it is read-only or no longer holds `before`."""
+def require_writable(file: Path) -> int:
+    """The file's mode. `InputError` if it is read-only."""
     target = file.resolve()
     try:
         mode = target.stat().st_mode
-        if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
-            raise InputError(f"{file}: it is read-only: nothing was written")
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}: nothing was written") from None
+    if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
+        raise InputError(f"{file}: it is read-only: nothing was written")
+    return mode
+
+
+def write(file: Path, before: bytes, after: bytes) -> None:
+    """Put `after` into the file in one step. `InputError` if it is read-only or no longer holds `before`."""
+    mode = require_writable(file)
+    target = file.resolve()
+    try:
         if target.read_bytes() != before:
             raise InputError(f"{file}: it changed meanwhile: nothing was written; run again")
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")

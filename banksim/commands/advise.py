@@ -88,14 +88,17 @@ def pattern(options: Namespace) -> int:
 def kernel(options: Namespace) -> int:
     """Advice on a kernel, written into its file if that is asked for."""
     from banksim.advise.kernels import advise_kernel
-    from banksim.advise.sources import write
+    from banksim.advise.sources import require_writable, write
 
     if len(options.access) != 2:
         raise InputError("give one kernel: banksim advise kernel FILE:NAME")
     if options.declare or options.store or options.let or options.loops or options.where:
         raise InputError("--declare, --store, --let, --for and --where are for patterns, not for a kernel")
+    found = source(options)
+    if options.write:
+        require_writable(found.file)
     advice = advise_kernel(
-        source(options),
+        found,
         sizes(options.grid, "--grid"),
         sizes(options.block, "--block"),
         [value_of(text, seed) for seed, text in enumerate(options.arg)],
