@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from timing_streams import KINDS, WARPS, block_error, line, lines, streams
+from timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
 
 import banksim
 from banksim.errors import InputError
@@ -55,6 +55,24 @@ def test_two_warps_issue_when_they_did(kind: str, share: float) -> None:
         near.append(np.abs(simulated - measured).max() <= 4)
     assert len(near) == 33
     assert np.mean(near) >= share
+
+
+@pytest.mark.parametrize("active", [0x3, 0xF, 0x11])
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_many_requests_are_accepted_before_a_warp_stalls(kind: str, active: int) -> None:
+    """32-way requests of one warp on each of two and four sub-cores, and of two warps on one."""
+    known = lines()
+    warps = [w for w in range(32) if active >> w & 1]
+    same = (known["active"] == active) & (known["degree"][:, warps] == 32).all(axis=1)
+    case = int(np.flatnonzero(same)[0])
+    _, simulated, measured = line(kind, case)
+    assert accepted(simulated) == accepted(measured)
+
+
+def accepted(clocks: Any) -> int:
+    """Requests that all warps had issued when the first of them stalled for 16 cycles or more."""
+    stalls = [row[i] for row in clocks for i in range(4, COUNT) if row[i + 1] - row[i] >= 16]
+    return int((clocks[:, 1:] <= min(stalls)).sum())
 
 
 def compiled(source: str) -> Any:
