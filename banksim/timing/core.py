@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from banksim.sass import state
 from banksim.sass.runtime import pointer
-from banksim.timing.front import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, SHARED, SLEEP, VARIABLE
+from banksim.timing.front import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
 from banksim.timing.memory import NEVER, SUB_CORES, Path, Waiting, grant, has_place, offer, serve, settle, take_in
 
 READY, BLOCKED, DONE = range(3)
@@ -40,6 +40,7 @@ WARP = np.dtype(
         ("refused", "i8"),  # whether the queue had no place
         ("arrived", "i8"),  # when it came to a barrier
         ("released", "i8"),  # … and when it was released
+        ("early", "i8"),  # when the instruction behind a barrier issued, before it blocked; -1
         ("number", "i8"),  # in its block
         ("ended", "i8"),
     ]
@@ -270,7 +271,10 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
     record = record_of(warp)
     account(sm, waiting, w, t)
     active = executes(row, record)
-    context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
+    now = warp.early if warp.early >= 0 and row.kind == PLAIN else t
+    warp.early = -1
+    running = record.active
+    context.now, context.nanoseconds = now, now * sm.clock[PER_MILLE] // 1000
     context.asked = 0
     before = phases(context)
     pause = np.int64(row.pause)
@@ -282,11 +286,12 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
         return answer
     sm.busy[warp.core, -1] += 1
     warp.previous, warp.issued, warp.blocked = i, t, -1
-    warp.ready = t + row.stall + row.more
+    warp.ready = max(now + row.stall + row.more, t + 1)
     waiting.wake[w] = warp.ready
     begins = t
     if row.kind == BARRIER and active:
         path.sub_cores[warp.core].last = -1  # behind a barrier the youngest warp goes first
+        warp.early = t + row.stall if row.stall < f.defer else -1
     if row.pipe >= 0:
         sm.pipes[warp.core, row.pipe] = t + row.interval
         sm.busy[warp.core, row.pipe] += row.interval
@@ -319,6 +324,8 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
         if warp.next != i + 1:
             warp.ready = max(warp.ready, t + f.branch)
             warp.line = t + f.branch + f.line
+            if row.joins and record.active != running:
+                warp.ready += f.join if warp.next == i else f.switch
         elif warp.next % 8 == 0:
             warp.ready = max(warp.ready, warp.line)
         if row.kind == BARRIER and active and phases(context) != before:

@@ -44,6 +44,9 @@ class Numbers(NamedTuple):
     branch: int
     line: int
     barrier: int
+    defer: int
+    join: int
+    switch: int
     server: int
     copy: int
     copy_ways: int
@@ -73,6 +76,9 @@ class Figures:
     branch           from a taken branch to the next instruction
     line             more, until the following line of 128 bytes of code
     barrier          from the last arrival at a barrier to the release
+    defer            cycles behind a barrier in which other instructions still issue
+    join             more than a branch, where another group of the warp goes on with the same instruction,
+    switch           … or with another
     server           cycles for which an instruction holds what else all sub-cores share
     copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
     copy_ways        … and half of what each of its transactions takes
@@ -114,7 +120,10 @@ H200 = Figures(
         "fence": Figure(8, "measured", STREAMS),
         "branch": Figure(10, "measured", STREAMS),
         "line": Figure(3, "measured", STREAMS),
-        "barrier": Figure(13, "measured", LATENCY),
+        "barrier": Figure(14, "measured", LATENCY),
+        "defer": Figure(3, "measured", LATENCY),
+        "join": Figure(6, "measured", LATENCY),
+        "switch": Figure(18, "measured", LATENCY),
         "server": Figure(2, "measured", LATENCY),
         "copy": Figure(5, "measured", LATENCY),
         "copy_ways": Figure(3, "measured", LATENCY),

@@ -38,6 +38,7 @@ CODE = np.dtype(
         ("pause", "i4"),  # of SLEEP: nanoseconds …
         ("register", "i4"),  # … or the register that holds them, -1: none
         ("later", "i4"),  # cycles until the result beyond those of a load
+        ("joins", "i4"),  # whether groups of threads wait there for each other
         ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
         ("inverted", "i4"),
     ]
@@ -78,7 +79,7 @@ _TABLE = {
     "DMMA": Unit(TENSOR, 16, 26),
     "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS),
     "S2R S2UR": Unit(SYSTEM, 2, 23, REGISTERS),
-    "B2R": Unit(SYSTEM, 2, 37, REGISTERS),
+    "B2R": Unit(SYSTEM, 2, 36, REGISTERS),
     "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
@@ -105,6 +106,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         row["read"] = -1 if c.read is None else c.read
         row["pipe"] = row["register"] = -1
         row["kind"] = kind(i)
+        row["joins"] = i.name in ("BSYNC", "WARPSYNC")
         counted = c.write is not None or c.read is not None
         if row["kind"] == SLEEP:
             pause = next(o for o in i.operands if o.kind in ("imm", "R", "UR"))
