@@ -23,13 +23,21 @@ ENTRIES = catalogue.entries()
 RECORDS = {record.name: record for record in EVIDENCE.records}
 
 
-TIMED = [record.name for record in EVIDENCE.records if record.passes]
-"""The kernels that measure themselves."""
+SHORT = 370
+TIMED = [
+    name
+    for name, record in RECORDS.items()
+    if record.passes
+    and all(len(r.rows) <= SHORT for r in RECORDS.values() if ENTRIES[r.name].group == ENTRIES[name].group)
+]
+"""Of the kernels that measure themselves those whose group has only short ones: tests have no time for the others,
+which `validate` compares too (examples/time.md)."""
 
 
-def recorded_code(name: str) -> Prediction:
+def recorded_code(name: str, timed: bool = False) -> Prediction:
     """What banksim counts for the machine code that the H200 ran."""
-    return predict.predict(ENTRIES[name].launch(), RECORDS[name].cubin)
+    launch = ENTRIES[name].launch()
+    return predict.predict(launch if timed else replace(launch, clocks=None), RECORDS[name].cubin)
 
 
 # ---- the catalogue
@@ -106,7 +114,7 @@ def test_every_count_equals_the_hardwares(name: str) -> None:
 def test_kernels_that_measure_themselves_take_what_they_took(group: str) -> None:
     """Counts are equal; cycles of a warm pass within 10 %, but for those named; variants are ranked right."""
     names = [name for name in TIMED if ENTRIES[name].group == group]
-    verdicts = [judge(name, group, recorded_code(name), RECORDS[name]) for name in names]
+    verdicts = [judge(name, group, recorded_code(name, timed=True), RECORDS[name]) for name in names]
     assert [(v.differences, v.remarks) for v in verdicts] == [((), ())] * len(verdicts)
     found = compare.timing(verdicts)
     assert found is not None
@@ -114,9 +122,8 @@ def test_kernels_that_measure_themselves_take_what_they_took(group: str) -> None
     assert {name: error for name, error in found.errors.items() if abs(error) > FAR_OFF.get(name, 0.1)} == {}
 
 
-FAR_OFF = {"blockTranspose32": 0.25, "blockStencilAlong": 0.2, "blockSort": 0.2}
-"""How far simulated time may be off where it is by more than 10 %: 32 warps that read columns behind a barrier overlap
-better in the model than on the hardware, and divergent branches take less; see examples/time.md."""
+FAR_OFF = {"blockStencilAlong": 0.2}
+"""How far simulated time may be off where it is by more than 10 %; see examples/time.md."""
 
 
 @pytest.mark.parametrize("name", ["setRowReadColDynPad", "transposeSwizzled", "reduceUnrolled8", "productTiled16"])
