@@ -156,13 +156,12 @@ def test_product_without_its_barriers(first, second):
 
 
 def test_correct_kernels_of_numba():
-    """A few of what numba_kernels has; tests/sweep_checks.py runs everything that there is."""
-    a = [kernels.random("f4", 64, 64, seed=s) for s in range(3)]
+    """A few of what numba_kernels has (the product: above)."""
+    a = [kernels.random("f4", 64, 64, seed=s) for s in range(2)]
     numbers = kernels.random("f4", 64 * 256)
     keys = kernels.random("u1", 10_000).astype("i4")
     both = "races,uninitialized"
-    assert not found(kernels.product(16, 1), (4, 4), (16, 16), *a, check=both)
-    assert not found(kernels.transpose, (2, 2), (32, 32), a[0], a[1], check=both)
+    assert not found(kernels.transpose, (2, 2), (32, 32), *a, check=both)
     assert not found(kernels.reduction, 64, 256, np.zeros(64, "f4"), numbers, check=both)
     assert not found(kernels.histogram, 4, 256, np.zeros(256, "i4"), keys, check=both)
 
