@@ -227,7 +227,7 @@ def test_products_of_the_tensor_cores_of_hopper_are_refused_by_name() -> None:
     a = np.zeros((64, 64), np.float16)
     with pytest.raises(UnsupportedError) as refusal:
         banksim.run(triton("sm_90/product"), 1, None, [a, a.copy(), np.zeros((64, 64), np.float32), 64])
-    assert str(refusal.value).startswith("product: instruction WARPGROUP is not known (SASS 0x")
+    assert str(refusal.value).startswith("product: a matrix product of warp groups is not simulated (SASS 0x")
     line = (TRITON / "kernels.py").read_text().splitlines().index("        total = tl.dot(left, right, total)") + 1
     assert str(refusal.value).endswith(f"kernels.py:{line})")
 
