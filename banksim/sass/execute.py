@@ -277,8 +277,8 @@ def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> li
 
 def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> list[T]:
     """What each of `works` returns, each run in a thread of its own; `tick` is called about ten times a second, and at
-    the end. At a KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython 3.11 takes a
-    thread that runs for one that has ended; a future does not.)"""
+    the end. At a KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython
+    3.11 takes a thread that runs for one that has ended; a future does not.)"""
     with ThreadPoolExecutor(len(works)) as pool:
         futures = [pool.submit(work) for work in works]
         try:
