@@ -366,7 +366,7 @@ for _stride in (1, 4):
     )
 
 
-# ---- sorting, butterflies, stencils, random places, chains
+# ---- sorting, stencils, random places, chains
 def sort(size: int) -> Any:
     @jit
     def blockSort(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
@@ -399,49 +399,6 @@ def sort(size: int) -> Any:
 def sorted_(size: int) -> Launch:
     a = np.random.default_rng(9).integers(0, 1000, size).astype(np.int32)
     return launch(sort(size), (size,), a, expected=np.sort(a))
-
-
-def butterflies(size: int, pad: int) -> Any:
-    room = size + pad * (size // 32)
-
-    @jit
-    def blockButterflies(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
-        s = cuda.shared.array(room, int32)
-        t = cuda.threadIdx.x
-        for i in range(t, size, size // 2):
-            s[i + pad * (i // 32)] = a[i]
-        cuda.syncthreads()
-        for number in range(clocks.shape[0]):
-            began = started(number)
-            for _ in range(rounds):
-                half = size // 2
-                while half > 0:
-                    i = 2 * t - (t & (half - 1))
-                    j = i + half
-                    i += pad * (i // 32)
-                    j += pad * (j // 32)
-                    up, down = s[i], s[j]
-                    s[i] = up + down
-                    s[j] = up - down
-                    cuda.syncthreads()
-                    half //= 2
-            ended(clocks, number, began)
-        for i in range(t, size, size // 2):
-            out[i] = s[i + pad * (i // 32)]
-
-    return blockButterflies
-
-
-def butterflied(size: int, pad: int) -> Launch:
-    a = small_integers("int32", size, seed=10)
-    expected = a.copy()
-    for _ in range(PASSES * ROUNDS):
-        half = size // 2
-        while half > 0:
-            pairs = expected.reshape(-1, 2, half)
-            expected = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1).reshape(-1)
-            half //= 2
-    return launch(butterflies(size, pad), (size // 2,), a, expected=expected)
 
 
 def stencil(down: bool) -> Any:
@@ -519,9 +476,6 @@ def followed(threads: int) -> Launch:
 
 
 add("blockSort", "bitonic sort, one block", "128 numbers", partial(sorted_, 128))
-for _pad in (0, 1):
-    _about = "one word more for every 32" if _pad else "plain"
-    add(f"blockButterflies{'Pad' * _pad}", "butterflies over 1024", _about, partial(butterflied, 1024, _pad))
 for _down in (False, True):
     _name = "Across" if _down else "Along"
     add(f"blockStencil{_name}", "three points of a tile", f"{_name.lower()} the rows", partial(stenciled, _down))
