@@ -402,8 +402,8 @@ def test_files_that_hold_no_kernels(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("")
     for name, message in [
         ("empty.ptx", "no kernel is in it"),
-        ("notes.txt", "not a file with kernels"),
-        ("missing.ptx", "No such file"),
+        ("notes.txt", "no kernels are in it"),
+        ("missing.ptx", "no such file"),
         ("missing.cu", "no such file"),
     ]:
         with pytest.raises(InputError, match=message) as caught:
