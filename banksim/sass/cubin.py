@@ -23,6 +23,8 @@ from banksim.trace import Site
 
 # Attributes of .nv.info (EIATTR_… in NVIDIA's tools) that matter here.
 MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
+UNKNOWN = 0xFFFFFFFF
+"""The stack of a kernel that recurses or calls through pointers, as ptxas 13.5 writes it; older ones write 0."""
 KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS = 0x17, 0x2F, 0x34
 GLOBAL, GLOBAL_INIT, CONSTANT = ".nv.global", ".nv.global.init", ".nv.constant3"
 THREADS = 1024
@@ -333,7 +335,7 @@ class Reading:
             parameter_base=struct.unpack_from("<H", facts[PARAM_CBANK], 4)[0] if PARAM_CBANK in facts else 0,
             shared_base=reserved,
             shared_bytes=max(shared.size, reserved) if shared else reserved,
-            local_bytes=self.fact(MIN_STACK_SIZE),
+            local_bytes=0 if (stack := self.fact(MIN_STACK_SIZE)) == UNKNOWN else stack,
             registers=self.fact(REGCOUNT),
             constants=constants,
             globals=variables,

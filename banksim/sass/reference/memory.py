@@ -86,9 +86,15 @@ class MemoryEngine(NumpyEngine):
     def places(
         self, space: str, address: Value, width: int, lanes: Value | None = None
     ) -> Iterator[tuple[int, Bytes, int]]:
-        """(lane, the memory that it addresses, offset) for each lane that executes, in order. May raise Fault."""
+        """(lane, the memory that it addresses, offset) for each lane that executes: in order, but those whose addresses
+        have the same upper word together. May raise Fault."""
         address = np.broadcast_to(address, LANES)
-        for lane in np.flatnonzero(self.those(lanes)):
+        active = np.flatnonzero(self.those(lanes)).tolist()
+        if space in ("global", "generic"):
+            upper = [int(a) >> 32 for a in address]
+            first = {upper[lane]: lane for lane in reversed(active)}
+            active.sort(key=lambda lane: first[upper[lane]])
+        for lane in active:
             at = int(address[lane])
             where, memory, offset = self.find(space, at, int(lane))
             if offset % width or offset + width > len(memory):
