@@ -7,7 +7,7 @@ carries its source and whether it was measured, is documented, or is assumed bec
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -261,6 +261,16 @@ def presets() -> Mapping[str, Architecture]:
             capability = (int(digits[:-1]), int(digits[-1]))
             table[f"sm_{number}"] = replace(family, name=f"sm_{number}", capability=capability)
     return MappingProxyType(table)
+
+
+def architectures(names: str | Architecture | Iterable[str | Architecture]) -> tuple[Architecture, ...]:
+    """One or several. `InputError` for a name that none has, and where there is none."""
+    if not isinstance(names, str | Architecture | Iterable):
+        raise InputError("give architectures as names, such as sm_90")
+    found = tuple(architecture(name) for name in ([names] if isinstance(names, str | Architecture) else names))
+    if not found:
+        raise InputError("no architecture was given: name at least one, such as sm_90")
+    return found
 
 
 def architecture(name: str | Architecture) -> Architecture:

@@ -17,9 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import numpy as np
-
-from banksim.arch import Architecture, architecture
+from banksim.arch import Architecture, architecture, architectures
 from banksim.conflicts import Conflicts
 from banksim.errors import BanksimError, InputError
 from banksim.partial import Partial, Progress, judge_piece, merge
@@ -60,7 +58,7 @@ def replay(
     path = path if "://" in path else os.path.abspath(path)
     if format_of(path) != "parquet":
         raise InputError(f"{path}: only Parquet traces are judged on several machines: their row groups are the unit")
-    rules = [architecture(one) for one in ([arch] if isinstance(arch, (str, Architecture)) else arch)]
+    rules = architectures(arch)
     rows = row_groups(path)
     names = names_of(rules)
     found = Partial()
@@ -182,7 +180,6 @@ def run(
     a byte that another reads or writes. Arguments are those of `banksim.run`; `scheduler`, `workers` as for `replay`.
     """
     from banksim.run_kernel import judged_by, launched, run_of
-    from banksim.sass.execute import Counts, merged
     from banksim.sass.llvm.codegen import compile_kernel
     from banksim.sass.touched import Together
     from banksim.side_by_side import by_code, run_each
@@ -225,14 +222,7 @@ def run(
             connected.cancel(futures)
             raise
     together.write()
-    counts = Counts(
-        counters=np.sum([one.counters for one in done], axis=0),
-        tallies=merged([one.tallies.reshape(-1) for one in done]).reshape(done[0].tallies.shape),
-        blocks=sum(one.blocks for one in done),
-        seconds=time.perf_counter() - began,
-        stop=None,
-    )
-    return run_of(launch, compiled, rules, counts)
+    return replace(run_of(launch, rules, [(compiled, counts) for counts in done]), seconds=time.perf_counter() - began)
 
 
 def check_apart(launch: Launch) -> None:
@@ -251,11 +241,9 @@ def simulate_stretch(
     from banksim.sass.execute import execute
     from banksim.sass.faults import fault
     from banksim.sass.llvm.codegen import compile_kernel
-    from banksim.sass.services import Device
     from banksim.sass.touched import effect, notebooks
 
-    buffers = [replace(buffer, data=buffer.data.copy()) for buffer in launch.buffers]
-    copy = replace(launch, buffers=buffers, device=Device(heap=launch.device.heap))
+    copy = launch.copy()
     notes = notebooks(launch)
     rules = [architecture(name) for name in names]
     counts = execute(copy, compile_kernel(launch.kernel), rules, workers=1, blocks=blocks, notes=notes)
@@ -263,7 +251,7 @@ def simulate_stretch(
         raise fault(copy, counts.stop)
     if copy.device.used:
         raise InputError(f"{launch.kernel.plain_name}: blocks that call malloc share one heap: leave out workers")
-    before_and_after = zip(notes, launch.buffers, buffers, strict=True)
+    before_and_after = zip(notes, launch.buffers, copy.buffers, strict=True)
     effects = [effect(note, before.data, after.data) for note, before, after in before_and_after]
     return counts, effects, copy.device.printed
 

@@ -12,13 +12,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from banksim.arch import Architecture, architecture
+from banksim.arch import Architecture, architecture, architectures
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
 from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.findings import Finding
 from banksim.findings import checks as checks_of
-from banksim.sass import state
 from banksim.sass.launch import Launch, prepare, whole
 from banksim.sass.machines import MACHINES
 from banksim.sass.program import BYTES, Instruction, Kernel
@@ -187,12 +186,7 @@ def judged_by(
     """The architectures that `run` was asked for."""
     if arch is None:
         arch = kernel.arch if isinstance(kernel, Kernel) else DEFAULT
-    if not isinstance(arch, str | Architecture | Iterable):
-        raise InputError("give architectures as names, such as sm_90")
-    rules = tuple(architecture(name) for name in ([arch] if isinstance(arch, str | Architecture) else arch))
-    if not rules:
-        raise InputError("no architecture was given: name at least one, such as sm_90")
-    return rules
+    return architectures(arch)
 
 
 def compiled_for(rules: Sequence[Architecture]) -> str:
@@ -240,7 +234,7 @@ def run_llvm(
     checks: tuple[str, ...] = (),
 ) -> Run:
     from banksim.sass.execute import execute
-    from banksim.sass.faults import fault
+    from banksim.sass.faults import raise_unless_interrupted
     from banksim.sass.llvm.codegen import compile_kernel
 
     compiled = compile_kernel(launch.kernel, trace is not None, watched=bool(checks))
@@ -254,26 +248,40 @@ def run_llvm(
         trace=trace,
         checks=checks,
     )
-    if counts.stop is not None and counts.stop.code != state.INTERRUPTED:
-        raise fault(launch, counts.stop)
-    return replace(run_of(launch, compiled, rules, counts), checks=checks)
+    raise_unless_interrupted(launch, counts.stop)
+    done = run_of(launch, rules, [(compiled, counts)])
+    return replace(done, checks=checks, findings=counts.found, findings_lost=counts.lost)
 
 
-def run_of(launch: Launch, compiled: Any, rules: Sequence[Architecture], counts: Any) -> Run:
-    """What the blocks of a launch did, from their counts."""
+def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Any, Any]]) -> Run:
+    """What a launch did, from what its parts counted: (compiled code, its `Counts`), of the same sites."""
+    from banksim.sass.execute import merged
+
+    counts = [counted for _, counted in parts]
+    places, shape = parts[0][0].sites, counts[0].tallies.shape
+    tallies = merged([one.tallies.reshape(-1) for one in counts]).reshape(shape)
+    blocks = sum(one.blocks for one in counts)
     return Run(
         kernel=launch.kernel,
         launch=launch,
         judged=tuple(
-            Conflicts(rule, sites(launch, compiled.sites, counts.tallies[:, number], rule))
-            for number, rule in enumerate(rules)
+            Conflicts(rule, sites(launch, places, tallies[:, number], rule)) for number, rule in enumerate(rules)
         ),
-        profile=profile(launch.kernel, compiled, counts.counters),
-        blocks=counts.blocks,
-        seconds=counts.seconds,
-        partial=counts.blocks < launch.blocks,
-        findings=counts.found,
-        findings_lost=counts.lost,
+        profile=added([profile(launch.kernel, compiled, counted.counters) for compiled, counted in parts]),
+        blocks=blocks,
+        seconds=sum(one.seconds for one in counts),
+        partial=blocks < launch.blocks,
+    )
+
+
+def added(profiles: Sequence[tuple[Executed, ...]]) -> tuple[Executed, ...]:
+    """The sums of profiles of the same code."""
+    if len(profiles) == 1:
+        return profiles[0]
+    counts = ("warps", "threads", "predicated_on")
+    return tuple(
+        Executed(rows[0].instruction, *(sum(getattr(e, name) for e in rows) for name in counts))
+        for rows in zip(*profiles, strict=True)
     )
 
 
@@ -287,39 +295,17 @@ def run_with_time(
     global_latency: int | None,
     timed_blocks: int | None,
 ) -> Run:
-    from banksim.timing.launch import Options, run_timed, summed
+    from banksim.timing.launch import Options, run_timed
 
     # The first rule decides what a request takes, so it must be that of the machine that is timed.
     machine = architecture(launch.kernel.arch)
     judging = rules if rules[0].capability == machine.capability else (machine, *rules)
-    first = len(judging) - len(rules)
     timed = run_timed(
         launch, judging, Options(global_latency, timed_blocks), workers=workers, max_instructions=max_instructions,
         progress=progress, trace=trace,
     )  # fmt: skip
-    counts = summed([counts for _, counts in timed.parts])
-    profiles = [profile(launch.kernel, compiled, counts.counters) for compiled, counts in timed.parts]
-    return Run(
-        kernel=launch.kernel,
-        launch=launch,
-        judged=tuple(
-            Conflicts(rule, sites(launch, timed.parts[0][0].sites, counts.tallies[:, number], rule))
-            for number, rule in enumerate(rules, first)
-        ),
-        profile=tuple(
-            Executed(
-                rows[0].instruction,
-                sum(e.warps for e in rows),
-                sum(e.threads for e in rows),
-                sum(e.predicated_on for e in rows),
-            )
-            for rows in zip(*profiles, strict=True)
-        ),
-        blocks=counts.blocks,
-        seconds=counts.seconds,
-        partial=counts.blocks < launch.blocks,
-        cycles=timed.cycles,
-    )
+    done = run_of(launch, judging, timed.parts)
+    return replace(done, judged=done.judged[len(judging) - len(rules) :], cycles=timed.cycles)
 
 
 def run_numpy(

@@ -75,6 +75,25 @@ def test_printing_where_time_is_simulated() -> None:
         banksim.run(kernels()["grid_steps"], 4, 48, [np.zeros((2, 192), np.int32), 5], timing=True)
 
 
+def test_what_is_timed_twice_prints_once(tmp_path: Path) -> None:
+    """A kernel with conflicts is simulated a second time, with its requests at their ideal."""
+    file = tmp_path / "conflict.cu"
+    file.write_text("""#include <cstdio>
+    extern "C" __global__ void k(int *a) {
+        __shared__ int s[32][32];
+        s[threadIdx.x][0] = threadIdx.x;
+        __syncthreads();
+        if (threadIdx.x == 0) printf("once %d\\n", s[5][0]);
+        a[threadIdx.x] = s[threadIdx.x][0];
+    }""")
+    out = np.zeros(32, np.int32)
+    run = banksim.run(banksim.load(file)["k"], 1, 32, [out], timing=True)
+    assert run.cycles is not None
+    assert run.cycles.total > run.cycles.ideal
+    assert run.output == "once 5\n"
+    assert out.tolist() == list(range(32))
+
+
 @both_engines
 def test_the_heap(engine: str) -> None:
     out = np.zeros(32, np.int32)

@@ -16,7 +16,7 @@ from banksim.advise.changes import PADDINGS, groups, padded
 from banksim.advise.costs import Cost, can_be_timed, costs
 from banksim.advise.limits import blocks_per_sm, fits
 from banksim.advise.sources import Change, Declared, Source, rewritten
-from banksim.arch import Architecture, architecture
+from banksim.arch import Architecture, architectures
 from banksim.errors import BanksimError, CompileError, Fault, InputError, UnsupportedError
 from banksim.findings import Race, missing
 from banksim.report.words import listed, number, plural
@@ -226,8 +226,7 @@ def advise_kernel(
     raises for the kernel as it is written.
     """
     declared = chosen(source, arrays)
-    given = [arch] if isinstance(arch, str | Architecture) else list(arch)
-    archs = tuple(architecture(one) for one in given)
+    archs = architectures(arch)
     bench = Bench(source, grid, block, args, archs, dynamic_shared)
     before, races = bench.checked()
     before = bench.timed(before) if before.excess else before

@@ -14,7 +14,7 @@ from banksim.advise.layouts import VECTOR, Layout, Offsets, SharedArray, as_decl
 from banksim.advise.limits import blocks_per_sm, fits
 from banksim.advise.spelling import Spelling
 from banksim.advise.threads import Described, Mapped, mappings
-from banksim.arch import Architecture, architecture
+from banksim.arch import Architecture, architectures
 from banksim.errors import InputError, UnknownCountError
 from banksim.patterns.build import Pattern
 from banksim.patterns.inputs import parse
@@ -147,8 +147,7 @@ def advise(
     another. Raises `InputError`, also where there is too much to try, and `UnknownCountError` where an
     architecture's count of an access is unknown.
     """
-    given = [arch] if isinstance(arch, str | Architecture) else list(arch)
-    rules = tuple(architecture(one) for one in given)
+    rules = architectures(arch)
     pattern = parse(accesses, declare, block, grid, let or (), where, loops, stores, False)
     trace = pattern.trace()
     arrays = shared_arrays(pattern, trace)

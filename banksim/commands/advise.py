@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from banksim.commands import judging
 from banksim.commands.kernel import find, launch_options
 from banksim.commands.launch_arguments import parse as value_of
-from banksim.commands.pattern import access_options, accesses
+from banksim.commands.pattern import access_options, description
 from banksim.commands.sizes import sizes, whole
 from banksim.errors import InputError
 from banksim.kernels import SOURCES
@@ -56,17 +56,7 @@ def pattern(options: Namespace) -> int:
 
     if options.write or options.arg or options.array:
         raise InputError("--write, --arg and --array are for kernels: banksim advise kernel FILE:NAME")
-    found = advise(
-        accesses(options),
-        arch=judging.architectures(options),
-        declare=options.declare,
-        block=sizes(options.block, "--block"),
-        grid=sizes(options.grid, "--grid"),
-        let=options.let,
-        where=options.where,
-        loops=options.loops,
-        stores=options.store,
-    )
+    found = advise(**description(options), arch=judging.architectures(options))
     if options.html:
         from banksim.report.advice_html import of_pattern
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from banksim.commands import judging
 from banksim.commands.sizes import sizes
@@ -67,17 +68,7 @@ def access_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     rules = judging.architectures(options)
     judging.limit(options)
-    trace = pattern(
-        accesses(options),
-        declare=options.declare,
-        block=sizes(options.block, "--block"),
-        grid=sizes(options.grid, "--grid"),
-        let=options.let,
-        where=options.where,
-        loops=options.loops,
-        stores=options.store,
-        allow_out_of_bounds=options.allow_out_of_bounds,
-    )
+    trace = pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)
     judged = [replay(trace, rule) for rule in rules]
     judging.write_html(options, judged, "Shared-memory bank conflicts")
     with written(options.trace) as writer:
@@ -85,6 +76,20 @@ def run(options: Namespace) -> int:
             writer.write(trace)
     with aside(options.trace):
         return judging.finish(options, "pattern", judged, [site.text for site in judged[0].sites])
+
+
+def description(options: Namespace) -> dict[str, Any]:
+    """The arguments of `banksim.pattern` that the options of `access_options` give."""
+    return {
+        "accesses": accesses(options),
+        "declare": options.declare,
+        "block": sizes(options.block, "--block"),
+        "grid": sizes(options.grid, "--grid"),
+        "let": options.let,
+        "where": options.where,
+        "loops": options.loops,
+        "stores": options.store,
+    }
 
 
 def accesses(options: Namespace) -> list[str]:

@@ -66,6 +66,14 @@ class Counts:
     lost: int = 0
 
 
+def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.int64], int]:
+    """What a `Worker` judges by: a row of `rule_words` for each architecture, and the period that suits all."""
+    from banksim.compiled import rule_words, translation_period
+
+    rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
+    return rules, max(translation_period(a) for a in architectures)
+
+
 class Worker:
     """The memory with which one thread of the host runs blocks, one after the other."""
 
@@ -179,10 +187,7 @@ def execute(
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
-    from banksim.compiled import rule_words, translation_period
-
-    rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
-    period = max(translation_period(a) for a in architectures)
+    rules, period = bank_rules(architectures)
     stop_word = np.zeros(1, np.uint32)
     blocks = range(launch.blocks) if blocks is None else blocks
     if launch.cooperative:
@@ -242,9 +247,8 @@ def execute(
 
 def run_together(team: Sequence[Worker], compiled: Compiled, stop_word: npt.NDArray[np.uint32]) -> Stop | None:
     """All blocks of a cooperative launch in turn, each on a worker of its own."""
-    begin = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(compiled.begin)
     for block, worker in enumerate(team):
-        begin(worker.context.ctypes.data, block)
+        compiled.begin(worker.context.ctypes.data, block)
     waiting = list(team)
     while waiting:
         answers = []

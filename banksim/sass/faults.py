@@ -16,6 +16,12 @@ ADVICE = {
 }
 
 
+def raise_unless_interrupted(launch: Launch, stop: Stop | None) -> None:
+    """Raise the fault that ended a launch early; an interrupt is none."""
+    if stop is not None and stop.code != state.INTERRUPTED:
+        raise fault(launch, stop)
+
+
 def fault(launch: Launch, stop: Stop) -> Fault:
     """The exception that tells why a worker stopped."""
     found = told(launch, stop)

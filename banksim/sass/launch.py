@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,11 @@ class Launch:
     device: Device = field(default_factory=Device)
     cooperative: bool = False
     """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
+
+    def copy(self) -> Launch:
+        """The same launch with memory of its own, and a device on which nothing has been printed."""
+        buffers = [Buffer(buffer.data.copy(), buffer.name) for buffer in self.buffers]
+        return replace(self, buffers=buffers, device=Device(heap=self.device.heap))
 
     @property
     def threads(self) -> int:

@@ -38,8 +38,7 @@ WARP = np.dtype(
         ("line", "i8"),  # when the following line of code is there
         ("blocked", "i8"),  # since when nothing but a place in the queue, or its turn, is wanting; -1
         ("refused", "i8"),  # whether the queue had no place
-        ("arrived", "i8"),  # when it came to a barrier
-        ("released", "i8"),  # … and when it was released
+        ("released", "i8"),  # when a barrier let it go on; -1
         ("early", "i8"),  # when the instruction behind a barrier issued, before it blocked; -1
         ("number", "i8"),  # in its block
         ("ended", "i8"),
@@ -276,7 +275,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
     running = record.active
     context.now, context.nanoseconds = now, now * sm.clock[PER_MILLE] // 1000
     context.asked = 0
-    before = phases(context)
+    before = phases(context) if row.kind == BARRIER else np.uint32(0)
     pause = np.int64(row.pause)
     if row.register >= 0:
         lanes = carray(pointer(warp.record + state.REGISTERS), (row.register + 1, 32), np.uint32)
@@ -318,7 +317,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
     if answer == state.DONE:
         warp.state, warp.ended = DONE, t
     elif answer == state.BLOCKED:
-        warp.state, warp.arrived = BLOCKED, t
+        warp.state = BLOCKED
     else:
         warp.next = record.pc // 16
         if warp.next != i + 1:

@@ -47,7 +47,6 @@ ONE = np.dtype(
         ("pool", "i8"),  # how many wait there
         ("left", "i8"),  # how many have left it
         ("bus", "i8"),  # until when it is held
-        ("busy", "i8"),  # cycles of slots that were used
         ("free", "i8"),  # how many records are
     ]
 )
@@ -144,7 +143,6 @@ def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
         if request.warp != busy and request.moves <= t:
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost
-            one.busy += f.service * request.cost
             path.pool_places[one.left % RETURNS] = t + f.pool_return
             one.left += 1
             one.pool -= 1

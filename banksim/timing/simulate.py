@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from banksim.arch import Architecture
 from banksim.sass import state
-from banksim.sass.execute import Stop, Worker
+from banksim.sass.execute import Stop, Worker, bank_rules
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
 from banksim.timing import core, memory
@@ -56,14 +56,11 @@ class Simulation:
         max_instructions: int | None = None,
         global_latency: int | None = None,
     ) -> None:
-        from banksim.compiled import rule_words, translation_period
-
-        rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
-        period = max(translation_period(a) for a in architectures)
+        rules = bank_rules(architectures)
         self.launch, self.compiled = launch, compiled
         self.numbers = figures.numbers(global_latency)
         self.stop_word = np.zeros(1, np.uint32)
-        self.workers = [Worker(launch, compiled, rules, period, 1 << 60, self.stop_word) for _ in range(resident)]
+        self.workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
         self.path = memory.new_path()
         count = resident * launch.warps
         self.waiting = memory.new_waiting(count, SCOREBOARDS)
@@ -88,7 +85,6 @@ class Simulation:
         self.sm.warps["number"] = np.arange(count) % launch.warps
         self.sm.warps["core"] = np.arange(count) % memory.SUB_CORES
         self.begins = [0] * resident
-        self.begin_block = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(compiled.begin)
         self.step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
 
     @property
@@ -100,7 +96,7 @@ class Simulation:
         """Put a block in a place: its warps find themselves at the first instruction, now."""
         worker, now = self.workers[place], int(self.sm.clock[core.CYCLE])
         context = worker.context.ctypes.data
-        self.begin_block(context, block)
+        self.compiled.begin(context, block)
         self.begins[place] = now
         for w in range(place * self.launch.warps, (place + 1) * self.launch.warps):
             warp = self.sm.warps[w]

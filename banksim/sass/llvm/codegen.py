@@ -36,15 +36,15 @@ class Compiled:
 
     `spans` are the basic blocks (first pc, pc behind), in the order of their two counters (warps, threads);
     `guarded` the predicated instructions, one counter each behind those; `sites` (pc, op, width) the memos.
-    `begin` and `step` are addresses of functions: begin(context, block) makes a block's warps and memory ready,
-    step(context, warp) runs a warp, by one instruction if it was so compiled.
+    `begin(context, block)` makes a block's warps and memory ready; `step` is the address of step(context, warp), which
+    runs a warp, by one instruction if it was so compiled.
     """
 
     blocks: Callable[[int, int, int], int]
     spans: list[tuple[int, int]]
     guarded: list[int]
     sites: list[tuple[int, str, int]]
-    begin: int
+    begin: Callable[[int, int], None]
     one_pass: Callable[[int], int]
     step: int
     keep: Any = None
@@ -272,7 +272,7 @@ def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False,
         spans=[tuple(s) for s in known["spans"]],
         guarded=known["guarded"],
         sites=[tuple(s) for s in known["sites"]],
-        begin=engine.get_function_address("begin"),
+        begin=ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("begin")),
         one_pass=ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("one_pass")),
         step=engine.get_function_address("warp"),
         keep=engine,
