@@ -193,7 +193,6 @@ def of_fat_binary(content: bytes, arch: str, name: str) -> Mapping[str, Kernel]:
     if not taken:
         raise InputError(f"nothing in it runs on {arch}: it holds {fatbin.listed(found)}; choose by --arch")
     cubins = [
-        entry.content() if entry.kind == fatbin.CUBIN else assemble(entry.content(), arch, name=name)
-        for entry in taken
+        entry.content() if entry.kind == fatbin.CUBIN else assemble(entry.content(), arch, name=name) for entry in taken
     ]
     return Several(cubins, f"PTX of {name}")

@@ -33,9 +33,7 @@ class Partial:
 
     def conflicts(self, rules: Sequence[Architecture]) -> tuple[Conflicts, ...]:
         """The same as `replay` of all these requests gives."""
-        found = [
-            [replace(one, warps=len(self.warps[key])) for one in self.sites[key]] for key in sorted(self.sites)
-        ]
+        found = [[replace(one, warps=len(self.warps[key])) for one in self.sites[key]] for key in sorted(self.sites)]
         return tuple(Conflicts(rule, tuple(same[n] for same in found)) for n, rule in enumerate(rules))
 
 

@@ -180,9 +180,7 @@ def launched(
     return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
 
 
-def judged_by(
-    kernel: Any, arch: str | Architecture | Sequence[str | Architecture] | None
-) -> tuple[Architecture, ...]:
+def judged_by(kernel: Any, arch: str | Architecture | Sequence[str | Architecture] | None) -> tuple[Architecture, ...]:
     """The architectures that `run` was asked for."""
     if arch is None:
         arch = kernel.arch if isinstance(kernel, Kernel) else DEFAULT

@@ -117,9 +117,7 @@ def across(relation: str, order: list[int]) -> Any:
     def lanes(typing_context: Any, place: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             vector = _load(builder, args[0])
-            moved = builder.shuffle_vector(
-                vector, ir.Constant(LANES, ir.Undefined), ir.Constant(LANES, order)
-            )
+            moved = builder.shuffle_vector(vector, ir.Constant(LANES, ir.Undefined), ir.Constant(LANES, order))
             return builder.bitcast(builder.icmp_unsigned(relation, vector, moved), I32)
 
         return types.uint32(types.voidptr), generate

@@ -29,9 +29,7 @@ class Warps:
     def of(cls, block: npt.NDArray[np.integer], warp: npt.NDArray[np.integer]) -> Warps:
         """The set of these pairs, in any order and any number of times."""
         high = warp.astype(np.int64) // WARPS
-        return cls.of_masks(
-            block.astype(np.int64) | high << BEYOND, np.uint64(1) << (warp % WARPS).astype(np.uint64)
-        )
+        return cls.of_masks(block.astype(np.int64) | high << BEYOND, np.uint64(1) << (warp % WARPS).astype(np.uint64))
 
     @classmethod
     def of_masks(cls, block: Blocks, mask: Masks) -> Warps:

@@ -339,9 +339,7 @@ PTX(unsigned long long, "l", "u", "64")
 def source(trees: list[Tree]) -> str:
     """CUDA C++ of kernel `evaluate`: thread t writes tree k of its operands to out[k · COUNT + t]."""
     pointers = ", ".join(f"const {TYPES[t][0]}* in_{t}" for t in TYPES)
-    loads = [
-        f"  {TYPES[t][0]} {name}_{t} = in_{t}[{COUNT * n} + t];" for t in TYPES for n, name in enumerate(OPERANDS)
-    ]
+    loads = [f"  {TYPES[t][0]} {name}_{t} = in_{t}[{COUNT * n} + t];" for t in TYPES for n, name in enumerate(OPERANDS)]
     stores = [
         f"  *({TYPES[tree_type(tree)][0]}*)(out + {COUNT * k} + t) = {tree.text};" for k, tree in enumerate(trees)
     ]

@@ -129,9 +129,7 @@ def test_kept_sources_stay_and_are_mended(empty_cache: Path) -> None:
 
 
 # ---- programs
-def test_programs_come_from_the_wheels_then_the_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_come_from_the_wheels_then_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel, path = tmp_path / "wheel", tmp_path / "path"
     for file in (wheel / "bin" / "ptxas", path / "ptxas", path / "nvlink"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -159,9 +157,7 @@ def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(os.name == "nt", reason="runs a shell script")
-def test_a_script_on_the_path_is_known_by_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_script_on_the_path_is_known_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "ptxas"
     script.write_text(f"#!/bin/sh\ncat {tmp_path}/version\n")
     script.chmod(0o755)

@@ -103,9 +103,7 @@ def test_what_is_no_cubin_is_refused_in_one_line(content: bytes | Path) -> None:
 
 
 # ---- parameters and limits
-@pytest.mark.parametrize(
-    ("arch", "base"), [("sm_75", 0x160), ("sm_80", 0x160), ("sm_90", 0x210), ("sm_120", 0x380)]
-)
+@pytest.mark.parametrize(("arch", "base"), [("sm_75", 0x160), ("sm_80", 0x160), ("sm_90", 0x210), ("sm_120", 0x380)])
 def test_parameters(arch: str, base: int) -> None:
     found = kernel("calls.cu", "addresses", arch)
     assert found.parameter_base == base
@@ -128,7 +126,7 @@ def test_shared_memory_begins_behind_what_the_system_reserves() -> None:
 def test_limits_of_a_block() -> None:
     assert kernel("whole.cu", "bounded").max_threads == 128
     assert kernel("calls.cu", "quotient").max_threads == 1024
-    source = '__global__ void __block_size__((32, 4, 2)) fixed(int* a) { a[0] = 1; }'
+    source = "__global__ void __block_size__((32, 4, 2)) fixed(int* a) { a[0] = 1; }"
     (fixed,) = cubin.decode(compile_cuda(source)).values()
     assert fixed.required_block == (32, 4, 2)
 
@@ -375,9 +373,7 @@ def test_ptx_that_names_no_source_has_lines_of_its_own() -> None:
 
 
 # ---- the stored form
-@pytest.mark.parametrize(
-    ("source", "relocatable"), [("calls.cu", False), ("separate.cu", True), ("inlined.cu", False)]
-)
+@pytest.mark.parametrize(("source", "relocatable"), [("calls.cu", False), ("separate.cu", True), ("inlined.cu", False)])
 def test_stored_kernels_come_back_equal(source: str, relocatable: bool) -> None:
     data = made(source, "sm_90", relocatable)
     read = cubin.kernels(data)
@@ -392,9 +388,7 @@ def test_stored_kernels_come_back_equal(source: str, relocatable: bool) -> None:
             assert replace(j, site=replace(j.site, text="")) == i
 
 
-def test_decoded_once_in_a_process_and_once_on_a_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_decoded_once_in_a_process_and_once_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     data = made("inlined.cu")
     cubin._decode.cache_clear()

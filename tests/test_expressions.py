@@ -67,10 +67,6 @@ def distinct(r: Row) -> tuple[Tree, ...]:
     suppress_health_check=list(HealthCheck),
 )
 @pytest.mark.parametrize("engine", ENGINES)
-@given(
-    trees=st.lists(
-        st.sampled_from(list(TYPES)).flatmap(expression), min_size=IN_ONE_KERNEL, max_size=IN_ONE_KERNEL
-    )
-)
+@given(trees=st.lists(st.sampled_from(list(TYPES)).flatmap(expression), min_size=IN_ONE_KERNEL, max_size=IN_ONE_KERNEL))
 def test_random_expressions(engine: str, trees: list[Tree]) -> None:
     check(trees, engine)

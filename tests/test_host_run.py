@@ -82,9 +82,7 @@ def test_every_program_is_run() -> None:
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_an_unchanged_program_gets_right_results(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, report = run([str(PROGRAMS / f"{name}.py")], tmp_path)
     said = capsys.readouterr().out
     assert SAID[name] in said
@@ -124,10 +122,13 @@ def test_launches_of_a_kernel_add_up(tmp_path: Path) -> None:
 
 def test_a_program_runs_on_another_architecture(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Code, limits and answers are those of the first architecture that is executed; others judge that code."""
-    asks = COLUMNS + """
+    asks = (
+        COLUMNS
+        + """
 gpu = cuda.get_current_device()
 print(gpu.compute_capability, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 """
+    )
     status, report = run(["--arch", "kepler-4,sm_86,sm_90", written(tmp_path, asks)], tmp_path)
     assert (status, report["code"]) == (0, "sm_86")
     assert [one["arch"] for one in report["conflicts"]] == ["kepler-4", "sm_86", "sm_90"]

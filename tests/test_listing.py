@@ -157,9 +157,7 @@ def place(symbol: str, offset: int) -> Operand | None:
         ("IADD3", ["R1", "R2", "0x30"], "imm", 0x30),
     ],
 )
-def test_places_in_the_code_and_symbols_are_settled(
-    opcode: str, texts: list[str], kind: str, number: int
-) -> None:
+def test_places_in_the_code_and_symbols_are_settled(opcode: str, texts: list[str], kind: str, number: int) -> None:
     name, *modifiers = opcode.split(".")
     last = listing.operands(name, frozenset(modifiers), texts, place)[-1]
     assert (last.kind, last.number) == (kind, number)

@@ -482,5 +482,3 @@ def test_shuffles_by_segments(engine: str) -> None:
             inside = j >= last if mode == "UP" else j <= last
             assert out[n, 0, lane] == values[1, j if inside else lane], (mode, hex(c), lane)
             assert bool(out[n, 2, lane] >> 1 & 1) == inside
-
-

@@ -34,10 +34,7 @@ def test_every_thread_of_a_block_is_where_cuda_puts_it(block: tuple[int, ...]) -
     )
     threads = [thread for _ in range(z) for _ in range(y) for thread in range(x)]
     seen = [
-        int(trace.address[row, lane])
-        for row in range(len(trace))
-        for lane in range(32)
-        if trace.mask[row] >> lane & 1
+        int(trace.address[row, lane]) for row in range(len(trace)) for lane in range(32) if trace.mask[row] >> lane & 1
     ]
     assert seen == list(range(len(threads)))
     assert trace.warp.tolist() == list(range(-(-len(threads) // 32)))
@@ -69,9 +66,7 @@ def test_a_swizzled_and_padded_tile(data: st.DataObject) -> None:
 
 
 def test_names_of_lanes_and_warps() -> None:
-    trace = pattern(
-        "s[tid]; s[warp]; s[lane]; s[warpSize]; s[tx + 10 * ty]", declare="char s[64]", block=(10, 4)
-    )
+    trace = pattern("s[tid]; s[warp]; s[lane]; s[warpSize]; s[tx + 10 * ty]", declare="char s[64]", block=(10, 4))
     assert trace.warp.tolist() == [0, 1] * 5
     assert trace.mask.tolist() == [0xFFFFFFFF, 0xFF] * 5
     last = trace.address[1::2, :8].tolist()
@@ -93,9 +88,7 @@ def test_blocks_and_iterations_in_order() -> None:
 
 
 def test_chunks_of_a_long_pattern_make_one_trace() -> None:
-    trace = pattern(
-        "s[(k + blockIdx.x + tid) % 1024]", declare="char s[1024]", block=1024, grid=3, loops="k=0..199"
-    )
+    trace = pattern("s[(k + blockIdx.x + tid) % 1024]", declare="char s[1024]", block=1024, grid=3, loops="k=0..199")
     assert len(trace) == 3 * 200 * 32
     block, k, warp, lane = np.meshgrid(*map(np.arange, (3, 200, 32, 32)), indexing="ij")
     assert (trace.address == ((block + k + 32 * warp + lane) % 1024).reshape(-1, 32)).all()
@@ -122,17 +115,13 @@ def test_loops(loops: object, values: list[int]) -> None:
 
 
 def test_barriers_count_as_epochs() -> None:
-    trace = pattern(
-        "s[tid] = 0; __syncthreads(); s[tid ^ k]; __syncthreads()", declare="int s[32]", loops="k=0..1"
-    )
+    trace = pattern("s[tid] = 0; __syncthreads(); s[tid ^ k]; __syncthreads()", declare="int s[32]", loops="k=0..1")
     assert trace.epoch.tolist() == [0, 1, 2, 3]
     assert pattern("s[tid]", declare="int s[32]", loops="k=0..1").epoch.tolist() == [0, 0]
 
 
 def test_barriers_of_blocks_and_fences() -> None:
-    trace = pattern(
-        "{ s[0]; __syncthreads(); } __syncwarp(); s[1]; __syncthreads(); s[2]", declare="int s[32]"
-    )
+    trace = pattern("{ s[0]; __syncthreads(); } __syncwarp(); s[1]; __syncthreads(); s[2]", declare="int s[32]")
     assert trace.epoch.tolist() == [0, 1, 2]
 
 
@@ -140,9 +129,7 @@ def test_where_masks_lanes_and_drops_empty_requests() -> None:
     trace = pattern("s[tid]", declare="int s[64]", block=64, where="threadIdx.x < 16 || tid == 31")
     assert trace.mask.tolist() == [0x8000FFFF]
     assert len(pattern("s[tid]", declare="int s[64]", where="tid > 99")) == 0
-    assert pattern(
-        "s[k + tid]", declare="int s[32]", where="tid + k < 32", loops="k=30..31"
-    ).mask.tolist() == [3, 1]
+    assert pattern("s[k + tid]", declare="int s[32]", where="tid + k < 32", loops="k=30..31").mask.tolist() == [3, 1]
 
 
 def test_lets_build_on_each_other() -> None:
@@ -200,9 +187,7 @@ def test_what_a_statement_reads_and_writes(statement: str, ops: list[str]) -> No
 
 
 def test_only_lanes_that_compute_an_access_make_it() -> None:
-    trace = pattern(
-        "tid < 8 ? s[tid] : (tid & 1) ? s[tid - 8] : 0; tid < 8 || s[tid - 8]", declare="int s[24]"
-    )
+    trace = pattern("tid < 8 ? s[tid] : (tid & 1) ? s[tid - 8] : 0; tid < 8 || s[tid - 8]", declare="int s[24]")
     assert [hex(mask) for mask in trace.mask] == ["0xff", "0xaaaaaa00", "0xffffff00"]
     trace = pattern("if (tid & 4) if (tid & 2) s[tid] = 0", declare="int s[32]")
     assert trace.mask.tolist() == [0xC0C0C0C0]
@@ -307,9 +292,7 @@ def test_numba_spelling_over_a_c_declaration() -> None:
 
 def test_numba_names() -> None:
     options = {"declare": "s = cuda.shared.array(shape=128, dtype=np.uint8)", "grid": 2, "block": 33}
-    trace = pattern(
-        "s[cuda.grid(1)]; s[cuda.laneid + cuda.warpsize]; s[min(int(tx), int8(200) + 60)]", **options
-    )  # type: ignore[arg-type]
+    trace = pattern("s[cuda.grid(1)]; s[cuda.laneid + cuda.warpsize]; s[min(int(tx), int8(200) + 60)]", **options)  # type: ignore[arg-type]
     assert trace.address[1::2, 0].tolist() == [32, 32, 4, 65, 32, 4]
 
 
@@ -385,9 +368,7 @@ def test_square_tiles(declare: str, access: str, kepler_4: float, kepler_8: floa
         ("int tile[16][33]", "tile[icol][irow]", 2, 2, 2),
     ],
 )
-def test_rectangular_tiles(
-    declare: str, access: str, kepler_4: float, kepler_8: float, hopper: float
-) -> None:
+def test_rectangular_tiles(declare: str, access: str, kepler_4: float, kepler_8: float, hopper: float) -> None:
     let = {"idx": "threadIdx.y * blockDim.x + threadIdx.x", "irow": "idx / 16", "icol": "idx % 16"}
     trace = pattern(access, declare=declare, block=(32, 16), let=let)
     assert [per_request(trace, arch) for arch in ("kepler-4", "kepler-8", "sm_90")] == [

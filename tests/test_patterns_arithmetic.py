@@ -155,9 +155,7 @@ def python_value(node: ast.expr, names: dict[str, int]) -> int:
             return side
         case ast.UnaryOp(op=op, operand=operand):
             inner = python_value(operand, names)
-            result = (
-                -inner if isinstance(op, ast.USub) else ~inner if isinstance(op, ast.Invert) else not inner
-            )
+            result = -inner if isinstance(op, ast.USub) else ~inner if isinstance(op, ast.Invert) else not inner
         case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
             first, second = python_value(left, names), python_value(right, names)
             if isinstance(op, ast.LShift | ast.RShift) and not 0 <= second < 64:

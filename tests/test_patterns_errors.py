@@ -8,10 +8,7 @@ from banksim import pattern
 from banksim.errors import InputError
 from banksim.patterns import PatternError
 
-DECLARE = (
-    "float s[64]; int tile[32][33]; struct P {float x, y, z;} pts[64]; float4 v[32]; "
-    "extern __shared__ int dyn[]"
-)
+DECLARE = "float s[64]; int tile[32][33]; struct P {float x, y, z;} pts[64]; float4 v[32]; extern __shared__ int dyn[]"
 
 
 def at(lane: int) -> str:
@@ -29,9 +26,7 @@ def refusal(accesses: object, **options: object) -> str:
 
 def test_a_syntax_error_has_a_caret_under_it() -> None:
     assert refusal("tile[threadIdx.y][threadIdx.x") == (
-        "syntax error: expected `]`, found the end\n"
-        "  tile[threadIdx.y][threadIdx.x\n"
-        "                               ^"
+        "syntax error: expected `]`, found the end\n  tile[threadIdx.y][threadIdx.x\n                               ^"
     )
     assert refusal("s[lane + * 2]") == (
         "`2` is a number, and `*` needs an address\n"

@@ -13,15 +13,9 @@ from banksim.patterns import PatternError, pattern
 from banksim.trace import Trace
 
 NAMES = "s tile pts v N i k tx threadIdx threadIdx.y blockDim.x cuda.threadIdx.x lane warp tid min max abs .x"
-TYPES = (
-    "int (int) (unsigned) (float4*) (size_t) float4 struct sizeof reinterpret_cast<int*> float32 long const"
-)
-CALLS = (
-    "atomicAdd cuda.atomic.add cuda.shared.array __shared__ extern __align__ typedef __syncthreads() if else"
-)
-SIGNS = (
-    "& * + - / // % << >> ^ | ~ ! && || and or not ? : = += ++ -- -> , ; ( ) [ ] { } < > <= == != . .. # @ é"
-)
+TYPES = "int (int) (unsigned) (float4*) (size_t) float4 struct sizeof reinterpret_cast<int*> float32 long const"
+CALLS = "atomicAdd cuda.atomic.add cuda.shared.array __shared__ extern __align__ typedef __syncthreads() if else"
+SIGNS = "& * + - / // % << >> ^ | ~ ! && || and or not ? : = += ++ -- -> , ; ( ) [ ] { } < > <= == != . .. # @ é"
 NUMBERS = "0 1 31 0x1f 010 0b1 2u 3ll 1e3 1.5f 4294967296 99999999999999999999 0..31"
 BLANKS = (" ", "\n", "\t", "\0", "\x1f", '"text"', "\\")
 VALID = (

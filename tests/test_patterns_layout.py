@@ -79,9 +79,7 @@ def test_dynamic_arrays_share_their_beginning() -> None:
 def test_declared_alignment_of_a_variable() -> None:
     assert addresses("s[1]", declare="char c; __shared__ __align__(16) char s[4]")[0] == 17
     assert (
-        addresses(
-            "s[1]", declare="c = cuda.shared.array(1, int8); s = cuda.shared.array(4, int8, alignment=64)"
-        )[0]
+        addresses("s[1]", declare="c = cuda.shared.array(1, int8); s = cuda.shared.array(4, int8, alignment=64)")[0]
         == 65
     )
 

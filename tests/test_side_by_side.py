@@ -141,9 +141,7 @@ def test_the_command_shows_all_and_gives_data(source: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("option", [["--format", "github"], ["--fail-above", "0", "--no-picture"]])
-def test_limits_and_annotations_are_of_all(
-    source: Path, option: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_limits_and_annotations_are_of_all(source: Path, option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{source}:rows", "--arg", "float32[32,32]=random", "--arch", "sm_75,sm_90"]
     status = main([*words, *option])
     said = capsys.readouterr()

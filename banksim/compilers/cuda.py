@@ -90,9 +90,7 @@ def source_file(source: str | Path) -> Path:
     return file.resolve()
 
 
-def read_all(
-    file: Path, includes: Sequence[Path], seen: set[Path] | None = None
-) -> Iterator[bytes | None]:
+def read_all(file: Path, includes: Sequence[Path], seen: set[Path] | None = None) -> Iterator[bytes | None]:
     """The contents of a file and of the headers that it may include, those of compilers and system aside.
 
     Reads more than a preprocessor would, never less. None stands for a header that only a preprocessor can

@@ -64,9 +64,7 @@ class Compiled:
     ptx: tuple[str, ...] = ()
 
 
-def compile_numba(
-    function: Callable[..., Any], argument_types: Sequence[Any], arch: str = "sm_90"
-) -> Compiled:
+def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], arch: str = "sm_90") -> Compiled:
     """Compile a Python function, or a dispatcher that `cuda.jit` made of one, for `arch`.
 
     `argument_types` are Numba types, or values (arrays, scalars) to type as a launch would. A dispatcher with

@@ -11,9 +11,7 @@ from banksim.compilers import tools
 from banksim.errors import CompileError
 
 
-def assemble(
-    ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = (), name: str = "kernel.ptx"
-) -> bytes:
+def assemble(ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = (), name: str = "kernel.ptx") -> bytes:
     """The cubin that ptxas makes of `ptx` for `arch`, with line information.
 
     `options` go to ptxas as they are. CompileError with its message about `name` when it refuses the PTX.

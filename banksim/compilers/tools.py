@@ -40,8 +40,7 @@ def tool(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
         raise InputError(
-            f"{name} is neither in NVIDIA's wheels nor on PATH: "
-            f"pip install 'banksim[cuda]' (it is in {PACKAGES[name]})"
+            f"{name} is neither in NVIDIA's wheels nor on PATH: pip install 'banksim[cuda]' (it is in {PACKAGES[name]})"
         )
     return Path(found)
 
@@ -71,9 +70,7 @@ def host_compiler() -> str | None:
     return shutil.which(named) if named else shutil.which("cl" if os.name == "nt" else "g++")
 
 
-def run(
-    name: str, arguments: Sequence[str | Path], cwd: Path, what: str, seconds: int | None = None
-) -> bytes:
+def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, seconds: int | None = None) -> bytes:
     """Standard output of a program, run in `cwd`. CompileError with its message when it fails, or takes longer than
     `seconds`."""
     try:

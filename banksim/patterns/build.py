@@ -56,9 +56,7 @@ class Pattern(NamedTuple):
         nodes = [*self.lets.values(), *self.statements, *self.stores, *([self.where] if self.where else [])]
         work = count(nodes) * self.threads.points * self.threads.warps * LANES
         if work > MOST_WORK:
-            raise InputError(
-                f"this takes {work} operations; the limit is {MOST_WORK}: give fewer blocks or iterations"
-            )
+            raise InputError(f"this takes {work} operations; the limit is {MOST_WORK}: give fewer blocks or iterations")
 
     def trace(self) -> Trace:
         """Every request, ordered by block, iteration, access, warp."""

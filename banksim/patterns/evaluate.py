@@ -341,9 +341,7 @@ class Scope:
         else:
             if base.indices == 0:
                 raise index.span.error(f"`{base.what}` is {base.type.name}, no array")
-            raise index.span.error(
-                f"`{base.what}` has {dimensions(base.indices)}, and more indices are given"
-            )
+            raise index.span.error(f"`{base.what}` has {dimensions(base.indices)}, and more indices are given")
         offset = place.offset.numbers + numbers * element.size
         fault = integers.worse(place.offset.fault, fault)
         return Place(element, Value(offset, fault), place.variable, place.what, place.indices + 1)

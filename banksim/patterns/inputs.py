@@ -151,9 +151,7 @@ def digits(name: str, value: object) -> str:
     return str(number)
 
 
-def read_loops(
-    given: Mapping[str, Iterable[int]] | Sequence[str] | str, constants: Constants
-) -> tuple[Loop, ...]:
+def read_loops(given: Mapping[str, Iterable[int]] | Sequence[str] | str, constants: Constants) -> tuple[Loop, ...]:
     """The loops, from a mapping or from texts."""
     if isinstance(given, Mapping):
         return tuple(loop_values(name, values) for name, values in given.items())

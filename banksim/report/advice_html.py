@@ -227,9 +227,7 @@ def cells(one: Measured, advice: KernelAdvice) -> tuple[tuple[str, str], ...]:
 
 def lines(advice: KernelAdvice) -> Iterator[Line]:
     """The lines of the file that access shared memory or change, with what they cost before and after."""
-    old, new = (
-        content.decode(errors="replace").splitlines() for content in (advice.source.content, advice.content)
-    )
+    old, new = (content.decode(errors="replace").splitlines() for content in (advice.source.content, advice.content))
     sides = [Program(advice, advice.before, old), Program(advice, advice.after, new)]
     drawn = 0
     for _, start, end, other, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -68,9 +68,7 @@ def columns(head: list[str], where: str) -> dict[str, int]:
     return {name: head.index(name) for name in head}
 
 
-def request(
-    cells: list[str], place: dict[str, int], where: str
-) -> tuple[Site, str, int, int, list[int], int, int]:
+def request(cells: list[str], place: dict[str, int], where: str) -> tuple[Site, str, int, int, list[int], int, int]:
     """The arguments of `Rows.add`."""
 
     def value(name: str, otherwise: int | None) -> int:

@@ -63,8 +63,7 @@ def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
             count = min(ROWS, rows - first)
             address = np.frombuffer(exactly(file, count * LANES * dtype.itemsize, "address"), dtype)
             part = {
-                name: values if values.ndim == 0 else values[first : first + count]
-                for name, values in columns.items()
+                name: values if values.ndim == 0 else values[first : first + count] for name, values in columns.items()
             }
             yield with_sites(part, address.reshape(count, LANES), sites)
 

@@ -77,9 +77,10 @@ class Writer:
 @contextmanager
 def reader(path: str, metadata: Any = None) -> Iterator[Any]:
     """An open Parquet file, local or on any file system that fsspec knows; `metadata`: its footer, if known."""
-    with opened(path) as file, pq.ParquetFile(
-        file if is_remote(path) else path, metadata=metadata, buffer_size=BUFFER
-    ) as found:
+    with (
+        opened(path) as file,
+        pq.ParquetFile(file if is_remote(path) else path, metadata=metadata, buffer_size=BUFFER) as found,
+    ):
         yield found
 
 

@@ -72,9 +72,7 @@ def batch_of(trace: Trace) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def trace_of(
-    batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None
-) -> Trace:
+def trace_of(batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None) -> Trace:
     """The trace that a batch holds, checked; `address` where it was read before. Without `sites` they have numbers.
 
     Raises `InputError` or pyarrow's errors for wrong types or values.

@@ -74,9 +74,7 @@ def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.IntType(32), [byte, byte])
         function, *values = arguments
-        return builder.call(
-            builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values]
-        )
+        return builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values])
 
     return types.int32(types.uint64, types.uint64, types.uint64), generate
 

@@ -15,8 +15,12 @@ def mandel(x, y, max_iters):
     return max_iters
 
 
-@cuda.jit(["void(float64, float64, float64, float64, uint8[:,:], uint32)",
-           types.void(types.float64, types.float64, types.float64, types.float64, types.uint16[:, :], types.uint32)])
+@cuda.jit(
+    [
+        "void(float64, float64, float64, float64, uint8[:,:], uint32)",
+        types.void(types.float64, types.float64, types.float64, types.float64, types.uint16[:, :], types.uint32),
+    ]
+)
 def mandel_kernel(min_x, max_x, min_y, max_y, image, iters):
     height, width = image.shape
     step_x, step_y = (max_x - min_x) / width, (max_y - min_y) / height

@@ -43,7 +43,6 @@ define void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline 
 as long. Offsets stay below 2 GiB."""
 
 
-
 class Emitter:
     """A function under construction: `b` is where code is added."""
 

@@ -47,9 +47,7 @@ def cut_magnitude(x: Engine, v: Value, signed: bool, digits: int) -> tuple[Value
     return cut, cut != magnitude, negative
 
 
-def directed_magnitude(
-    x: Engine, i: Instruction, v: Value, signed: bool, digits: int
-) -> tuple[Value, Value, Value]:
+def directed_magnitude(x: Engine, i: Instruction, v: Value, signed: bool, digits: int) -> tuple[Value, Value, Value]:
     """(magnitude cut to `digits` binary digits, whether to take the next one, sign) of u64 bits."""
     cut, inexact, negative = cut_magnitude(x, v, signed, digits)
     outward = {"RZ": x.const(0) != 0, "RM": negative, "RP": ~negative}[which(i, DIRECTIONS)]
@@ -162,14 +160,14 @@ def f2f(x: Engine, i: Instruction) -> None:
             bits = finish(x, i, narrow(x, i, d))
             nan = x.low(x.bits(d) >> 63 << 31 | (x.bits(d) >> 29 & 0x3FFFFF) | 0x7FC00000)
             x.write(to, bits if "SAT" in i.modifiers else x.where(d == d, bits, nan))
-        case ("F16" | "BF16"), "F64" if not i.modifiers & {"FTZ", "SAT"}:
+        case (("F16" | "BF16"), "F64") if not i.modifiers & {"FTZ", "SAT"}:
             d, form = x.float64(source), format_of(i)
             digits = (1 << form.digits - 2) - 1
             nan = x.low(x.bits(d) >> 63 << 15 | (x.bits(d) >> 53 - form.digits & digits)) | (form.infinity | digits + 1)
             x.write(to, x.where(d == d, to_half(x, d, form, which(i, DIRECTIONS)), nan))
         case "F32", "F32":
             x.write(to, finish(x, i, float_bits(x, operand(x, i, source))))
-        case ("F16" | "BF16"), "F32" if not i.modifiers & {"FTZ", "SAT"}:
+        case (("F16" | "BF16"), "F32") if not i.modifiers & {"FTZ", "SAT"}:
             x.write(to, to_half(x, x.to_f64(x.float32(source)), format_of(i), which(i, DIRECTIONS)))
         case _:
             raise UnsupportedError(f"the conversion of {given} to {result}")

@@ -227,5 +227,3 @@ def lower_half(x: Engine, i: Instruction, o: Operand) -> Value:
     """A register's lower half, or with H1 its upper one, as f32; marks of sign applied."""
     v = x.raw(o)
     return half(x, i, o, v >> 16 if "H1" in o.modifiers else v & 0xFFFF)
-
-
