@@ -14,9 +14,10 @@ from banksim.replay import replay
 if TYPE_CHECKING:
     from banksim import errors
     from banksim.arch import Architecture, architecture
-    from banksim.conflicts import Conflicts, Range
+    from banksim.conflicts import Conflicts
     from banksim.errors import BanksimError
     from banksim.replay import explain, ideal, transactions
+    from banksim.requests.counts import Range
     from banksim.timing.requests import block_cycles
     from banksim.trace import Site, Trace
 
@@ -24,7 +25,7 @@ _MODULE_OF = {
     "Architecture": "arch",
     "BanksimError": "errors",
     "Conflicts": "conflicts",
-    "Range": "conflicts",
+    "Range": "requests.counts",
     "Site": "trace",
     "Trace": "trace",
     "architecture": "arch",

@@ -18,6 +18,7 @@ from numba import njit
 from banksim.arch import Architecture
 from banksim.compiled import judge_at, rule_words
 from banksim.conflicts import Tally
+from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.sixteen import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
 from banksim.sweep import (
     ADDRESS,
@@ -36,7 +37,7 @@ from banksim.sweep import (
     word_at,
 )  # fmt: skip
 from banksim.tallies import ENTRY, EXCESS, NO_EXCESS, PLACE, Key, add, place_of, summed
-from banksim.trace import FULL_MASK, LANES, Trace
+from banksim.trace import Trace
 from banksim.vectors import pointer
 from banksim.warps import BEYOND, WARPS, Warps
 

@@ -13,9 +13,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
-from banksim.conflicts import Status
 from banksim.errors import InputError
-from banksim.trace import OPS
+from banksim.requests.counts import Status
+from banksim.requests.kinds import OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from banksim.arch import Access, Architecture
-from banksim.conflicts import Count, Range, largest, total
 from banksim.conflicts import Explanation as Explanation
 from banksim.conflicts import Pass as Pass
+from banksim.requests.counts import Count, Range, largest, total
 
 Wanted = dict[int, dict[int, list[int]]]
 """By bank and row, the lanes that want the word there. Words of one bank in one row share a pass."""
@@ -107,7 +107,7 @@ def judge(
     """Transactions, ideal and degree of a request; None where nobody knows them.
 
     `address` holds 32 byte offsets, multiples of `width`; bit i of `mask` says that lane i is active; `op` is
-    one of `banksim.trace.OPS`. Raises `InputError` for an access that `arch` has no instruction for.
+    one of `banksim.requests.kinds.OPS`. Raises `InputError` for an access that `arch` has no instruction for.
     """
     access = arch.access(op, width)
     if access is None:

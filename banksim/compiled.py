@@ -18,7 +18,7 @@ from numba import njit
 from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
-from banksim.trace import OPS, WIDTHS
+from banksim.requests.kinds import OPS, WIDTHS
 from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room
 
 WORD, LANE, ONCE, BROADCAST = range(4)
@@ -349,7 +349,7 @@ def judge(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """(low, high, ideal, degree) of one request; low is −1 where the count is unknown.
 
     `address` is uint32[32], contiguous, and holds multiples of `width`; `mask` has a bit for each lane, `op`
-    is an index into `banksim.trace.OPS`, `width` in bytes, `rule` what `rule_words` returns.
+    is an index into `banksim.requests.kinds.OPS`, `width` in bytes, `rule` what `rule_words` returns.
     """
     low, high, ideal, _, degree = judge_both(address, mask, op, width, rule)
     return low, high, ideal, degree

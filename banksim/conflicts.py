@@ -4,59 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banksim.errors import InputError
+from banksim.requests.counts import Count, Range, Status, above, ends, largest, per_request, total
 
 if TYPE_CHECKING:
     from banksim.arch import Architecture
     from banksim.trace import Site
-
-Status = Literal["measured", "documented", "assumed", "unknown"]
-"""How well a count is founded: counters of the hardware, NVIDIA's guides, nobody has shown it, no count."""
-
-Number = TypeVar("Number")
-
-
-class Range(NamedTuple, Generic[Number]):
-    """Both ends of a count that the hardware leaves open (compute capability 1.x)."""
-
-    low: Number
-    high: Number
-
-
-Count = int | Range[int]
-
-
-def ends(count: Count) -> Range[int]:
-    """`count` as a range: a plain number has two equal ends."""
-    return count if isinstance(count, Range) else Range(count, count)
-
-
-def total(counts: list[Count]) -> Count:
-    """The sum of counts; a range as soon as one of them is one."""
-    if any(isinstance(count, Range) for count in counts):
-        return Range(sum(ends(count).low for count in counts), sum(ends(count).high for count in counts))
-    return sum(count for count in counts if not isinstance(count, Range))
-
-
-def largest(counts: list[Count]) -> Count:
-    """The largest of counts, end by end; 0 of none."""
-    if any(isinstance(count, Range) for count in counts):
-        return Range(max(ends(count).low for count in counts), max(ends(count).high for count in counts))
-    return max((ends(count).high for count in counts), default=0)
-
-
-def above(count: Count, ideal: int) -> Count:
-    """`count` − `ideal`, end by end."""
-    return Range(count.low - ideal, count.high - ideal) if isinstance(count, Range) else count - ideal
-
-
-def per_request(count: Count, requests: int) -> float | Range[float]:
-    """The mean count of a request, end by end; `requests` > 0."""
-    if isinstance(count, Range):
-        return Range(count.low / requests, count.high / requests)
-    return count / requests
 
 
 @dataclass(frozen=True)

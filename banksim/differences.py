@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from banksim.conflicts import Conflicts, Count, Range, ends, total
+from banksim.conflicts import Conflicts
 from banksim.errors import InputError
+from banksim.requests.counts import Count, Range, ends, total
 
 Verdict = Literal["worse", "better", "same", "new", "gone", "unknown"]
 MEANINGS: dict[Verdict, str] = {

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from banksim.arch import Architecture
-from banksim.conflicts import Conflicts, Count, Range, SiteConflicts, ends, per_request
+from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.errors import InputError
 from banksim.report.lines import by_line
 from banksim.report.lines import label as source_place
 from banksim.report.words import mean, number, ways
+from banksim.requests.counts import Count, Range, ends, per_request
 
 if TYPE_CHECKING:
     from banksim.differences import Line

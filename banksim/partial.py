@@ -13,7 +13,8 @@ import numpy as np
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, SiteConflicts, merge_sites
 from banksim.replay import replay, site_conflicts
-from banksim.trace import SMALL, Trace
+from banksim.requests.kinds import SMALL
+from banksim.trace import Trace
 from banksim.warps import Warps
 
 Key = tuple[int, int, int]

@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from banksim import banks
 from banksim.arch import Architecture, architecture
-from banksim.conflicts import Conflicts, Count, Explanation, Range, Request, SiteConflicts, Tally, ends
+from banksim.conflicts import Conflicts, Explanation, Request, SiteConflicts, Tally
 from banksim.errors import InputError, UnknownCountError
-from banksim.trace import FULL_MASK, OPS, SMALL, Trace, as_array, check_alignment, misaligned, request_columns
+from banksim.requests.counts import Count, Range, ends
+from banksim.requests.kinds import FULL_MASK, OPS, SMALL
+from banksim.trace import Trace, as_array, check_alignment, misaligned, request_columns
 
 Counts = npt.NDArray[np.int64]
 
@@ -31,7 +33,7 @@ def transactions(
 ) -> int | Range[int] | Counts | Range[Counts]:
     """Transactions of one request, address (32,), or of n, address (n, 32): an int, or int64 of shape (n,).
 
-    `address` holds byte offsets, multiples of `width`; `op` (a name of `banksim.trace.OPS`), `width` (bytes a
+    `address` holds byte offsets, multiples of `width`; `op` (a name of `banksim.requests.kinds.OPS`), `width` (bytes a
     lane) and `mask` (bit i for lane i) are one value or n of them. On compute capability 1.x the answer is a
     `Range` of two such. Raises `InputError` for wrong input and `UnknownCountError` where nobody knows.
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from banksim.arch import Architecture, architecture, architectures
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
-from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts
+from banksim.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.findings import Finding
 from banksim.findings import checks as checks_of
+from banksim.requests.counts import Count, Range
 from banksim.sass.launch import Launch, prepare, whole
 from banksim.sass.machines import MACHINES
 from banksim.sass.program import BYTES, Instruction, Kernel

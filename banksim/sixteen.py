@@ -28,7 +28,7 @@ from numba.extending import intrinsic
 
 from banksim.arch import Architecture
 from banksim.compiled import BROADCAST, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
-from banksim.trace import OPS, WIDTHS
+from banksim.requests.kinds import OPS, WIDTHS
 
 REQUESTS = 16
 """Requests that are judged together."""

@@ -19,6 +19,7 @@ from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
 from banksim.compiled import UNKNOWN, judge_at, rule_words, word
+from banksim.requests.kinds import ADDRESSED, OPS
 from banksim.sixteen import (
     AHEAD,
     ELSEWHERE,
@@ -32,7 +33,7 @@ from banksim.sixteen import (
     judge_sixteen,
     records,
 )
-from banksim.trace import ADDRESSED, OPS, request_columns
+from banksim.trace import request_columns
 from banksim.vectors import having, pointer, room
 
 Result = TypeVar("Result")

@@ -10,32 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import InputError
-
-OPS: tuple[str, ...] = (
-    "ld", "st", "atom", "red", "exch", "cas", "popc_inc",
-    "ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4",
-    "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
-    "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
-    "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
-    "cp_async", "cas_spin", "cp_async_gather", "bulk",
-)  # fmt: skip
-"""Every kind of request, in the order of its code in `Trace.op`. cp_async copies one run of bytes, lane by lane, from a
-multiple of 128 bytes on; cp_async_gather any others, which may take more transactions (seen on one H200); bulk any
-amount by one thread (cp.async.bulk), whose first address counts."""
-
-OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}
-WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)
-"""Bytes that one lane may access."""
-IS_WIDTH = np.isin(np.arange(256), WIDTHS)
-LANES = 32
-FULL_MASK = 0xFFFFFFFF
-ADDRESSED: tuple[int, ...] = tuple(
-    (1 << 8 * int(op.partition("_x")[2][0])) - 1 if "matrix" in op else FULL_MASK for op in OPS
-)
-"""For every op the lanes that give addresses: the rows of ldmatrix and stmatrix x1 come from the first 8."""
-SMALL = 8192
-"""Up to so many requests plain Python is faster than loading numba."""
-
+from banksim.requests.kinds import ADDRESSED, FULL_MASK, IS_WIDTH, LANES, OPS, SMALL
 
 Number = TypeVar("Number", bound=np.integer)
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import banksim
+from banksim.requests.kinds import LANES
 from banksim.sass import listing
 from banksim.sass.program import BYTES, Instruction, Kernel, Parameter
-from banksim.trace import LANES
 
 INPUTS, OUTPUTS, PARAMETERS = 8, 4, 0x210
 

@@ -17,9 +17,9 @@ from assembler import PARAMETERS, instruction
 
 import banksim
 from banksim.errors import BanksimError
+from banksim.requests.kinds import LANES
 from banksim.sass import execute
 from banksim.sass.program import BYTES, CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Kernel, Parameter
-from banksim.trace import LANES
 
 SHARED, LOCAL, BUFFER = 320, 64, 256
 """Bytes of a block's shared memory, of a thread's local memory and of the buffer that addresses are aimed at."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from banksim import pattern
-from banksim.trace import OPS, Trace
+from banksim.requests.kinds import OPS
+from banksim.trace import Trace
 
 
 def requests(trace: Trace) -> list[tuple[str, str, int]]:

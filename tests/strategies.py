@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from banksim.arch import WIDTHS_OF, Architecture, presets
-from banksim.trace import ADDRESSED, FULL_MASK, OP_CODES, OPS
+from banksim.requests.kinds import ADDRESSED, FULL_MASK, OP_CODES, OPS
 
 LANES = range(32)
 FAMILIES = [arch for name, arch in presets().items() if not name.startswith("sm_")]

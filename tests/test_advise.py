@@ -92,7 +92,7 @@ def test_words_of_8_bytes_are_halved_where_the_banks_are_those_of_cc_1() -> None
     assert together([advice]) == ((64,), 0)
     halves = banksim.pattern(["lo[t] = v", "hi[t] = v", "lo[t]", "hi[t]"], declare="int lo[256], hi[256]", block=256,
                              let="t=threadIdx.x")  # fmt: skip
-    assert banksim.replay(halves, "tesla").transactions == banksim.conflicts.Range(64, 64)
+    assert banksim.replay(halves, "tesla").transactions == banksim.Range(64, 64)
     (modern,) = advise(accesses, declare="double s[256]", block=256)
     assert (modern.better, modern.is_proven) == ((), True)
 

@@ -12,9 +12,9 @@ from strategies import FAMILIES, kinds
 
 import banksim
 from banksim.arch import Access, architecture, presets
-from banksim.conflicts import Range
 from banksim.errors import InputError, UnknownCountError
-from banksim.trace import OPS
+from banksim.requests.counts import Range
+from banksim.requests.kinds import OPS
 
 NUMBERS = """10 11 12 13 20 21 30 32 35 37 50 52 53 60 61 62 70 72 75 80 86 87 88 89 90 90a
 100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f"""

@@ -15,8 +15,8 @@ from strategies import FAMILIES, LANES, RULES, Case, active, cases, kinds, masks
 
 from banksim.arch import Architecture, architecture
 from banksim.banks import Explanation, broadcasts, explain, judge, pairs_merge
-from banksim.conflicts import Range, ends
-from banksim.trace import FULL_MASK, OP_CODES
+from banksim.requests.counts import Range, ends
+from banksim.requests.kinds import FULL_MASK, OP_CODES
 
 WARPWIDE = [arch for arch in RULES if arch.name not in ("tesla", "kepler-4", "kepler-8")]
 TESLA, FERMI, KEPLER_4, HOPPER = (architecture(name) for name in ("tesla", "fermi", "kepler-4", "hopper"))

@@ -18,9 +18,11 @@ from strategies import RULES, Case, cases, kinds
 import banksim
 from banksim import banks
 from banksim.arch import WIDTHS_OF, Architecture, architecture
-from banksim.conflicts import Conflicts, Range, Request, SiteConflicts, ends
+from banksim.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import InputError, UnknownCountError
-from banksim.trace import FULL_MASK, OPS, SMALL, Site, Trace
+from banksim.requests.counts import Range, ends
+from banksim.requests.kinds import FULL_MASK, OPS, SMALL
+from banksim.trace import Site, Trace
 
 DATA = Path(__file__).parent / "data" / "h200_requests.npz"
 LANE = np.arange(32)

@@ -9,8 +9,9 @@ from literal import assert_golden
 
 from banksim import architecture, banks
 from banksim.arch import presets
-from banksim.conflicts import Explanation, Range
+from banksim.conflicts import Explanation
 from banksim.report.picture import diagnosis, picture, rows, turns
+from banksim.requests.counts import Range
 
 LANES = range(32)
 ALL = 0xFFFFFFFF

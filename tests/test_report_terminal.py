@@ -7,8 +7,9 @@ import pytest
 from literal import assert_golden
 
 from banksim import architecture
-from banksim.conflicts import Conflicts, Count, Range, Request, SiteConflicts, Status
+from banksim.conflicts import Conflicts, Request, SiteConflicts
 from banksim.report.terminal import report
+from banksim.requests.counts import Count, Range, Status
 from banksim.trace import Site
 
 COLUMN = Request("ld", 4, 0xFFFFFFFF, tuple(128 * lane for lane in range(32)), block=2, warp=5)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banksim.conflicts import Range
 from banksim.report.words import listed, mean, number, plural, runs, ways
+from banksim.requests.counts import Range
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ from banksim.arch import architecture
 from banksim.errors import InputError
 from banksim.partial import concatenated, judge_pieces
 from banksim.replay import replay
+from banksim.requests.kinds import OPS
 from banksim.storage import open_trace, pages, parquet, schema, write_trace
-from banksim.trace import OPS, Trace
+from banksim.trace import Trace
 
 RULES = [architecture(name) for name in ("kepler-4", "sm_90")]
 FORMATS = ["parquet", "arrow"]

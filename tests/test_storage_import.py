@@ -20,10 +20,11 @@ from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.partial import concatenated
 from banksim.replay import replay
+from banksim.requests.kinds import FULL_MASK
 from banksim.storage import npz, open_trace, source
 from banksim.storage.accelsim import decompressed
 from banksim.storage.opcodes import request_of
-from banksim.trace import FULL_MASK, Trace
+from banksim.trace import Trace
 
 COLUMN = [128 * lane for lane in range(32)]
 PACKERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.ZstdCompressor().compress}

@@ -18,11 +18,13 @@ from traces import KINDS, SITES, random_trace
 
 from banksim import alike, partial
 from banksim.arch import Architecture, architecture, presets
-from banksim.conflicts import Conflicts, Range, merge, worse
+from banksim.conflicts import Conflicts, merge, worse
 from banksim.errors import InputError
 from banksim.partial import Partial, judge, judge_pieces
 from banksim.replay import replay
-from banksim.trace import FULL_MASK, Trace
+from banksim.requests.counts import Range
+from banksim.requests.kinds import FULL_MASK
+from banksim.trace import Trace
 from banksim.warps import Warps
 
 FAMILIES = [arch for name, arch in presets().items() if not name.startswith("sm_")]

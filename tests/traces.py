@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from banksim.arch import WIDTHS_OF
 from banksim.errors import BanksimError
-from banksim.trace import LANES, OPS, Site, Trace
+from banksim.requests.kinds import LANES, OPS
+from banksim.trace import Site, Trace
 
 KINDS = [(op, width) for op in OPS for width in WIDTHS_OF[op.partition("_x")[0]]]
 SITES = (

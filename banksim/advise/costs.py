@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from banksim.conflicts import Conflicts, ends
+from banksim.conflicts import Conflicts
 from banksim.errors import UnknownCountError
+from banksim.requests.counts import ends
 from banksim.run_kernel import Run
 from banksim.timing.figures import FIGURES
 

@@ -20,7 +20,8 @@ from banksim.patterns.build import Pattern
 from banksim.patterns.inputs import parse
 from banksim.patterns.types import dimensions_of, round_up
 from banksim.replay import ideal, transactions
-from banksim.trace import LANES, OPS, Trace
+from banksim.requests.kinds import LANES, OPS
+from banksim.trace import Trace
 
 MOST_WORK = 100_000_000
 """Requests that are judged for all layouts and architectures together: about a minute."""

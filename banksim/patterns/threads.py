@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.patterns.integers import Numbers, Value, number
-from banksim.trace import LANES
+from banksim.requests.kinds import LANES
 
 BLOCK_LIMITS = (1024, 1024, 64)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banksim.banks import explain
-from banksim.conflicts import Conflicts, SiteConflicts, ends
+from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import access
 from banksim.report.html import MOST_PICTURES, machine_code, page
 from banksim.report.lines import by_line, cost
 from banksim.report.words import listed, mean, number, ways
-from banksim.trace import OPS
+from banksim.requests.counts import ends
+from banksim.requests.kinds import OPS
 
 if TYPE_CHECKING:
     from banksim.advise.kernels import KernelAdvice, Measured

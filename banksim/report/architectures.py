@@ -11,7 +11,7 @@ from banksim.arch import Access, Architecture
 from banksim.report.style import QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import listed
-from banksim.trace import LANES
+from banksim.requests.kinds import LANES
 
 WIDTHS = (4, 8, 16)
 MERGED = (

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
-from banksim.conflicts import Count
 from banksim.differences import Change, Comparison
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import number, plural
+from banksim.requests.counts import Count
 
 
 def report(compared: Sequence[Comparison], width: int, all_lines: bool = False) -> Text:

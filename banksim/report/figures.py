@@ -8,10 +8,11 @@ from typing import Any
 
 from rich.text import Text
 
-from banksim.conflicts import Conflicts, Count, Range, Status, ends
+from banksim.conflicts import Conflicts
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import mean, number, plural, ways
+from banksim.requests.counts import Count, Range, Status, ends
 
 MEANINGS: dict[Status, str] = {
     "measured": "equal to the counters of one H200, request by request",

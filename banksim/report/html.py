@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banksim.banks import explain
-from banksim.conflicts import Conflicts, SiteConflicts, ends
+from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
 from banksim.report.lines import by_line, cost, shown
 from banksim.report.words import mean, number, ways
+from banksim.requests.counts import ends
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from banksim.conflicts import Conflicts, Count, SiteConflicts, ends
+from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.figures import figures
 from banksim.report.lines import by_line, hot_first, label, place, quiet_lines
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.terminal import drawn, title
 from banksim.report.words import listed, number, plural
+from banksim.requests.counts import Count, ends
 from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:

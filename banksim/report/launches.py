@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from banksim.conflicts import Conflicts, Count, ends, largest
+from banksim.conflicts import Conflicts
 from banksim.report.figures import figures, notes
 from banksim.report.kernel import flat
 from banksim.report.lines import by_line, hot_first, label, quiet_lines
@@ -17,6 +17,7 @@ from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.terminal import drawn, title
 from banksim.report.words import listed, mean, number, plural, ways
+from banksim.requests.counts import Count, ends, largest
 from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from banksim.arch import Architecture
 from banksim.banks import judge
-from banksim.conflicts import Conflicts, SiteConflicts, ends, largest, total
+from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.words import plural, runs
+from banksim.requests.counts import ends, largest, total
 from banksim.trace import Site
 
 

@@ -9,10 +9,11 @@ from itertools import groupby
 
 from rich.text import Text
 
-from banksim.conflicts import Explanation, Pass, Range, ends
+from banksim.conflicts import Explanation, Pass
 from banksim.report.style import CALM, HOT, QUIET
 from banksim.report.table import fold
 from banksim.report.words import number, plural, runs, ways
+from banksim.requests.counts import Range, ends
 from banksim.timing.generations import rates, transfers
 
 LABEL = 6

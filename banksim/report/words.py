@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from banksim.conflicts import Count, Range, ends
+from banksim.requests.counts import Count, Range, ends
 
 
 def number(count: Count | None) -> str:

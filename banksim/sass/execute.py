@@ -18,6 +18,7 @@ import numpy.typing as npt
 from banksim.arch import Architecture
 from banksim.errors import UnsupportedError
 from banksim.findings import Finding, by_lines
+from banksim.requests.kinds import LANES, OP_CODES
 from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
@@ -25,7 +26,6 @@ from banksim.sass.llvm.scratch import SCRATCH_BYTES
 from banksim.sass.serving import Server
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.sass.tracing import Collector, Sink
-from banksim.trace import LANES, OP_CODES
 
 T = TypeVar("T")
 

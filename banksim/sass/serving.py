@@ -9,12 +9,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
+from banksim.requests.kinds import LANES
 from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.scratch import RESULT, SERVED, SERVED_ROWS
 from banksim.sass.program import BYTES
 from banksim.sass.services import SERVICES, Bytes, Host, Refusal
-from banksim.trace import LANES
 
 Array = npt.NDArray[np.void]
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from banksim.requests.kinds import LANES, OP_CODES
 from banksim.sass.launch import Launch
 from banksim.sass.program import BYTES
 from banksim.sass.state import REQUEST, TRACE_ROWS, aligned
-from banksim.trace import LANES, OP_CODES, Trace
+from banksim.trace import Trace
 
 Sink = Callable[[Trace], None]
 

@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 from os.path import dirname, join
 
 from banksim.errors import InputError
+from banksim.requests.kinds import LANES
 from banksim.storage.files import is_remote, lines
 from banksim.storage.opcodes import BULK, GENERIC, request_of
 from banksim.storage.source import Rows, Source, stream
 from banksim.storage.windows import Window, left_out
-from banksim.trace import LANES, Site, Trace
+from banksim.trace import Site, Trace
 
 VERSIONS = (3, 4, 5)
 LIST, STRIDE, DELTAS = range(3)

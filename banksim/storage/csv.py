@@ -11,9 +11,10 @@ import csv
 from collections.abc import Iterator
 
 from banksim.errors import InputError
+from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.storage.files import lines
 from banksim.storage.source import Rows, Source, stream
-from banksim.trace import FULL_MASK, LANES, Site, Trace
+from banksim.trace import Site, Trace
 
 ADDRESSES = [f"a{lane}" for lane in range(LANES)]
 OTHERS = ("op", "width", "mask", "site", "block", "warp")

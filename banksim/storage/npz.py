@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import InputError
+from banksim.requests.kinds import LANES
 from banksim.storage.files import opened
 from banksim.storage.source import ROWS, Source, stream
-from banksim.trace import LANES, Trace
+from banksim.trace import Trace
 
 NEEDED = ("op", "width", "mask", "address")
 OPTIONAL = ("site", "block", "warp", "epoch")

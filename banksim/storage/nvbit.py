@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterator
 
 from banksim.errors import InputError
+from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.storage.files import lines
 from banksim.storage.opcodes import BULK, GENERIC, request_of
 from banksim.storage.source import Rows, Source, stream
 from banksim.storage.windows import Window, left_out
-from banksim.trace import FULL_MASK, LANES, Site, Trace
+from banksim.trace import Site, Trace
 
 ACCESS = re.compile(
     r"(?:MEMTRACE: )?CTX (?:0x)?[0-9a-fA-F]+ - (?:grid_launch_id (\d+) - )?"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from banksim.trace import LANES
+from banksim.requests.kinds import LANES
 
 DATA_PAGE, PLAIN, RLE = 0, 0, 3
 TYPE, UNPACKED, PACKED, HEADER = 1, 2, 3, 5

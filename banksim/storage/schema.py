@@ -6,7 +6,7 @@
 | block   | int32                           | number of the block in the grid, x fastest, of all launches      |
 | warp    | int32                           | number of the warp in the block                                  |
 | epoch   | int32                           | barriers that the block has passed                               |
-| op      | dictionary of strings           | ld, st, atom, …: `banksim.trace.OPS`                             |
+| op      | dictionary of strings           | ld, st, atom, …: `banksim.requests.kinds.OPS`                    |
 | width   | uint8                           | bytes that a lane accesses                                       |
 | mask    | uint32                          | bit i: lane i is active                                          |
 | address | list of 32 uint32 (fixed size)  | byte offsets in the block's shared memory, of each lane |
@@ -33,7 +33,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from banksim.errors import InputError
-from banksim.trace import LANES, OP_CODES, OPS, Site, Trace
+from banksim.requests.kinds import LANES, OP_CODES, OPS
+from banksim.trace import Site, Trace
 
 VERSION = 1
 VERSION_KEY, SITES_KEY, LAUNCHES_KEY = b"banksim.schema", b"banksim.sites", b"banksim.launches"

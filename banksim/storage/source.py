@@ -10,7 +10,8 @@ import numpy as np
 
 from banksim.errors import InputError
 from banksim.partial import Piece
-from banksim.trace import FULL_MASK, LANES, OP_CODES, OPS, WIDTHS, Site, Trace
+from banksim.requests.kinds import FULL_MASK, LANES, OP_CODES, OPS, WIDTHS
+from banksim.trace import Site, Trace
 
 ROWS = 1 << 16
 """Requests that a reader of text puts in a chunk."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from banksim.conflicts import Status
 from banksim.errors import InputError
+from banksim.requests.counts import Status
 
 LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
 STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"

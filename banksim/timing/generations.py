@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from banksim.arch import Architecture
 from banksim.banks import pairs_merge
-from banksim.conflicts import Explanation, Status
+from banksim.conflicts import Explanation
+from banksim.requests.counts import Status
 
 MEI = "Mei and Chu, Dissecting GPU Memory Hierarchy through Microbenchmarking (arXiv 1509.02308)"
 JIA = "Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking (arXiv 1804.06826)"

@@ -48,7 +48,7 @@ def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], np
     """Of each request: transactions' worth of time, and transfers that return its result (0: nothing is returned)."""
     from banksim.compiled import rule_words
     from banksim.replay import transactions
-    from banksim.trace import OPS
+    from banksim.requests.kinds import OPS
 
     cost = np.asarray(
         transactions(trace.address, op=[OPS[code] for code in trace.op], width=trace.width, mask=trace.mask, arch=rule)

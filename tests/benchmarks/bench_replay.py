@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 import banksim
+from banksim.requests.kinds import FULL_MASK
 from banksim.sweep import cores
-from banksim.trace import FULL_MASK, Trace
+from banksim.trace import Trace
 
 RUNS = 9
 LANE = np.arange(32, dtype=np.uint32)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import llvmlite.ir as ir
 
 from banksim.errors import UnsupportedError
+from banksim.requests.kinds import FULL_MASK
 from banksim.sass import state
 from banksim.sass.check import barrier_number
 from banksim.sass.llvm.emit import Emitter
@@ -21,7 +22,6 @@ from banksim.sass.llvm.scratch import TARGETS
 from banksim.sass.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import AT_BARRIER, COLLECTIVE, CONTEXT, ERROR, READY, WARP, WARPSYNC
-from banksim.trace import FULL_MASK
 
 Handler = Callable[[Instruction, int], None]
 

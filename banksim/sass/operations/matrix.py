@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from banksim.requests.kinds import LANES
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.memory import REQUESTS, memory_operand
 from banksim.sass.operations.table import operation
 from banksim.sass.program import Instruction
-from banksim.trace import LANES
 
 ROWS = 8
 WIDTH = 16

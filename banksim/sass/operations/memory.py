@@ -65,7 +65,7 @@ REQUESTS: dict[str, Callable[[Instruction], tuple[str, int]]] = {}
 
 
 def request(i: Instruction) -> tuple[str, int] | None:
-    """(op of `banksim.trace.OPS`, bytes a lane) of an instruction that may access shared memory."""
+    """(op of `banksim.requests.kinds.OPS`, bytes a lane) of an instruction that may access shared memory."""
     if i.name in REQUESTS:
         return REQUESTS[i.name](i)
     if SPACES.get(i.name) not in ("shared", "generic"):

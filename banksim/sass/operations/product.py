@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from banksim.errors import UnsupportedError
+from banksim.requests.kinds import LANES
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.half import BFLOAT16, FLOAT16, from_half, to_half
 from banksim.sass.operations.table import NAN32, NAN64, QUIET64, operation, which
 from banksim.sass.program import Instruction, Operand
-from banksim.trace import LANES
 
 Number = tuple[Value, ...]
 """A number of each lane as the words that travel between lanes."""

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import Fault
+from banksim.requests.kinds import LANES
 from banksim.sass import faults, state
 from banksim.sass.launch import Launch
 from banksim.sass.program import BYTES
 from banksim.sass.reference.memory import Request
 from banksim.sass.reference.warp import Warp, Word
-from banksim.trace import LANES, Trace
+from banksim.trace import Trace
 
 
 @dataclass

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import UnsupportedError
+from banksim.requests.kinds import LANES
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.rounding import round_to_odd, two_sum
 from banksim.sass.program import Operand
-from banksim.trace import LANES
 
 Lanes = npt.NDArray[Any]
 LANE = np.arange(LANES, dtype=np.uint32)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import Fault, UnsupportedError
+from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.sass import faults, state
 from banksim.sass.engine import Value
 from banksim.sass.operations.atomics import FLOATS, added
@@ -17,7 +18,6 @@ from banksim.sass.operations.memory import request
 from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
 from banksim.sass.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.sass.services import SERVICES, Host, Refusal
-from banksim.trace import FULL_MASK, LANES
 
 if TYPE_CHECKING:
     from banksim.sass.reference import Block

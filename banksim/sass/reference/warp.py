@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.sass import state
 from banksim.sass.check import Naming, barrier_number
 from banksim.sass.engine import Value
@@ -23,7 +24,6 @@ from banksim.sass.program import BYTES, Instruction
 from banksim.sass.reference.engine import lanes_of, mask_of
 from banksim.sass.reference.memory import MemoryEngine
 from banksim.sass.state import COLLECTIVE, WARPSYNC
-from banksim.trace import FULL_MASK, LANES
 
 if TYPE_CHECKING:
     from banksim.sass.reference import Block
