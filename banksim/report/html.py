@@ -15,6 +15,7 @@ from banksim.report.kernel import flat
 from banksim.report.lines import by_line, cost, shown
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import ends
+from banksim.sass.lines import source_lines
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
@@ -135,7 +136,7 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
     for file in dict.fromkeys(file for file, _ in [*by_place, *code]):
         used = [line for name, line in [*by_place, *code] if name == file]
         texts = {site.line: site.text for one in lines for site in one.sites if site.file == file and site.line}
-        texts |= content(file)
+        texts |= dict(enumerate(source_lines(file), 1))
         first, last = max(1, min(used) - AROUND), max(used) + AROUND
         rows = tuple(
             Row(line, texts.get(line, ""), tuple(by_place.get((file, line), ())), tuple(code.get((file, line), ())))
@@ -144,14 +145,6 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
         )
         if any(row.sites for row in rows):
             yield Source(shown(file), rows)
-
-
-def content(file: str) -> dict[int, str]:
-    """The lines of a file by number; none if it is not here."""
-    try:
-        return dict(enumerate(Path(file).read_text(errors="replace").splitlines(), 1))
-    except OSError:
-        return {}
 
 
 def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]]:
