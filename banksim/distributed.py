@@ -73,7 +73,7 @@ def replay(
         try:
             for future in as_completed(futures):
                 part, count = result(future, path)
-                found = merge(found, part, rules)
+                found = merge(found, part)
                 if progress:
                     progress(count)
                 future.release()
@@ -142,7 +142,7 @@ def judge_stretch(
     rules = [architecture(name) for name in names]
     found, at = Partial(), first_request
     for group in range(first, last):
-        found = merge(found, judge_piece(described.piece(group, at), rules, dedup), rules)
+        found = merge(found, judge_piece(described.piece(group, at), rules, dedup))
         at += described.rows[group]
     return found, at - first_request
 

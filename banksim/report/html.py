@@ -12,7 +12,7 @@ from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
-from banksim.report.lines import by_line, cost, shown
+from banksim.report.lines import by_line, shown, worst_excess
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import ends
 from banksim.sass.lines import source_lines
@@ -198,7 +198,7 @@ class Drawer:
 
     def picture(self, conflicts: Conflicts, site: SiteConflicts) -> Picture | None:
         """Of the worst request, if it has a conflict."""
-        if site.worst is None or not cost(conflicts.arch, site):
+        if site.worst is None or not worst_excess(site):
             return None
         if self.drawn == MOST_PICTURES:
             self.left_out += 1
