@@ -11,7 +11,6 @@ from typing import NoReturn
 
 from banksim.commands import COMMANDS, ERROR, INTERRUPTED
 from banksim.errors import BanksimError, InputError
-from banksim.visible import say
 
 
 class Parser(ArgumentParser):
@@ -97,7 +96,7 @@ def version() -> str:
 
 def complain(message: str) -> int:
     """One error on standard error."""
-    say(message)
+    print(f"banksim: {message}", file=sys.stderr)
     return ERROR
 
 

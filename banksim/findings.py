@@ -133,6 +133,27 @@ class UninitializedRead:
 Finding = Race | UninitializedRead
 
 
+@dataclass(frozen=True)
+class Hint:
+    """What a run without checks saw of two warps that may race: the fields as in `Race`, in the order in which it was
+    simulated."""
+
+    first: Access
+    second: Access
+    address: int
+    block: tuple[int, int, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        sides = {"first": self.first.to_json(), "second": self.second.to_json()}
+        return {"hint": hinted(self), **sides, "address": self.address, "block": list(self.block)}
+
+
+def first_hint(hints: Iterable[Hint | None]) -> Hint | None:
+    """That of the first block."""
+    return min((one for one in hints if one), key=lambda one: one.block[::-1], default=None)
+
+
 def checks(names: str | Iterable[str]) -> tuple[str, ...]:
     """Names of checks, given as several or between commas, each once. `InputError` for another."""
     words = [names] if isinstance(names, str) else list(names)
@@ -209,6 +230,15 @@ def in_words(finding: Finding) -> str:
         return f"uninitialized: {access.kind} at {place(access.site)} of what nothing wrote, {finding.count} times"
     sides = " and ".join(f"{side.kind} at {place(side.site)}" for side in (finding.first, finding.second))
     return f"race: {sides}: {missing(finding)}"
+
+
+def hinted(hint: Hint, placed: Callable[[Site], str] = place) -> str:
+    """A hint as one line; `placed` says how places are written."""
+    sides = (hint.first, hint.second)
+    warps = " and ".join(map(str, sorted(side.warp for side in sides)))
+    said = " and ".join(f"{side.kind} at {placed(side.site)}" for side in sides)
+    touched = f"warps {warps} touched the same shared word between barriers, one writing ({said})"
+    return f"{touched}; --check races tells whether anything orders them"
 
 
 def missing_barriers(found: Collection[Finding]) -> dict[MissingBarrier, Sequence[Race]]:

@@ -16,7 +16,7 @@ from banksim.arch import Architecture, architecture, architectures
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import Fault, InputError, UnsupportedError
-from banksim.findings import Finding
+from banksim.findings import Finding, Hint, first_hint
 from banksim.findings import checks as checks_of
 from banksim.requests.counts import Count, Range
 from banksim.sass.launch import Launch, prepare, whole
@@ -48,11 +48,12 @@ class Executed:
 class Run:
     """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
     first; `profile` every instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some
-    thousand, `findings_lost` says how many more were seen); `partial` is true when not all blocks finished; `cycles`
+    thousand, `findings_lost` says how many more were seen); `hints`, where no check was asked for, what of it a look at
+    some blocks shows; `partial` is true when not all blocks finished; `cycles`
     the simulated time, if it was asked for.
 
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
-    kernel, launch, profile and counts are those of the first, `judged` and `findings` are of all."""
+    kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all."""
 
     kernel: Kernel
     launch: Launch
@@ -66,6 +67,7 @@ class Run:
     checks: tuple[str, ...] = field(default=())
     findings: tuple[Finding, ...] = field(default=())
     findings_lost: int = field(default=0)
+    hints: tuple[Hint, ...] = field(default=())
     executions: tuple[Run, ...] = field(default=(), repr=False)
 
     @property
@@ -260,6 +262,7 @@ def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[
     places, shape = parts[0][0].sites, counts[0].tallies.shape
     tallies = merged([one.tallies.reshape(-1) for one in counts]).reshape(shape)
     blocks = sum(one.blocks for one in counts)
+    hint = first_hint(one.hint for one in counts)
     return Run(
         kernel=launch.kernel,
         launch=launch,
@@ -270,6 +273,7 @@ def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[
         blocks=blocks,
         seconds=sum(one.seconds for one in counts),
         partial=blocks < launch.blocks,
+        hints=(hint,) if hint else (),
     )
 
 
@@ -379,7 +383,6 @@ def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: A
             address=tuple(max(int(a), 0) for a in address),
             block=int(t["worst_block"]),
             warp=int(t["worst_warp"]),
-            excess=0 if unknown else int(t["worst_excess"]),
         ),
         status="unknown" if unknown else rule.status(op, width),
     )

@@ -64,6 +64,7 @@ def run_each(
         partial=any(run.partial for run in runs),
         findings=tuple(finding for run in runs for finding in run.findings),
         findings_lost=sum(run.findings_lost for run in runs),
+        hints=tuple(dict.fromkeys(hint for run in runs for hint in run.hints)),
         executions=tuple(runs),
     )
 

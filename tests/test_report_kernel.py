@@ -53,8 +53,7 @@ def judged(
     degree: int | None,
     address: Any = ROW,
 ) -> SiteConflicts:
-    excess = ((transactions or 0) - (ideal or 0)) // 1024
-    request = Request(op, width, 0xFFFFFFFF, address, block=1, warp=2, excess=excess)
+    request = Request(op, width, 0xFFFFFFFF, address, block=1, warp=2)
     status = "unknown" if transactions is None else "measured"
     return SiteConflicts(
         INSTRUCTIONS[n].site,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,9 @@ from banksim import guard
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts
 from banksim.errors import InputError
-from banksim.visible import say
 
 if TYPE_CHECKING:
-    from banksim.findings import Finding
+    from banksim.findings import Finding, Hint
     from banksim.run_kernel import Run
 
 PICTURES = {
@@ -109,12 +109,13 @@ def finish(
     judged: Sequence[Conflicts],
     labels: Sequence[str],
     found: Sequence[Finding] = (),
+    hinted: Sequence[Hint] = (),
     **more: Any,
 ) -> int:
     """Print the report, `labels` naming the sites and `more` going into the JSON; the exit status of the conflicts."""
     most = limit(options)
     if options.report_format != "text":
-        print(review(options, judged, found=found))
+        print(review(options, judged, found=found, hinted=hinted))
     elif options.json:
         from banksim.report.json import conflicts
 
@@ -128,13 +129,16 @@ def finish(
     return status(judged, most)
 
 
-def write_html(options: Namespace, judged: Sequence[Conflicts], what: str, run: Run | None = None) -> None:
-    """Write the file of `--html`: `what` names the program; of a single launch also its `run`."""
+def write_html(
+    options: Namespace, judged: Sequence[Conflicts], what: str, run: Run | None = None, hints: Sequence[Hint] = ()
+) -> None:
+    """Write the file of `--html`: `what` names the program; of a single launch also its `run`, else the `hints` of
+    all."""
     if options.html is not None:
         from banksim.report.html import html
         from banksim.report.words import listed
 
-        text = html(judged, f"{what} on {listed([conflicts.arch.name for conflicts in judged])}", run)
+        text = html(judged, f"{what} on {listed([conflicts.arch.name for conflicts in judged])}", run, hints)
         Path(options.html).write_text(text, encoding="utf-8")
 
 
@@ -143,12 +147,14 @@ def review(
     judged: Sequence[Conflicts],
     kernels: Sequence[Sequence[Conflicts]] = (),
     found: Sequence[Finding] = (),
+    hinted: Sequence[Hint] = (),
 ) -> str:
-    """What `--format` asks for, of conflicts and of what checks found; `kernels`: as for `guard.check`."""
+    """What `--format` asks for, of conflicts, of what checks found and of what calls for them; `kernels`: as for
+    `guard.check`."""
     from banksim.report.review import WRITERS
 
     conflicting = guard.check(judged, limit(options) or guard.Guard(()), kernels)
-    return WRITERS[options.report_format](judged, conflicting, found)
+    return WRITERS[options.report_format](judged, conflicting, found, hinted)
 
 
 def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Sequence[Sequence[Conflicts]] = ()) -> int:
@@ -157,7 +163,7 @@ def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Seque
         return 0
     found = guard.check(judged, most, kernels)
     for finding in found.above:
-        say(finding)
+        print(f"banksim: {finding}", file=sys.stderr)
     for excuse in found.unused:
-        say(f"unused excuse: {excuse}")
+        print(f"banksim: unused excuse: {excuse}", file=sys.stderr)
     return int(bool(found.above))

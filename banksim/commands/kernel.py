@@ -204,7 +204,7 @@ def report(done: Run, options: Namespace) -> int:
     judging.write_html(options, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
     if judging.is_data(options):
         more = {**described(done), **time_of(done)}
-        status = judging.finish(options, "kernel", done.judged, [], done.findings, **more)
+        status = judging.finish(options, "kernel", done.judged, [], done.findings, done.hints, **more)
         return status or int(bool(done.findings))
     from banksim.report import kernel
     from banksim.report.console import console, show
@@ -238,6 +238,7 @@ def executed(done: Run) -> dict[str, Any]:
         "checks": done.checks,
         "findings": [one.to_json() for one in done.findings],
         "findings_lost": done.findings_lost,
+        "hints": [one.to_json() for one in done.hints],
         "profile": [
             {
                 "offset": executed.instruction.pc,

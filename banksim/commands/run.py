@@ -16,7 +16,6 @@ from banksim.commands import checking, judging, timing
 from banksim.commands.tracing import Incomplete, trace_option, written
 from banksim.errors import InputError
 from banksim.findings import checks as checks_of
-from banksim.visible import say
 
 if TYPE_CHECKING:
     from banksim.host.launches import Launches
@@ -69,7 +68,7 @@ def run(options: Namespace) -> int:
     sys.stdout.flush()
     report(launches, ended, words[0], options)
     if ended.error is not None:
-        say(ended.error)
+        print(f"banksim: {ended.error}", file=sys.stderr)
     status = judging.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings))
 
@@ -88,7 +87,7 @@ def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
 
 def report(launches: Launches, ended: Ended, program: str, options: Namespace) -> None:
     """Write it where it belongs."""
-    judging.write_html(options, launches.judged, f"{program}: bank conflicts")
+    judging.write_html(options, launches.judged, f"{program}: bank conflicts", hints=launches.hints)
     if options.output is None:
         write(launches, ended, program, options, sys.stderr)
     elif options.output == "-":
@@ -101,7 +100,7 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
 def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:
     if options.report_format != "text":
         each = [kernel.judged for kernel in launches.kernels]
-        print(judging.review(options, launches.judged, each, launches.findings), file=file)
+        print(judging.review(options, launches.judged, each, launches.findings, launches.hints), file=file)
         return
     if options.json:
         from banksim.report.json import launches as as_json

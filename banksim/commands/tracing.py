@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING
 
-from banksim.visible import say
-
 if TYPE_CHECKING:
     from banksim.storage import Writer
 
@@ -39,7 +37,7 @@ def written(path: str | None) -> Iterator[Writer | None]:
         with write_trace(path) as writer:
             yield writer
     except Incomplete:
-        say(f"{path} was not written: the trace is incomplete")
+        print(f"banksim: {path} was not written: the trace is incomplete", file=sys.stderr)
 
 
 def aside(path: str | None) -> AbstractContextManager[object]:

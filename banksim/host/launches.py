@@ -15,7 +15,7 @@ import numpy as np
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, merge
 from banksim.errors import InputError
-from banksim.findings import Finding, by_lines
+from banksim.findings import Finding, Hint, by_lines
 from banksim.run_kernel import compiled_for
 from banksim.trace import Trace
 
@@ -82,6 +82,7 @@ class KernelLaunches:
     times: Times | None = None
     findings: tuple[Finding, ...] = ()
     findings_lost: int = 0
+    hints: tuple[Hint, ...] = ()
 
     def add(self, run: Run, shape: Shape) -> None:
         self.launches += 1
@@ -91,6 +92,7 @@ class KernelLaunches:
         self.shapes[shape] += 1
         self.findings = by_lines([*self.findings, *run.findings])
         self.findings_lost += run.findings_lost
+        self.hints = self.hints or run.hints
         self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
         if run.cycles is not None:
             from banksim.timing.estimate import estimate
@@ -118,6 +120,7 @@ class KernelLaunches:
             ],
             "findings": [one.to_json() for one in self.findings],
             "findings_lost": self.findings_lost,
+            "hints": [one.to_json() for one in self.hints],
             "conflicts": [conflicts.to_json() for conflicts in self.judged],
             **({"time": self.times.to_json()} if self.times else {}),
         }
@@ -193,6 +196,11 @@ class Launches:
     def findings(self) -> tuple[Finding, ...]:
         """What checks found in any kernel."""
         return tuple(one for kernel in self.kernels for one in kernel.findings)
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """What runs without checks saw of any kernel, once a kernel."""
+        return tuple(one for kernel in self.kernels for one in kernel.hints)
 
     @property
     def judged(self) -> tuple[Conflicts, ...]:

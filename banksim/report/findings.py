@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from banksim.findings import Access, Finding, Race, UninitializedRead, missing
+from banksim.findings import Access, Finding, Hint, Race, UninitializedRead, hinted, missing
 from banksim.report.lines import label, place
 from banksim.report.style import CALM, HOT, QUIET, STRONG
 from banksim.report.table import fold
@@ -31,6 +31,13 @@ def report(found: Sequence[Finding], checks: Sequence[str], width: int, lost: in
             yield joined(race(one) if isinstance(one, Race) else uninitialized(one), width)
     if lost:
         yield joined([("", Text(f"{plural(lost, 'more finding')} found no room in this report.", HOT))], width)
+
+
+def hints(found: Sequence[Hint], width: int) -> Iterator[Text]:
+    """Paragraphs: what a run without checks saw that one should check."""
+    for one in found:
+        said = hinted(one, place)
+        yield joined([("", Text(f"{said[0].upper()}{said[1:]}.", HOT))], width)
 
 
 def joined(lines: Sequence[tuple[str, Text]], width: int) -> Text:

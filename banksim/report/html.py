@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from banksim.banks import explain
 from banksim.conflicts import Conflicts, SiteConflicts
+from banksim.findings import Hint, hinted
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
-from banksim.report.lines import by_line, shown, worst_excess
+from banksim.report.lines import by_line, cost, place, shown
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import ends
-from banksim.sass.lines import source_lines
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
@@ -61,8 +61,8 @@ class Source:
     rows: tuple[Row, ...]
 
 
-def html(judged: Sequence[Conflicts], title: str, run: Run | None = None) -> str:
-    """The whole report; with the `run` that made the requests also the launch and the machine code."""
+def html(judged: Sequence[Conflicts], title: str, run: Run | None = None, hints: Sequence[Hint] = ()) -> str:
+    """The whole report; with the `run` that made the requests also the launch, the machine code and its hints."""
     lines = [by_line(conflicts) for conflicts in judged]
     drawer = Drawer(lines)
     sources = list(files(lines, run, drawer)) + list(loose(lines, drawer))
@@ -71,6 +71,7 @@ def html(judged: Sequence[Conflicts], title: str, run: Run | None = None) -> str
         "report.html.j2",
         title=title,
         launch=launch(run),
+        hints=[hinted(one, place) for one in (run.hints if run else hints)],
         totals=[total(conflicts) for conflicts in judged],
         sources=sources,
         notes=[f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses],
@@ -136,7 +137,7 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
     for file in dict.fromkeys(file for file, _ in [*by_place, *code]):
         used = [line for name, line in [*by_place, *code] if name == file]
         texts = {site.line: site.text for one in lines for site in one.sites if site.file == file and site.line}
-        texts |= dict(enumerate(source_lines(file), 1))
+        texts |= content(file)
         first, last = max(1, min(used) - AROUND), max(used) + AROUND
         rows = tuple(
             Row(line, texts.get(line, ""), tuple(by_place.get((file, line), ())), tuple(code.get((file, line), ())))
@@ -145,6 +146,14 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
         )
         if any(row.sites for row in rows):
             yield Source(shown(file), rows)
+
+
+def content(file: str) -> dict[int, str]:
+    """The lines of a file by number; none if it is not here."""
+    try:
+        return dict(enumerate(Path(file).read_text(errors="replace").splitlines(), 1))
+    except OSError:
+        return {}
 
 
 def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]]:
@@ -198,7 +207,7 @@ class Drawer:
 
     def picture(self, conflicts: Conflicts, site: SiteConflicts) -> Picture | None:
         """Of the worst request, if it has a conflict."""
-        if site.worst is None or not worst_excess(site):
+        if site.worst is None or not cost(conflicts.arch, site):
             return None
         if self.drawn == MOST_PICTURES:
             self.left_out += 1

@@ -32,6 +32,10 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
         from banksim.report.findings import report as checked
 
         paragraphs += checked(run.findings, run.checks, width, run.findings_lost)
+    if run.hints:
+        from banksim.report.findings import hints
+
+        paragraphs += hints(run.hints, width)
     if not any(conflicts.sites for conflicts in run.judged):
         paragraphs.append(Text("No thread accessed shared memory.", CALM))
     elif run.executions:

@@ -43,6 +43,10 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
 
         lost = sum(kernel.findings_lost for kernel in launches.kernels)
         paragraphs += checked(launches.findings, launches.checks, width, lost)
+    if launches.hints:
+        from banksim.report.findings import hints
+
+        paragraphs += hints(launches.hints, width)
     lines = [by_line(conflicts) for conflicts in judged]
     hot, quiet = hot_first(lines)
     if all_lines:

@@ -8,11 +8,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from banksim.conflicts import Conflicts, SiteConflicts
-from banksim.findings import CHECKS, Finding, accesses, in_words
+from banksim.findings import CHECKS, Finding, Hint, accesses, hinted, in_words
 from banksim.guard import Findings, cost, has_conflict, what
 from banksim.report.lines import by_line
 from banksim.trace import Site
-from banksim.visible import visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 RULE = "bank-conflict"
@@ -20,6 +19,7 @@ TITLE = "Shared-memory bank conflict"
 RULES = {"races": "shared-memory-race", "uninitialized": "uninitialized-shared-memory"}
 TITLES = {"races": "Shared-memory race", "uninitialized": "Uninitialized shared memory"}
 """By the name of a check."""
+HINT_RULE, HINT_TITLE = "shared-memory-hint", "Shared memory touched by two warps"
 
 
 def conflicting(judged: Sequence[Conflicts]) -> Iterator[tuple[Conflicts, SiteConflicts]]:
@@ -46,18 +46,21 @@ def relative(file: str) -> str:
 
 
 # ---- GitHub
-def github(judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = ()) -> str:
-    """Workflow commands: an annotation for each finding of a check, and for each line with a conflict that no comment
-    excuses."""
+def github(
+    judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = (), hints: Sequence[Hint] = ()
+) -> str:
+    """Workflow commands: an annotation for each finding of a check and each hint, and for each line with a conflict
+    that no comment excuses."""
     excused = [site for site, _ in findings.excused]
     lines = [annotation("error", accesses(one)[-1].site, TITLES[one.check], in_words(one)) for one in found]
+    lines += [annotation("notice", one.second.site, HINT_TITLE, hinted(one)) for one in hints]
     for conflicts, site in conflicting(judged):
         if site not in excused:
             lines.append(annotation(level(conflicts, site, findings), site, TITLE, message(conflicts, site)))
     for excuse in findings.unused:
         properties = f"file={escaped(relative(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
         lines.append(f"::notice {properties}::{escaped(str(excuse))}")
-    return visible("\n".join(lines)) or "No conflicts."
+    return "\n".join(lines) or "No conflicts."
 
 
 def annotation(level: str, site: SiteConflicts | Site, title: str, text: str) -> str:
@@ -76,13 +79,15 @@ def escaped(text: str, also: str = "") -> str:
 
 
 # ---- SARIF
-def sarif(judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = ()) -> str:
+def sarif(
+    judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = (), hints: Sequence[Hint] = ()
+) -> str:
     """A SARIF 2.1.0 log; what a comment excuses is there as suppressed."""
     from banksim.__main__ import version
 
     excuses = {id(site): excuse for site, excuse in findings.excused}
     excused = [site for site, _ in findings.excused]
-    results = [finding(one) for one in found]
+    results = [finding(one) for one in found] + [hint(one) for one in hints]
     for conflicts, site in conflicting(judged):
         one: dict[str, Any] = {
             "ruleId": RULE,
@@ -117,6 +122,11 @@ def sarif(judged: Sequence[Conflicts], findings: Findings, found: Sequence[Findi
                 }
                 for check, what in CHECKS.items()
             ),
+            {
+                "id": HINT_RULE,
+                "shortDescription": {"text": HINT_TITLE},
+                "fullDescription": {"text": "A look at some blocks of a run without checks: --check races tells more."},
+            },
         ],
     }
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
@@ -133,10 +143,27 @@ def finding(one: Finding) -> dict[str, Any]:
         "message": {"text": in_words(one)},
         "properties": one.to_json(),
     }
-    if here.file and here.line:
-        result["locations"] = [location(here)]
-        result["relatedLocations"] = [location(site) for site in others if site.file and site.line]
-    return result
+    return result | located(here, others)
+
+
+def hint(one: Hint) -> dict[str, Any]:
+    """What a run without checks saw."""
+    result: dict[str, Any] = {
+        "ruleId": HINT_RULE,
+        "ruleIndex": 1 + len(CHECKS),
+        "level": "note",
+        "message": {"text": hinted(one)},
+        "properties": one.to_json(),
+    }
+    return result | located(one.second.site, [one.first.site])
+
+
+def located(here: Site, others: Sequence[Site]) -> dict[str, Any]:
+    """Where a result is, and what belongs to it."""
+    if not (here.file and here.line):
+        return {}
+    related = [location(site) for site in others if site.file and site.line]
+    return {"locations": [location(here)], "relatedLocations": related}
 
 
 def location(site: SiteConflicts | Site) -> dict[str, Any]:
@@ -156,7 +183,7 @@ def figures(site: SiteConflicts) -> dict[str, Any]:
     return {name: found[name] for name in ("op", "width", "requests", "transactions", "ideal", "excess", "degree")}
 
 
-WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings, Sequence[Finding]], str]] = {
+WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings, Sequence[Finding], Sequence[Hint]], str]] = {
     "github": github,
     "sarif": sarif,
 }

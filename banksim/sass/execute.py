@@ -17,12 +17,13 @@ import numpy.typing as npt
 
 from banksim.arch import Architecture
 from banksim.errors import UnsupportedError
-from banksim.findings import Finding, by_lines
+from banksim.findings import Finding, Hint, by_lines, first_hint
 from banksim.requests.kinds import LANES, OP_CODES
 from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.codegen import Compiled
 from banksim.sass.llvm.scratch import SCRATCH_BYTES
+from banksim.sass.probe import Probe
 from banksim.sass.serving import Server
 from banksim.sass.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.sass.tracing import Collector, Sink
@@ -54,7 +55,7 @@ class Counts:
     """What a launch did.
 
     `counters` as `Compiled` lays them out; `tallies` (sites, architectures) of dtype TALLY; `blocks` that finished;
-    what checks `found`, and how many findings they had to leave out (`lost`).
+    what checks `found`, and how many findings they had to leave out (`lost`); a `hint` at races where none looked.
     """
 
     counters: npt.NDArray[np.int64]
@@ -64,6 +65,7 @@ class Counts:
     stop: Stop | None
     found: tuple[Finding, ...] = field(default=())
     lost: int = 0
+    hint: Hint | None = None
 
 
 def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.int64], int]:
@@ -138,6 +140,7 @@ class Worker:
         c["grid"], c["budget"] = launch.grid, budget
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
         c["turn_length"] = state.SHORT_TURN if launch.cooperative else state.TURN
+        self.probe = Probe(launch, c)
         self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error, notes)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
@@ -242,6 +245,7 @@ def execute(
         stop=min(real, key=lambda s: s.block, default=None),
         found=by_lines(one for watcher in watchers for one in watcher.found()) if watchers else (),
         lost=sum(watcher.lost for watcher in watchers),
+        hint=first_hint(worker.probe.found() for worker in team),
     )
 
 

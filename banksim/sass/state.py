@@ -173,6 +173,9 @@ CONTEXT = layout(
     ("notes", "u8"),  # of each buffer the address of a byte for each of its own, in which uses are noted; 0: none
     ("watch", "u8"),  # watch.records.WATCH; 0: nobody watches the accesses
     ("follow", "u8"),  # watch.events.follow, to be told of these
+    ("probe", "u8"),  # probe.PROBE
+    ("probed", "i8"),  # of how many blocks one is looked at; 0: none
+    ("probing", "i8"),  # requests of the block that are still to be looked at
     ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
     ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
     ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended
@@ -184,6 +187,8 @@ READ, WRITTEN, ADDED, ADDED_LONG = 1, 2, 4, 8
 """How a byte of global memory was used; the last two: by integer additions of 4 or 8 bytes with no result."""
 AND, OR, POPC, NO_REDUCTION = range(4)
 """How a barrier reduces the predicates it collects."""
+PROBED_REQUESTS = 1 << 12
+"""Requests of a block that a probe looks at, at most."""
 READING = 64
 """By how much a reading moves a clock on where no time is simulated."""
 TURN, SHORT_TURN = 1 << 14, 1 << 6

@@ -9,6 +9,7 @@ import numpy as np
 
 from banksim.arch import Architecture
 from banksim.errors import InputError
+from banksim.findings import first_hint
 from banksim.sass.execute import Counts, execute, in_threads, merged, settle
 from banksim.sass.faults import raise_unless_interrupted
 from banksim.sass.launch import Launch
@@ -100,7 +101,8 @@ def counted(outcome: Outcome, compiled: Compiled, architectures: int) -> Counts:
         settle(worker)
     tallies = merged([w.tallies for w in outcome.workers]).reshape(len(compiled.sites), architectures)
     counters = np.sum([w.counters for w in outcome.workers], axis=0)
-    return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop)
+    hint = first_hint(w.probe.found() for w in outcome.workers)
+    return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop, hint=hint)
 
 
 def cycles(launch: Launch, known: Figures, options: Options, outcome: Outcome, best: Outcome) -> Cycles:

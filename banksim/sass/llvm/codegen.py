@@ -25,9 +25,8 @@ from banksim.sass.state import CONTEXT, ERROR, WARP
 @cache
 def engine_version() -> str:
     """A digest of the sources that translate: another version of banksim translates anew."""
-    package = Path(banksim.cache.__file__).parent
-    sources = (file for room in ("requests", "sass") for file in sorted((package / room).rglob("*.py")))
-    return banksim.cache.key(*(file.read_bytes() for file in sources))
+    folder = Path(__file__).parents[1]
+    return banksim.cache.key(*(file.read_bytes() for file in sorted(folder.rglob("*.py"))))
 
 
 @dataclass
@@ -75,6 +74,8 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * state.BLOCK_BARRIERS), INT[1](0))
     if watched:
         e.call("watch_block", VOID, context)
+    else:
+        add_probing(e, context, block)
     grid_x, grid_y = e.get(context, CONTEXT, "grid", 0), e.get(context, CONTEXT, "grid", 1)
     row = b.udiv(block, grid_x)
     place = (b.urem(block, grid_x), b.urem(row, grid_y), b.udiv(row, grid_y))
@@ -92,6 +93,16 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     b.cbranch(b.icmp_unsigned("<", following, count), number, end)
     b.position_at_end(end)
     b.ret_void()
+
+
+def add_probing(e: Emitter, context: ir.Value, block: ir.Value) -> None:
+    """Choose whether the requests of a block are looked at."""
+    b = e.b
+    probed = e.get(context, CONTEXT, "probed")
+    none = b.icmp_unsigned("==", probed, INT[64](0))
+    other = b.icmp_unsigned("!=", b.urem(block, b.select(none, INT[64](1), probed)), INT[64](0))
+    requests = b.select(b.or_(none, other), INT[64](0), INT[64](state.PROBED_REQUESTS))
+    e.set(context, CONTEXT, "probing", requests)
 
 
 def add_pass(module: ir.Module) -> None:
@@ -194,13 +205,13 @@ def add_block_loop(module: ir.Module) -> None:
 @cache
 def prepare_llvm() -> str:
     """Set LLVM up once, tell it where the run-time functions are. → what distinguishes this computer."""
-    from banksim.sass.runtime import SYMBOLS
+    from banksim.sass import probe, runtime
     from banksim.sass.serving import serve
     from banksim.sass.tracing import hand_on
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    for name, address in SYMBOLS.items():
+    for name, address in (*runtime.SYMBOLS.items(), *probe.SYMBOLS.items()):
         llvm.add_symbol(name, address)
     llvm.add_symbol("hand_on", ctypes.cast(hand_on, ctypes.c_void_p).value)
     llvm.add_symbol("serve", ctypes.cast(serve, ctypes.c_void_p).value)

@@ -283,6 +283,12 @@ class Memory:
             self.ask(a, offsets, first, others)
         if self.watched and space in ("shared", "barrier"):
             self.watch(a, offsets, width)
+        elif space == "shared":
+            probing = e.get(a.context, CONTEXT, "probing")
+            with b.if_then(b.icmp_signed(">", probing, INT[64](0)), likely=False):
+                places = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)
+                e.store(offsets, places)
+                e.call("touch", VOID, a.context, a.warp, a.pc, a.mask, INT[32](width), places)
         if space == "local":
             thread_bytes = e.get(a.context, CONTEXT, "local_size")
             warp = b.zext(e.get(a.warp, WARP, "index"), INT[64])

@@ -61,8 +61,9 @@ def kinds(kernel: Kernel) -> Kinds:
     code = kernel.instructions
     kind = np.array([kind_of(i) for i in code], np.uint8)
     flags = Flags(kernel) if any(i.name == "MEMBAR" for i in code) else None
+    compares = any(i.name.startswith("ATOM") and function(i) in ("CAS", "CAST") for i in code)
     for number, i in enumerate(code):
-        if kind[number] == READ and is_tentative(code, i):
+        if kind[number] == READ and compares and is_tentative(code, i):
             kind[number] = TENTATIVE_READ
         elif flags and kind[number] == READ and flags.spins(i):
             kind[number] = FLAG_READ
