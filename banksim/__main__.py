@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from banksim.commands import COMMANDS, ERROR, INTERRUPTED
 from banksim.errors import BanksimError, InputError
+from banksim.visible import say
 
 
 class Parser(ArgumentParser):
@@ -96,7 +97,7 @@ def version() -> str:
 
 def complain(message: str) -> int:
     """One error on standard error."""
-    print(f"banksim: {message}", file=sys.stderr)
+    say(message)
     return ERROR
 
 

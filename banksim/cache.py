@@ -33,7 +33,7 @@ def key(*parts: str | bytes) -> str:
     """The name of what `parts` lead to; ("ab", "c") and ("a", "bc") differ."""
     digest = hashlib.blake2b(digest_size=DIGEST)
     for part in parts:
-        content = part.encode() if isinstance(part, str) else part
+        content = part.encode(errors="surrogateescape") if isinstance(part, str) else part
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
     return digest.hexdigest()

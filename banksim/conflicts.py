@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banksim.errors import InputError
-from banksim.requests.counts import Count, Range, Status, above, ends, largest, per_request, total
+from banksim.requests.counts import Count, Range, Status, above, largest, per_request, total
 
 if TYPE_CHECKING:
     from banksim.arch import Architecture
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 class Request:
     """One warp-level access: byte `address` of each of 32 lanes, of which `mask` says the active ones.
 
-    `order` is its place in the trace that it comes from, which is no part of what it is.
+    `excess` is what it takes beyond its ideal by the rule that judged it, at most (0: unknown). `order` is its place in
+    the trace that it comes from, which is no part of what it is.
     """
 
     op: str
@@ -27,11 +27,12 @@ class Request:
     address: tuple[int, ...]
     block: int = 0
     warp: int = 0
+    excess: int = 0
     order: int = field(default=0, compare=False)
 
 
 class Tally(NamedTuple):
-    """Sums over the requests of one site, op and width, the largest degree, and the row of the worst request.
+    """Sums over the requests of one site, op and width, the largest degree, and the worst request's row and excess.
 
     Of a count that is unknown, `low` and the figures after it mean nothing.
     """
@@ -44,6 +45,7 @@ class Tally(NamedTuple):
     degree_high: int
     warps: int
     worst: int
+    excess: int
 
 
 @dataclass(frozen=True)
@@ -199,13 +201,13 @@ def merge(a: Conflicts, b: Conflicts) -> Conflicts:
             kind = (one.site, one.op, one.width)
             seen[kind] = seen.get(kind, 0) + 1
             key = (*kind, seen[kind])
-            found[key] = merge_sites(found[key], one, a.arch) if key in found else one
+            found[key] = merge_sites(found[key], one) if key in found else one
     return Conflicts(a.arch, tuple(found.values()))
 
 
-def merge_sites(a: SiteConflicts, b: SiteConflicts, arch: Architecture) -> SiteConflicts:
+def merge_sites(a: SiteConflicts, b: SiteConflicts) -> SiteConflicts:
     """The requests of both, of one site, op and width."""
-    merged = replace(a, requests=a.requests + b.requests, warps=None, worst=worse(a.worst, b.worst, arch))
+    merged = replace(a, requests=a.requests + b.requests, warps=None, worst=worse(a.worst, b.worst))
     if a.transactions is None or b.transactions is None:
         return replace(merged, transactions=None, ideal=None, degree=None, status="unknown")
     return replace(
@@ -216,25 +218,15 @@ def merge_sites(a: SiteConflicts, b: SiteConflicts, arch: Architecture) -> SiteC
     )
 
 
-def worse(a: Request | None, b: Request | None, arch: Architecture) -> Request | None:
+def worse(a: Request | None, b: Request | None) -> Request | None:
     """The request of larger excess, of equal ones the first by block, warp and order."""
     if a is None or b is None:
         return a or b
 
     def rank(one: Request) -> tuple[object, ...]:
-        excess = most_excess(one.op, one.width, one.mask, one.address, arch)
-        return -excess, one.block, one.warp, one.order, one.mask, one.address
+        return -one.excess, one.block, one.warp, one.order, one.mask, one.address
 
     return min(a, b, key=rank)
-
-
-@lru_cache(maxsize=4096)
-def most_excess(op: str, width: int, mask: int, address: tuple[int, ...], arch: Architecture) -> int:
-    """Transactions of a request beyond its ideal, at most; 0 where they are unknown."""
-    from banksim.banks import judge
-
-    found = judge(address, op, width, mask, arch)
-    return ends(found[0]).high - found[1] if found else 0
 
 
 @dataclass(frozen=True)

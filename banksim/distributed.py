@@ -73,7 +73,7 @@ def replay(
         try:
             for future in as_completed(futures):
                 part, count = result(future, path)
-                found = merge(found, part, rules)
+                found = merge(found, part)
                 if progress:
                     progress(count)
                 future.release()
@@ -115,10 +115,9 @@ def result(future: Any, path: str) -> Any:
 
 def row_groups(path: str) -> list[int]:
     """Requests of every row group."""
-    from banksim.storage.parquet import described
+    from banksim.storage.parquet import describe
 
-    footer, _ = described(path)
-    return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+    return describe(path).rows
 
 
 def stretches(rows: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -137,14 +136,14 @@ def judge_stretch(
     first: int, last: int, first_request: int, path: str, names: Sequence[str], dedup: bool
 ) -> tuple[Partial, int]:
     """On a worker: what the requests of these row groups cost, and how many they are."""
-    from banksim.storage.parquet import described, piece
+    from banksim.storage.parquet import describe
 
-    footer, sites = described(path)
+    described = describe(path)
     rules = [architecture(name) for name in names]
     found, at = Partial(), first_request
     for group in range(first, last):
-        found = merge(found, judge_piece(piece(path, group, at, sites, footer), rules, dedup), rules)
-        at += footer.row_group(group).num_rows
+        found = merge(found, judge_piece(described.piece(group, at), rules, dedup))
+        at += described.rows[group]
     return found, at - first_request
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from banksim.arch import Architecture
@@ -18,6 +17,7 @@ from banksim.report.lines import by_line
 from banksim.report.lines import label as source_place
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import Count, Range, ends, per_request
+from banksim.sass.lines import source_lines
 
 if TYPE_CHECKING:
     from banksim.differences import Line
@@ -186,11 +186,8 @@ def found_excuses(sites: Iterable[SiteConflicts]) -> Iterator[Excuse]:
             first, last = spans.get(site.file, (site.line, site.line))
             spans[site.file] = min(first, site.line), max(last, site.line)
     for file, (first, last) in spans.items():
-        try:
-            lines = Path(file).read_text(errors="replace").splitlines()
-        except OSError:
-            continue  # the source is not here, as of a trace from elsewhere
-        for at, line in enumerate(lines[first - 1 : last], first):
+        # There are none where the source is not here, as of a trace from elsewhere.
+        for at, line in enumerate(source_lines(file)[first - 1 : last], first):
             if match := EXCUSE.search(line):
                 yield Excuse(file, at, int(match[1]), match[3])
 

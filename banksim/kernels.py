@@ -15,6 +15,7 @@ from banksim.sass import fatbin, names
 from banksim.sass.cubin import decode, entry_names
 from banksim.sass.elf import is_cubin
 from banksim.sass.program import Kernel
+from banksim.visible import one_line
 
 SOURCES = (".cu", ".cuh", ".cpp", ".cxx", ".cc")
 
@@ -167,11 +168,11 @@ def load(
         if prepared := preset(file):
             kernels = {name: replace(kernel, preset=prepared) for name, kernel in kernels.items()}
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        raise InputError(f"{one_line(path)}: {error.strerror or error}") from None
     except InputError as error:
-        raise InputError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
+        raise InputError(f"{one_line(path)}: {str(error).removeprefix(f'{path}: ')}") from None
     if not kernels:
-        raise InputError(f"{path}: no kernel is in it")
+        raise InputError(f"{one_line(path)}: no kernel is in it")
     one_code = file.suffix == ".cubin" or (file.suffix != ".ptx" and is_cubin(content))
     return Module(kernels, str(path), again=None if one_code else again)
 

@@ -38,12 +38,12 @@ class Partial:
         return tuple(Conflicts(rule, tuple(same[n] for same in found)) for n, rule in enumerate(rules))
 
 
-def merge(a: Partial, b: Partial, rules: Sequence[Architecture]) -> Partial:
+def merge(a: Partial, b: Partial) -> Partial:
     """What the requests of both cost: associative, and the same in either order."""
     sites, warps = dict(a.sites), dict(a.warps)
     for key, others in b.sites.items():
         if key in sites:
-            sites[key] = tuple(map(merge_sites, sites[key], others, rules))
+            sites[key] = tuple(map(merge_sites, sites[key], others))
             warps[key] = warps[key] | b.warps[key]
         else:
             sites[key], warps[key] = others, b.warps[key]
@@ -83,7 +83,7 @@ def judge_piece(
     """What the requests of one piece cost."""
     found = Partial()
     for first, trace in piece():
-        found = merge(found, judge(trace, first, rules, dedup), rules)
+        found = merge(found, judge(trace, first, rules, dedup))
         if progress:
             progress(len(trace))
     return found
@@ -116,9 +116,9 @@ def judge_pieces(
             for piece in _chain(chunks, more, rest):
                 waiting.append(pool.submit(judge_piece, piece, rules, dedup, progress))
                 if len(waiting) > workers:
-                    found = merge(found, waiting.popleft().result(), rules)
+                    found = merge(found, waiting.popleft().result())
             for future in waiting:
-                found = merge(found, future.result(), rules)
+                found = merge(found, future.result())
         except BaseException:
             for future in waiting:
                 future.cancel()

@@ -170,7 +170,7 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
     places = list(zip(trace.block[rows].tolist(), trace.warp[rows].tolist(), strict=True))
     requests, warps = len(rows), len(set(places))
     if arch.status(OPS[trace.op[rows[0]]], int(trace.width[rows[0]])) == "unknown":
-        return Tally(requests, 0, 0, 0, 0, 0, warps, 0)
+        return Tally(requests, 0, 0, 0, 0, 0, warps, 0, 0)
     judged = list(_judge(trace.op[rows], trace.width[rows], trace.mask[rows], trace.address[rows], arch))
     counts, ideals, degrees = zip(*judged, strict=True)
     low, high = zip(*map(ends, counts), strict=True)
@@ -185,6 +185,7 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
         max(degree_high),
         warps,
         int(rows[worst]),
+        high[worst] - ideals[worst],
     )
 
 
@@ -202,6 +203,7 @@ def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width
         tuple(trace.address[row].tolist()),
         int(trace.block[row]),
         int(trace.warp[row]),
+        found.excess,
         row,
     )
     return SiteConflicts(

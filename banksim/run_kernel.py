@@ -383,6 +383,7 @@ def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: A
             address=tuple(max(int(a), 0) for a in address),
             block=int(t["worst_block"]),
             warp=int(t["worst_warp"]),
+            excess=0 if unknown else int(t["worst_excess"]),
         ),
         status="unknown" if unknown else rule.status(op, width),
     )

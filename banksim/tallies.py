@@ -242,7 +242,7 @@ def total(stretches: Sequence[Stretch]) -> dict[Key, Tally]:
 def summed(entries: Sequence[Sequence[int]]) -> Tally:
     """The figures of several entries; no warps."""
     columns = [list(column) for column in zip(*entries, strict=True)]
-    worst = min((-entry[EXCESS], entry[PLACE], entry[WORST]) for entry in entries)
+    less, _, worst = min((-entry[EXCESS], entry[PLACE], entry[WORST]) for entry in entries)
     return Tally(
         requests=sum(columns[COUNT]),
         low=sum(columns[LOW]),
@@ -251,7 +251,8 @@ def summed(entries: Sequence[Sequence[int]]) -> Tally:
         degree_low=max(columns[DEGREE_LOW]),
         degree_high=max(columns[DEGREE_HIGH]),
         warps=0,
-        worst=worst[-1],
+        worst=worst,
+        excess=-less,
     )
 
 

@@ -152,7 +152,7 @@ def plainly(trace: Trace, arch: Architecture) -> Conflicts:
                 sum(ideal for _, ideal, _ in judged),
                 degree if arch.is_range else degree.low,
                 warps,
-                Request(op, width, int(trace.mask[row]), tuple(trace.address[row].tolist()), *place),
+                Request(op, width, int(trace.mask[row]), tuple(trace.address[row].tolist()), *place, excess[worst]),
                 status,
             )
 
@@ -325,7 +325,7 @@ def test_a_site_of_several_widths_is_several_sites() -> None:
     wide = found.sites[0]
     assert (wide.degree, wide.warps, wide.transactions_per_request, wide.status) == (32, 2, 16.5, "measured")
     assert (wide.opcode, wide.offset, wide.file, wide.line, wide.text) == ("LDS", 0x40, "a.cu", 7, "x = tile[i];")
-    assert wide.worst == Request("ld", 4, FULL_MASK, tuple(128 * lane for lane in range(32)), 0, 5)
+    assert wide.worst == Request("ld", 4, FULL_MASK, tuple(128 * lane for lane in range(32)), 0, 5, 31)
     assert (found.requests, found.transactions, found.ideal, found.excess) == (4, 36, 4 + 1, 31)
     assert found.transactions_per_request == 9
 

@@ -53,7 +53,8 @@ def judged(
     degree: int | None,
     address: Any = ROW,
 ) -> SiteConflicts:
-    request = Request(op, width, 0xFFFFFFFF, address, block=1, warp=2)
+    excess = ((transactions or 0) - (ideal or 0)) // 1024
+    request = Request(op, width, 0xFFFFFFFF, address, block=1, warp=2, excess=excess)
     status = "unknown" if transactions is None else "measured"
     return SiteConflicts(
         INSTRUCTIONS[n].site,

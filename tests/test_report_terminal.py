@@ -12,7 +12,7 @@ from banksim.report.terminal import report
 from banksim.requests.counts import Count, Range, Status
 from banksim.trace import Site
 
-COLUMN = Request("ld", 4, 0xFFFFFFFF, tuple(128 * lane for lane in range(32)), block=2, warp=5)
+COLUMN = Request("ld", 4, 0xFFFFFFFF, tuple(128 * lane for lane in range(32)), block=2, warp=5, excess=31)
 LONG = "atomicAdd(&histogram[values[threadIdx.y * blockDim.x + threadIdx.x] >> shift & 255], 1)"
 
 
@@ -40,7 +40,7 @@ HOPPER = Conflicts(
             32,
             1,
             "measured",
-            replace(COLUMN, op="st", address=tuple(range(0, 128, 4))),
+            replace(COLUMN, op="st", address=tuple(range(0, 128, 4)), excess=0),
         ),
         site("tile[threadIdx.x][threadIdx.y]", "ld", 32, 1024, 32, 32, "measured", COLUMN),
         site(LONG, "atom", 1_048_576, 4_194_304, 1_048_576, 9, "measured"),
@@ -66,7 +66,7 @@ TESLA = Conflicts(
 KEPLER = Conflicts(
     architecture("kepler-8"),
     tuple(
-        replace(s, status="documented", transactions=s.ideal, degree=1)
+        replace(s, status="documented", transactions=s.ideal, degree=1, worst=s.worst and replace(s.worst, excess=0))
         if s.op != "atom"
         else replace(s, transactions=None, ideal=None, degree=None, status="unknown")
         for s in HOPPER.sites

@@ -23,7 +23,6 @@ from banksim.replay import replay
 from banksim.requests.kinds import FULL_MASK
 from banksim.storage import npz, open_trace, source
 from banksim.storage.accelsim import decompressed
-from banksim.storage.opcodes import request_of
 from banksim.trace import Trace
 
 COLUMN = [128 * lane for lane in range(32)]
@@ -400,20 +399,6 @@ def test_a_wrong_kernelslist_is_refused(tmp_path: Path, text: str) -> None:
 
 
 # ---- all
-@pytest.mark.parametrize(
-    ("opcode", "wanted"),
-    [
-        ("LDS", ("ld", 4)), ("LDS.U.128", ("ld", 16)), ("LDS.S8", ("ld", 1)), ("STS.U16", ("st", 2)),
-        ("ATOMS.ADD", ("atom", 4)), ("ATOMS.EXCH.64", ("exch", 8)), ("ATOMS.CAST.SPIN.64", ("cas", 8)),
-        ("ATOMS.CAS", ("cas", 4)), ("ATOMS.MAX.S64", ("atom", 8)), ("LDSM.16.M88", ("ldmatrix_x1", 16)),
-        ("LDSM.16.MT88.2", ("ldmatrix_x2_trans", 16)), ("STSM.16.M88.4", ("stmatrix_x4", 16)),
-        ("LDGSTS.E.BYPASS.128", ("cp_async", 16)), ("LDG.E", None), ("FADD", None),
-    ],
-)  # fmt: skip
-def test_opcodes(opcode: str, wanted: tuple[str, int] | None) -> None:
-    assert request_of(opcode, "here") == wanted
-
-
 def good_file(folder: Path, format: str) -> Path:
     trace = random_trace(9, 40)
     if format == "npz":

@@ -66,7 +66,7 @@ def test_pieces_in_any_order_are_the_whole(
     order.shuffle(parts)
     while len(parts) > 1:
         a, b = parts.pop(order.randrange(len(parts))), parts.pop(order.randrange(len(parts)))
-        parts.append(partial.merge(a, b, rules))
+        parts.append(partial.merge(a, b))
     assert text(parts[0].conflicts(rules)) == text([replay(trace, rule) for rule in rules])
 
 
@@ -160,7 +160,7 @@ def test_of_equal_excess_the_first_request_is_the_worst() -> None:
     column = Trace.from_arrays("ld", 4, FULL_MASK, [[128 * lane for lane in range(32)]] * 2, block=[1, 0], warp=[0, 5])
     both = [replay(chunk).sites[0].worst for _, chunk in cut(column, [1])]
     for pair in (both, both[::-1]):
-        found = worse(*pair, architecture("sm_90"))
+        found = worse(*pair)
         assert found is not None
         assert (found.block, found.warp) == (0, 5)
 

@@ -18,6 +18,7 @@ from banksim.commands.pattern import access_options, description
 from banksim.commands.sizes import sizes, whole
 from banksim.errors import InputError
 from banksim.kernels import SOURCES
+from banksim.visible import visible
 
 if TYPE_CHECKING:
     from banksim.advise.sources import Source
@@ -111,7 +112,7 @@ def kernel(options: Namespace) -> int:
     screen = console()
     show(report(advice, screen.width, options.all), screen)
     if options.write:
-        print(f"\n{advice.source.file}: {'written' if advice.best else 'left as it is'}")
+        print(visible(f"\n{advice.source.file}: {'written' if advice.best else 'left as it is'}"))
     return 0
 
 

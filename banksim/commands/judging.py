@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from banksim import guard
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts
 from banksim.errors import InputError
+from banksim.visible import say
 
 if TYPE_CHECKING:
     from banksim.findings import Finding, Hint
@@ -163,7 +163,7 @@ def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Seque
         return 0
     found = guard.check(judged, most, kernels)
     for finding in found.above:
-        print(f"banksim: {finding}", file=sys.stderr)
+        say(finding)
     for excuse in found.unused:
-        print(f"banksim: unused excuse: {excuse}", file=sys.stderr)
+        say(f"unused excuse: {excuse}")
     return int(bool(found.above))

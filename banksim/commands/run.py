@@ -16,6 +16,7 @@ from banksim.commands import checking, judging, timing
 from banksim.commands.tracing import Incomplete, trace_option, written
 from banksim.errors import InputError
 from banksim.findings import checks as checks_of
+from banksim.visible import say
 
 if TYPE_CHECKING:
     from banksim.host.launches import Launches
@@ -68,7 +69,7 @@ def run(options: Namespace) -> int:
     sys.stdout.flush()
     report(launches, ended, words[0], options)
     if ended.error is not None:
-        print(f"banksim: {ended.error}", file=sys.stderr)
+        say(ended.error)
     status = judging.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings))
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING
 
+from banksim.visible import say
+
 if TYPE_CHECKING:
     from banksim.storage import Writer
 
@@ -37,7 +39,7 @@ def written(path: str | None) -> Iterator[Writer | None]:
         with write_trace(path) as writer:
             yield writer
     except Incomplete:
-        print(f"banksim: {path} was not written: the trace is incomplete", file=sys.stderr)
+        say(f"{path} was not written: the trace is incomplete")
 
 
 def aside(path: str | None) -> AbstractContextManager[object]:

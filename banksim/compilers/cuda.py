@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,11 @@ from banksim import cache
 from banksim.compilers import nvrtc, tools
 from banksim.errors import InputError
 
+ARCHITECTURE = re.compile(r"(?:sm|compute)_\d+[af]?")
+STANDARD = re.compile(r"(?:c|gnu)\+\+\w+")
+UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")
+FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+"""What nvcc reads more options from. They are the user's own, not those of whoever wrote a source."""
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:(["<])([^">\n]+)[">]|(\S.*))', re.MULTILINE)
 
 
@@ -27,12 +33,27 @@ class Source:
     instances: tuple[str, ...]
     relocatable: bool
 
+    def preprocessing(self) -> list[str]:
+        """The options that the user words: macros, and folders of headers."""
+        return [*(f"-D{name}" for name in self.defines), *(f"-I{folder}" for folder in self.includes)]
+
     def options(self) -> list[str]:
-        """The options that nvcc and NVRTC share."""
-        chosen = ["-lineinfo", *(f"-D{name}" for name in self.defines)]
-        chosen += [f"-I{folder}" for folder in self.includes]
-        chosen += [f"-std={self.std}"] if self.std else []
+        """The other options that nvcc and NVRTC share."""
+        chosen = ["-lineinfo", *([f"-std={self.std}"] if self.std else [])]
         return chosen + (["-rdc=true"] if self.relocatable else [])
+
+    def check(self) -> None:
+        """InputError for what no compiler takes, or takes for something else."""
+        if not ARCHITECTURE.fullmatch(self.arch):
+            raise InputError(f"no architecture {self.arch!r} to compile for: give one such as sm_90")
+        if self.std and not STANDARD.fullmatch(self.std):
+            raise InputError(f"{self.std!r} is no standard of C++: give one such as c++17")
+        for option in self.preprocessing():
+            if UNPRINTABLE.search(option):
+                raise InputError(f"{option!r}: neither a macro nor a folder can have line breaks or control characters")
+        if UNPRINTABLE.search(str(self.file)) or '"' in str(self.file):
+            what = "quotation marks or control characters, which line tables cannot name"
+            raise InputError(f"{str(self.file)!r}: the path has {what}: rename it")
 
 
 def compile_cuda(
@@ -60,12 +81,15 @@ def compile_cuda(
         instances=tuple(instances),
         relocatable=relocatable,
     )
+    wanted.check()
     host = tools.host_compiler()
     contents = list(read_all(wanted.file, wanted.includes))
     key = cache.key(
         "cuda",
         f"{tools.identity('nvcc')} {host}" if host else nvrtc.identity(),
+        *(os.environ.get(name, "") for name in FLAGS),
         arch,
+        *wanted.preprocessing(),
         *wanted.options(),
         *wanted.instances,
         str(wanted.file),
@@ -105,20 +129,29 @@ def read_all(file: Path, includes: Sequence[Path], seen: set[Path] | None = None
             yield None
             continue
         folders = ([file.parent] if quote == b'"' else []) + list(includes)
-        found = next((path for folder in folders if (path := folder / name.decode()).is_file()), None)
+        found = next((path for folder in folders if (path := folder / os.fsdecode(name)).is_file()), None)
         if found is not None and found.resolve() not in seen:
             yield from read_all(found.resolve(), includes, seen)
 
 
 def compile_nvcc(source: Source) -> bytes:
+    """The cubin that nvcc makes. CompileError with its message.
+
+    nvcc hands its command line to a shell. So no name of the user's stands there: a neutral file includes the source,
+    and macros and folders are in a file of options that the host compiler reads.
+    """
+    lines = [f'#include "{source.file}"']
+    # Taking a kernel's address on the host side instantiates it.
+    lines += [f"static auto banksim_{n} = &{text};" for n, text in enumerate(source.instances)]
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
-        folder, file = Path(name), source.file
-        if source.instances:  # taking a kernel's address on the host side instantiates it
-            lines = [f'#include "{source.file}"']
-            lines += [f"static auto banksim_{n} = &{text};" for n, text in enumerate(source.instances)]
-            file = folder / source.file.name
-            file.write_text("\n".join([*lines, ""]))
-        files: list[str | Path] = ["-o", folder / "made.cubin", file]
-        command = ["-cubin", "-arch", source.arch, "-w", *source.options(), *files]
-        tools.run("nvcc", command, source.file.parent, what=str(source.file))
+        folder = Path(name)
+        (folder / "kernel.cu").write_bytes(os.fsencode("\n".join([*lines, ""])))
+        (folder / "options").write_bytes(os.fsencode("\n".join(map(quoted, source.preprocessing()))))
+        command = ["-cubin", "-arch", source.arch, "-w", *source.options(), "-Xcompiler", "@options"]
+        tools.run("nvcc", [*command, "-o", "made.cubin", "kernel.cu"], folder, what=str(source.file))
         return (folder / "made.cubin").read_bytes()
+
+
+def quoted(option: str) -> str:
+    """An option as compilers read it from a file."""
+    return '"' + option.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -6,6 +6,7 @@ nothing, and host functions that NVRTC complains of are blanked, so that every o
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ def compile_nvrtc(source: Source) -> bytes:
     """The cubin of a file's device side. CompileError with NVRTC's log."""
     text = source.file.read_text(errors="replace")
     folders = [source.file.parent, *tools.include_folders()]
-    options = [f"--gpu-architecture={source.arch}", "-w", *source.options()]
+    options = [f"--gpu-architecture={source.arch}", "-w", *source.options(), *source.preprocessing()]
     options += [f"-I{folder}" for folder in folders]
     headers: dict[str, str] = {}
     while True:
@@ -96,11 +97,11 @@ def compile_once(
 ) -> tuple[bytes | None, str]:
     """The cubin, or None, and NVRTC's log."""
     bodies, names = [body.encode() for body in headers.values()], [header.encode() for header in headers]
-    (program,) = ask("nvrtcCreateProgram", text.encode(), name.encode(), len(headers), bodies, names)
+    (program,) = ask("nvrtcCreateProgram", text.encode(), os.fsencode(name), len(headers), bodies, names)
     try:
         for instance in instances:
             ask("nvrtcAddNameExpression", program, instance.encode())
-        encoded = [option.encode() for option in options]
+        encoded = [os.fsencode(option) for option in options]
         try:
             ask("nvrtcCompileProgram", program, len(encoded), encoded)
         except CompileError:

@@ -16,7 +16,7 @@ from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import access
 from banksim.report.html import MOST_PICTURES, machine_code, page
-from banksim.report.lines import by_line, cost
+from banksim.report.lines import by_line, worst_excess
 from banksim.report.words import listed, mean, number, ways
 from banksim.requests.counts import ends
 from banksim.requests.kinds import OPS
@@ -288,7 +288,7 @@ class Program:
         """The worst request of a line."""
         sites = self.sites[at].get(place + 1, ()) if place is not None else ()
         arch = self.archs[at]
-        worst = max(sites, key=lambda one: cost(arch, one), default=None)
+        worst = max(sites, key=worst_excess, default=None)
         if worst is None or worst.worst is None:
             return None
         one = worst.worst

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from banksim.report.style import PLAIN_MARKS
+from banksim.visible import visible
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -18,6 +19,7 @@ def console(file: IO[str] | None = None) -> Console:
 
 def show(text: Text, on: Console) -> None:
     """Print a report as it is laid out, with plain marks where the encoding has no others."""
+    text = Text(visible(text.plain), spans=text.spans)
     if on.options.ascii_only:
         text = Text(text.plain.translate(PLAIN_MARKS), spans=text.spans)
         if isinstance(on.file, io.TextIOWrapper):

@@ -13,9 +13,10 @@ from banksim.findings import Hint, hinted
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
-from banksim.report.lines import by_line, cost, place, shown
+from banksim.report.lines import by_line, place, shown, worst_excess
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import ends
+from banksim.sass.lines import source_lines
 
 if TYPE_CHECKING:
     from banksim.run_kernel import Run
@@ -137,7 +138,7 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
     for file in dict.fromkeys(file for file, _ in [*by_place, *code]):
         used = [line for name, line in [*by_place, *code] if name == file]
         texts = {site.line: site.text for one in lines for site in one.sites if site.file == file and site.line}
-        texts |= content(file)
+        texts |= dict(enumerate(source_lines(file), 1))
         first, last = max(1, min(used) - AROUND), max(used) + AROUND
         rows = tuple(
             Row(line, texts.get(line, ""), tuple(by_place.get((file, line), ())), tuple(code.get((file, line), ())))
@@ -146,14 +147,6 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
         )
         if any(row.sites for row in rows):
             yield Source(shown(file), rows)
-
-
-def content(file: str) -> dict[int, str]:
-    """The lines of a file by number; none if it is not here."""
-    try:
-        return dict(enumerate(Path(file).read_text(errors="replace").splitlines(), 1))
-    except OSError:
-        return {}
 
 
 def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]]:
@@ -207,7 +200,7 @@ class Drawer:
 
     def picture(self, conflicts: Conflicts, site: SiteConflicts) -> Picture | None:
         """Of the worst request, if it has a conflict."""
-        if site.worst is None or not cost(conflicts.arch, site):
+        if site.worst is None or not worst_excess(site):
             return None
         if self.drawn == MOST_PICTURES:
             self.left_out += 1

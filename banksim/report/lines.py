@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from banksim.arch import Architecture
-from banksim.banks import judge
 from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.words import plural, runs
 from banksim.requests.counts import ends, largest, total
@@ -21,10 +19,10 @@ def by_line(conflicts: Conflicts) -> Conflicts:
     for one in conflicts.sites:
         where = (one.site.file, one.site.line, one.site.inlined) if one.site.line else one.site
         groups.setdefault((where, one.op, one.width), []).append(one)
-    return Conflicts(conflicts.arch, tuple(together(conflicts.arch, group) for group in groups.values()))
+    return Conflicts(conflicts.arch, tuple(map(together, groups.values())))
 
 
-def together(arch: Architecture, sites: Sequence[SiteConflicts]) -> SiteConflicts:
+def together(sites: Sequence[SiteConflicts]) -> SiteConflicts:
     """Several instructions of one line as one site, without what only one of them has."""
     first = sites[0]
     if len(sites) == 1:
@@ -34,7 +32,7 @@ def together(arch: Architecture, sites: Sequence[SiteConflicts]) -> SiteConflict
         site=replace(first.site, opcode="", offset=None),
         requests=sum(one.requests for one in sites),
         warps=None,
-        worst=max(sites, key=lambda one: cost(arch, one)).worst,
+        worst=max(sites, key=worst_excess).worst,
     )
     transactions = [one.transactions for one in sites if one.transactions is not None]
     ideals = [one.ideal for one in sites if one.ideal is not None]
@@ -44,12 +42,9 @@ def together(arch: Architecture, sites: Sequence[SiteConflicts]) -> SiteConflict
     return replace(found, transactions=total(transactions), ideal=sum(ideals), degree=largest(degrees))
 
 
-def cost(arch: Architecture, site: SiteConflicts) -> int:
+def worst_excess(site: SiteConflicts) -> int:
     """Transactions that the worst request of a site takes beyond its ideal, at most; 0 if nobody knows."""
-    if site.worst is None or site.transactions is None:
-        return 0
-    found = judge(site.worst.address, site.op, site.width, site.worst.mask, arch)
-    return ends(found[0]).high - found[1] if found else 0
+    return site.worst.excess if site.worst else 0
 
 
 def hot_first(judged: Sequence[Conflicts]) -> tuple[list[Conflicts], list[Site]]:

@@ -12,6 +12,7 @@ from banksim.findings import CHECKS, Finding, Hint, accesses, hinted, in_words
 from banksim.guard import Findings, cost, has_conflict, what
 from banksim.report.lines import by_line
 from banksim.trace import Site
+from banksim.visible import visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 RULE = "bank-conflict"
@@ -60,7 +61,7 @@ def github(
     for excuse in findings.unused:
         properties = f"file={escaped(relative(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
         lines.append(f"::notice {properties}::{escaped(str(excuse))}")
-    return "\n".join(lines) or "No conflicts."
+    return visible("\n".join(lines)) or "No conflicts."
 
 
 def annotation(level: str, site: SiteConflicts | Site, title: str, text: str) -> str:

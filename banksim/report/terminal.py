@@ -9,7 +9,7 @@ from rich.text import Text
 from banksim.banks import explain
 from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.figures import access, figures
-from banksim.report.lines import cost
+from banksim.report.lines import worst_excess
 from banksim.report.picture import diagnosis, duration, picture
 from banksim.report.style import CALM, STRONG
 from banksim.report.table import fold
@@ -50,7 +50,7 @@ def drawn(judged: Sequence[Conflicts], labels: Sequence[str], width: int, pictur
 def worst(judged: Sequence[Conflicts], labels: Sequence[str], width: int) -> Iterator[Text]:
     """The request of largest excess by the first architecture by which any has a conflict."""
     for conflicts in judged:
-        costs = [cost(conflicts.arch, site) for site in conflicts.sites]
+        costs = [worst_excess(site) for site in conflicts.sites]
         if any(costs):
             site, label, _ = max(zip(conflicts.sites, labels, costs, strict=True), key=lambda found: found[2])
             yield request(conflicts, site, label, width)

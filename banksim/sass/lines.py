@@ -8,13 +8,17 @@ inlined function's name in .debug_str; two zeros end it. The row of the call may
 from __future__ import annotations
 
 import functools
+import os
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 
 INLINED_CALL = 0x90
+ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[\\"])')
+ESCAPED = re.compile(r"""(?:[^\\]|\\(?:[0-3][0-7]{2}|[\\"]))*""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]
         folders.append(folder)
     files = [""]
     while name := read.text():
-        files.append(posixpath.join(folders[read.uleb()], name))
+        files.append(path_of(folders[read.uleb()], name))
         read.uleb(), read.uleb()  # time, size
 
     section, rows = "", list[Row]()
@@ -173,24 +177,51 @@ def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]
                 read.uleb()
 
 
+def path_of(folder: str, name: str) -> str:
+    """The path of a file that a compiler has written as folder and name.
+
+    LLVM writes other letters than those of ASCII as octal bytes (`\\303\\244`), and backslashes twice, in the PTX's
+    name of a file, which ptxas cuts at its last slash or backslash, perhaps amid such a letter.
+    """
+    ways = [unescaped(posixpath.join(folder, name)), unescaped(f"{folder}\\{name}")]
+    return next((path for path in ways if path is not None), posixpath.join(folder, name))
+
+
+def unescaped(path: str) -> str | None:
+    """A path without LLVM's escapes; None where what stands there is none of them."""
+    if "\\" not in path:
+        return path
+    if not ESCAPED.fullmatch(path):
+        return None
+    content = ESCAPE.sub(lambda match: bytes([int(match[1], 8)]) if match[1].isdigit() else match[1], os.fsencode(path))
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def source_line(file: str | None, line: int | None) -> str:
     """The text of a source line, without the blanks around it; "" where there is none to be read."""
     if not file or not line or line < 0:
         return ""
-    path = Path(file)
-    try:
-        state = path.stat()
-    except (OSError, ValueError):
-        return ""
-    if not S_ISREG(state.st_mode):  # a damaged cubin may name a device that never ends
-        return ""
-    lines = _lines(file, state.st_mtime_ns, state.st_size)
+    lines = source_lines(file)
     return lines[line - 1].strip() if line <= len(lines) else ""
+
+
+def source_lines(file: str) -> tuple[str, ...]:
+    """The lines of a source as compilers count them; () where there is none to be read."""
+    try:
+        state = Path(file).stat()
+    except (OSError, ValueError):
+        return ()
+    # What a damaged cubin or a foreign trace names may be a device that never ends.
+    return _lines(file, state.st_mtime_ns, state.st_size) if S_ISREG(state.st_mode) else ()
 
 
 @functools.lru_cache(64)
 def _lines(file: str, time: int, size: int) -> tuple[str, ...]:
     try:
-        return tuple(Path(file).read_text(errors="replace").splitlines())
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ()
+    return tuple(text.removesuffix("\n").split("\n"))  # str.splitlines would end lines at form feeds too

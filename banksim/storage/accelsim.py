@@ -22,8 +22,8 @@ from os.path import dirname, join
 
 from banksim.errors import InputError
 from banksim.requests.kinds import LANES
+from banksim.requests.opcodes import GENERIC
 from banksim.storage.files import is_remote, lines
-from banksim.storage.opcodes import BULK, GENERIC, request_of
 from banksim.storage.source import Rows, Source, stream
 from banksim.storage.windows import Window, left_out
 from banksim.trace import Site, Trace
@@ -199,8 +199,10 @@ def instruction(kernel: Kernel, words: list[str], rows: Rows) -> Access | None:
     except (ValueError, IndexError):
         raise InputError(f"{rows.where()}: this is no instruction, or it is cut off") from None
     name = opcode.split(".")[0]
-    wanted = request_of(opcode, rows.where(), results > 0 and words[3] != "R255")
-    if wanted is None or not memory or name in BULK:
+    wanted = rows.asked(opcode, results > 0 and words[3] != "R255")
+    if wanted is None:
+        return None
+    if not memory:
         rows.left_out[name] += 1
         return None
     if name == "LDGSTS":

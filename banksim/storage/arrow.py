@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import pyarrow as pa
 
 from banksim.errors import InputError
+from banksim.storage import checksums
+from banksim.storage.checksums import Summed
 from banksim.storage.files import opened
 from banksim.storage.parquet import FAILURES, first_line
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
@@ -19,7 +22,8 @@ class Writer:
     """Writes traces to an open stream."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.writer = pa.ipc.new_stream(file, SCHEMA)
+        self.file = Summed(file)
+        self.writer = pa.ipc.new_stream(self.file, SCHEMA)
         self.sites, self.launches = SiteNumbers(), list[dict[str, Any]]()
         self.told = (-1, -1)
 
@@ -32,8 +36,12 @@ class Writer:
         self.writer.write_batch(batch, custom_metadata=more)
 
     def close(self) -> None:
-        """Mark the end, without which a reader knows that something is missing."""
+        """Mark the end, without which a reader knows that something is missing, and write the checksum behind it."""
+        self.file.flush()
+        end = self.file.held = bytearray()
         self.writer.close()
+        total = crc32(end, self.file.take())
+        self.file.file.write(end + checksums.trailer(total))  # at once: a reader may leave after the end
 
 
 def source(path: str) -> Source:
@@ -61,21 +69,23 @@ def chunks(path: str) -> Iterator[Trace]:
                 number += 1
             if not watched.marked:
                 raise InputError("the end is missing: the stream is cut off")
+            checksums.verify_trailer(file.read(checksums.TRAILER.size + 1), watched.sum)
     except FAILURES as error:
         raise InputError(f"{path}: batch {number}: {first_line(error)}") from None
 
 
 class Watched:
-    """A stream that remembers whether its end was marked: four bytes of ones and a length of 0."""
+    """A stream that remembers its checksum, and whether its end was marked: four bytes of ones and a length of 0."""
 
     closed = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file, self.last = file, b""
+        self.file, self.last, self.sum = file, b"", 0
 
     def read(self, size: int = -1) -> bytes:
         found = self.file.read(size)
-        self.last = (self.last + found)[-8:]
+        self.last = (self.last + found[-8:])[-8:]
+        self.sum = crc32(found, self.sum)
         return found
 
     def readable(self) -> bool:

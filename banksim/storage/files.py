@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +18,12 @@ from banksim.errors import InputError
 
 LONGEST_LINE = 1 << 16
 COMPRESSED = (".gz", ".xz", ".zst")
-DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError)
+DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, MemoryError)
+"""What decompression raises; zstandard's own error is known by its name, as it need not be installed."""
+FRAME_PIECE = 1 << 11
+"""Bytes that are decompressed at a time: few, as each can become 32 KiB."""
+LARGEST_WINDOW = 1 << 27
+"""Bytes that a Zstandard file may refer back to."""
 
 
 def plain(path: str) -> str:
@@ -65,28 +72,43 @@ def unpacked(path: str) -> Iterator[IO[bytes]]:
                 yield inner
         elif path.endswith(".zst"):
             try:
-                import zstandard
+                import zstandard  # noqa: F401
             except ImportError:
                 raise InputError(f"{path}: for .zst install zstandard: pip install 'banksim[traces]'") from None
-            with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file) as inner:
-                yield cast("IO[bytes]", Buffered(inner))
+            yield cast("IO[bytes]", io.BufferedReader(Frames(file), 1 << 20))
         else:
             yield file
 
 
-class Buffered:
-    """Lines of a reader that has none."""
+class Frames(io.RawIOBase):
+    """The content of a Zstandard file. zstandard's own reader takes the end of a cut file for that of its content."""
 
-    def __init__(self, reader: Any) -> None:
-        import io
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.frame, self.content = file, cast("Any", None), memoryview(b"")
 
-        self.lines = io.BufferedReader(reader, 1 << 20)
+    def readable(self) -> bool:
+        return True
 
-    def readline(self, size: int) -> bytes:
-        return self.lines.readline(size)
+    def readinto(self, buffer: Any) -> int:
+        while not self.content and (packed := self.file.read(FRAME_PIECE)):
+            self.content = memoryview(b"".join(self.unpacked(packed)))
+        if not self.content and self.frame is not None:
+            raise EOFError("the file is cut off")
+        size = min(len(self.content), len(buffer))
+        buffer[:size], self.content = self.content[:size], self.content[size:]
+        return size
 
-    def read(self, size: int = -1) -> bytes:
-        return self.lines.read(size)
+    def unpacked(self, packed: bytes) -> Iterator[bytes]:
+        """What the next bytes contain; a file may consist of several frames."""
+        import zstandard
+
+        while packed:
+            if self.frame is None:
+                self.frame = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW).decompressobj()
+            yield self.frame.decompress(packed)
+            packed = self.frame.unused_data if self.frame.eof else b""
+            if self.frame.eof:
+                self.frame = None
 
 
 def lines(path: str) -> Iterator[str]:
@@ -102,7 +124,8 @@ def lines(path: str) -> Iterator[str]:
         except UnicodeDecodeError:
             raise InputError(f"{path}, line {number}: this is no text") from None
         except DAMAGED as error:
-            raise InputError(f"{path}, after line {number}: {error or 'the file is cut off'}") from None
+            reason = str(error) or ("too little memory" if isinstance(error, MemoryError) else "the file is cut off")
+            raise InputError(f"{path}, after line {number}: {reason}") from None
         except Exception as error:
             if type(error).__name__ != "ZstdError":
                 raise

@@ -47,6 +47,10 @@ def chunks(path: str) -> Iterator[Trace]:
 
 
 def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
+    for entry in archive.infolist():
+        if entry.comment:  # as long as a damaged length says: it may hold the entries that follow
+            raise InputError(f"{entry.filename} has a comment of {len(entry.comment)} bytes: save it with numpy.savez")
+        archive.open(entry).close()  # compares both places of its name: one that is damaged would be left out
     names = {name.removesuffix(".npy") for name in archive.namelist()}
     for name in NEEDED:
         if name not in names:
@@ -67,6 +71,7 @@ def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
                 name: values if values.ndim == 0 else values[first : first + count] for name, values in columns.items()
             }
             yield with_sites(part, address.reshape(count, LANES), sites)
+        ended(file, "address")
 
 
 def with_sites(columns: dict[str, npt.NDArray[Any]], address: npt.NDArray[Any], last: int | None) -> Trace:
@@ -111,6 +116,7 @@ def column(archive: zipfile.ZipFile, name: str, rows: int) -> npt.NDArray[Any]:
         if shape not in ((), (1,), (rows,)):
             raise InputError(f"{name} has shape {shape}: give one value or {rows}, one per request")
         values = np.frombuffer(exactly(file, dtype.itemsize * (shape[0] if shape else 1), name), dtype)
+        ended(file, name)
         return values if shape == (rows,) and rows != 1 else values.reshape(())
 
 
@@ -119,3 +125,9 @@ def exactly(file: IO[bytes], size: int, name: str) -> bytes:
     if len(found) != size:
         raise InputError(f"{name} is cut off")
     return found
+
+
+def ended(file: IO[bytes], name: str) -> None:
+    """`InputError` unless this is an array's end, where zipfile compares its checksum."""
+    if file.read(1):
+        raise InputError(f"{name} is longer than its shape")

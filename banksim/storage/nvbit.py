@@ -6,18 +6,20 @@
 Blocks are numbered on from launch to launch. What the format does not tell is said in
 the notes: neither masks (an inactive lane shows as 0, which is an address too where addresses are offsets) nor
 where an instruction stands; addresses may be those of the generic window, which is taken to begin at a
-multiple of 16 MiB. The warp's number is that of its slot in the multiprocessor.
+multiple of 16 MiB. The warp's number is that of its slot in the multiprocessor. LDGSTS (cp.async) has two lines, one
+for each of its addresses, in the order of its operands.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from banksim.errors import InputError
 from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.requests.opcodes import GENERIC
 from banksim.storage.files import lines
-from banksim.storage.opcodes import BULK, GENERIC, request_of
 from banksim.storage.source import Rows, Source, stream
 from banksim.storage.windows import Window, left_out
 from banksim.trace import Site, Trace
@@ -41,11 +43,37 @@ def source(path: str) -> Source:
 
 
 def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
-    number = doubtful = seen = 0
-    rows = Rows(lambda: f"{path}, line {number}")
+    number = doubtful = copied = seen = 0
+    rows, copies = Rows(lambda: f"{path}, line {number}"), Copies()
     kernels: dict[int, tuple[str, int, int, int]] = {}
     blocks = 0  # of the launches so far
     unplaced: dict[tuple[int, ...], int] = {}  # blocks of launches of which no line tells the grid
+
+    def add(op: str, width: int, line: Access, mask: int) -> Trace | None:
+        nonlocal doubtful
+        window = line.window
+        if window is None:
+            raise InputError(f"{rows.where()}: {line.opcode}: the addresses are not of one window of shared memory")
+        mask = mask or FULL_MASK  # all lanes that are active are at offset 0: how many changes no count but an atomic's
+        doubtful += mask != FULL_MASK and window.base == 0 and not op.startswith("cp_async")
+        if line.launch in kernels:
+            kernel, before, across, down = kernels[line.launch]
+            x, y, z = line.block
+            block = before + (z * down + y) * across + x
+        else:
+            kernel, block = "", unplaced.setdefault((line.launch, *line.block), len(unplaced))
+        offsets = [window.offset(address) if address else 0 for address in line.addresses]
+        site = Site(line.opcode, text=line.opcode, function=kernel)
+        return rows.add(site, op, width, mask, offsets, block, line.warp)
+
+    def copy(to: Access, source: Access | None) -> Trace | None:
+        nonlocal copied
+        copied += 1
+        op, width = rows.asked(to.opcode) or ("", 0)
+        if source is None or not source.is_one_run(width):
+            return add(f"{op}_gather", width, to, (source or to).mask)
+        return add(op, width, to, source.mask)
+
     for line in lines(path):
         number += 1
         if GPGPU_SIM.match(line):
@@ -67,36 +95,77 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         seen += 1
         *place, opcode, text = match.groups()
         launch_id, x, y, z, warp = (int(number or 0) for number in place)
-        wanted = request_of(opcode, rows.where())
-        if wanted is None or opcode.split(".")[0] in (*GENERIC, *BULK):
-            rows.left_out[opcode.split(".")[0]] += 1
+        wanted = rows.asked(opcode)
+        if wanted is None:
             continue
-        addresses = addresses_of(text, rows.where())
-        window = Window.of([address for address in addresses if address])
-        if window is None:
-            raise InputError(f"{rows.where()}: {opcode}: the addresses are not of one window of shared memory")
-        mask = sum(1 << lane for lane, address in enumerate(addresses) if address)
-        if mask == 0:  # all lanes that are active are at offset 0: their number changes no count but an atomic's
-            mask = FULL_MASK
-        doubtful += mask != FULL_MASK and window.base == 0
-        if launch_id in kernels:
-            kernel, before, width, height = kernels[launch_id]
-            block = before + (z * height + y) * width + x
+        if (name := opcode.partition(".")[0]) in GENERIC:
+            rows.left_out[name] += 1
+            continue
+        access = Access(launch_id, (x, y, z), warp, opcode, addresses_of(text, rows.where()))
+        if name == "LDGSTS":
+            found = [copy(*pair) for pair in copies.joined(access)]
         else:
-            kernel, block = "", unplaced.setdefault((launch_id, x, y, z), len(unplaced))
-        offsets = [window.offset(address) if address else 0 for address in addresses]
-        chunk = rows.add(Site(opcode, text=opcode, function=kernel), *wanted, mask, offsets, block, warp)
-        if chunk:
-            yield chunk
+            found = [add(*wanted, access, access.mask)]
+        yield from filter(None, found)
     if not seen:
         raise InputError(f"{path}: no line of mem_trace (CTX … - grid_launch_id … - CTA … - warp … - …)")
+    yield from filter(None, (copy(*pair) for pair in copies.rest()))
     notes += left_out(rows.left_out)
     notes.append("mem_trace tells no offsets of instructions: those of one opcode in a kernel are one site")
     if doubtful:
         notes.append(
             f"{doubtful:,} requests have lanes at 0, which mem_trace writes for inactive lanes too: taken as inactive"
         )
+    if copied:
+        notes.append(f"{copied:,} LDGSTS (cp.async) are taken to copy all that their lanes name: no predicate is told")
     yield from rows.rest()
+
+
+@dataclass(frozen=True)
+class Access:
+    """A line of mem_trace: one address operand of an instruction that a warp executed."""
+
+    launch: int
+    block: tuple[int, int, int]
+    warp: int
+    opcode: str
+    addresses: list[int]
+
+    @property
+    def mask(self) -> int:
+        """The lanes that show an address."""
+        return sum(1 << lane for lane, address in enumerate(self.addresses) if address)
+
+    @property
+    def window(self) -> Window | None:
+        return Window.of([address for address in self.addresses if address])
+
+    def is_one_run(self, width: int) -> bool:
+        """Whether the lanes, `width` bytes each, are at one run of bytes from a multiple of 128 on."""
+        starts = {address - width * lane for lane, address in enumerate(self.addresses) if address}
+        return len(starts) == 1 and not starts.pop() % 128
+
+
+class Copies:
+    """Joins the two lines of each LDGSTS (cp.async): where to in shared memory, then where from; those of other warps
+    may stand between them."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[tuple[object, ...], Access] = {}
+
+    def joined(self, line: Access) -> Iterator[tuple[Access, Access | None]]:
+        """The copies that this line completes: (to, from), of which the second is missing where no line tells it."""
+        warp = (line.launch, line.block, line.warp)
+        to = self.waiting.pop(warp, None)
+        if to is not None and to.opcode == line.opcode and to.window != line.window:
+            yield to, line
+            return
+        if to is not None:
+            yield to, None
+        self.waiting[warp] = line
+
+    def rest(self) -> Iterator[tuple[Access, Access | None]]:
+        yield from ((to, None) for to in self.waiting.values())
 
 
 def addresses_of(text: str, where: str) -> list[int]:

@@ -9,15 +9,17 @@ Format: parquet.thrift (PageHeader, Thrift's compact protocol) and Encodings.md 
 from __future__ import annotations
 
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from banksim.errors import InputError
 from banksim.requests.kinds import LANES
 
 DATA_PAGE, PLAIN, RLE = 0, 0, 3
-TYPE, UNPACKED, PACKED, HEADER = 1, 2, 3, 5
+TYPE, UNPACKED, PACKED, CHECKSUM, HEADER = 1, 2, 3, 4, 5
 VALUES, ENCODING, ENDS, STARTS = 1, 2, 3, 4
 LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
 """Levels of one list: eight as bits, 0 and seven times 1, then a run of 24 times 1."""
@@ -26,8 +28,13 @@ FIXED = {3: 1, 7: 8}
 DEEPEST = 8
 
 
-def addresses(file: BinaryIO, row_group: Any, column: int, most: int) -> npt.NDArray[np.uint32] | None:
-    """Addresses (n, 32) of a row group of at most `most` rows, None where its pages are of another form."""
+def addresses(
+    file: BinaryIO, row_group: Any, column: int, most: int, verify: bool = True
+) -> npt.NDArray[np.uint32] | None:
+    """Addresses (n, 32) of a row group of at most `most` rows, None where its pages are of another form.
+
+    `verify`: raise `InputError` for a page that has not the checksum that its header tells.
+    """
     rows, described = row_group.num_rows, row_group.column(column)
     if (
         rows > most
@@ -44,7 +51,7 @@ def addresses(file: BinaryIO, row_group: Any, column: int, most: int) -> npt.NDA
     done = at = 0
     while at < len(data):
         page = Page(data, at)
-        values = page.values(codec)
+        values = page.values(codec, verify)
         if values is None or done + len(values) > len(found):
             return None
         found[done : done + len(values)] = values
@@ -62,7 +69,7 @@ class Page:
         self.begin = self.at
         self.end = self.at + size if isinstance(size, int) and size > 0 else len(data) + 1
 
-    def values(self, codec: Any) -> npt.NDArray[np.uint32] | None:
+    def values(self, codec: Any, verify: bool) -> npt.NDArray[np.uint32] | None:
         """The values of the page if they are lists of 32, one after the other."""
         header, size = self.header.get(HEADER), self.header.get(UNPACKED)
         if self.header.get(TYPE) != DATA_PAGE or not isinstance(header, dict) or self.end > len(self.data):
@@ -77,7 +84,11 @@ class Page:
         head, values = 4 + length + 4 + len(all_there), 4 * count
         if size != head + values:
             return None
-        body = codec.decompress(self.data[self.begin : self.end], size)
+        packed = self.data[self.begin : self.end]
+        total = self.header.get(CHECKSUM) if verify else None
+        if total is not None and total & 0xFFFFFFFF != crc32(packed):
+            raise InputError("the checksum of a page of addresses is wrong: the file is damaged")
+        body = codec.decompress(packed, size)
         starts = np.frombuffer(body, np.uint32, count // LANES, 4)
         others = bytes(body[:4]) + bytes(body[4 + length : head])
         if (starts != LIST_OF_32).any() or others != length.to_bytes(4, "little") + len(all_there).to_bytes(

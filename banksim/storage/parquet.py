@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, BinaryIO
 
@@ -13,7 +14,8 @@ import pyarrow.parquet as pq
 
 from banksim.errors import InputError
 from banksim.partial import Piece
-from banksim.storage import pages
+from banksim.storage import checksums, pages
+from banksim.storage.checksums import Range, Summed
 from banksim.storage.files import is_remote, opened
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source
@@ -34,7 +36,9 @@ class Writer:
     def __init__(self, file: BinaryIO) -> None:
         scalars = [name for name in SCHEMA.names if name != "address"]
         options = {"compression": "zstd", "use_dictionary": ["op", "site"], "write_statistics": scalars}
-        self.writer = pq.ParquetWriter(file, SCHEMA, **options)
+        self.file = Summed(file)
+        self.writer = pq.ParquetWriter(self.file, SCHEMA, write_page_checksum=True, **options)
+        self.groups: list[tuple[int, int]] = []
         self.thread = ThreadPoolExecutor(1)
         self.written: Future[None] | None = None
         self.waiting: list[pa.RecordBatch] = []
@@ -55,7 +59,12 @@ class Writer:
     def begin(self, table: pa.Table) -> None:
         """Let the thread write a row group when the one before is written."""
         self.finish()
-        self.written = self.thread.submit(self.writer.write_table, table, GROUP)
+        self.written = self.thread.submit(self.write_group, table)
+
+    def write_group(self, table: pa.Table) -> None:
+        """Write a row group, and note its checksum for the end."""
+        self.writer.write_table(table, GROUP)
+        self.groups.append((self.file.at, self.file.take()))
 
     def finish(self) -> None:
         """Wait for the thread. Raises what it raised."""
@@ -63,7 +72,7 @@ class Writer:
             self.written.result()
 
     def close(self) -> None:
-        """Write what is left, and the sites."""
+        """Write what is left, the sites, and the checksums, which stand before the footer but cover it too."""
         try:
             if self.rows:
                 self.begin(pa.Table.from_batches(self.waiting, SCHEMA))
@@ -71,15 +80,25 @@ class Writer:
         finally:
             self.thread.shutdown()
         self.writer.add_key_value_metadata(metadata_of(self.sites.all, self.launches))
+        footer = self.file.held = bytearray()
         self.writer.close()
+        self.file.file.write(checksums.before_footer(self.groups, footer) + footer)
 
 
 @contextmanager
-def reader(path: str, metadata: Any = None) -> Iterator[Any]:
-    """An open Parquet file, local or on any file system that fsspec knows; `metadata`: its footer, if known."""
+def reader(path: str, metadata: Any = None, verify: bool = True) -> Iterator[Any]:
+    """An open Parquet file, local or on any file system that fsspec knows; `metadata`: its footer, if known.
+
+    `verify`: check the pages that have checksums.
+    """
     with (
         opened(path) as file,
-        pq.ParquetFile(file if is_remote(path) else path, metadata=metadata, buffer_size=BUFFER) as found,
+        pq.ParquetFile(
+            file if is_remote(path) else path,
+            metadata=metadata,
+            buffer_size=BUFFER,
+            page_checksum_verification=verify,
+        ) as found,
     ):
         yield found
 
@@ -90,20 +109,40 @@ def first_line(error: BaseException) -> str:
 
 def source(path: str) -> Source:
     """The trace in a Parquet file, each row group a piece. Raises `InputError` for a file that is none."""
-    footer, sites = described(path)
-    rows = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
-    firsts = [0, *accumulate(rows)]
-    pieces = [piece(path, group, first, sites, footer) for group, first in enumerate(firsts[:-1])]
+    described = describe(path)
+    firsts = [0, *accumulate(described.rows)]
+    pieces = [described.piece(group, first) for group, first in enumerate(firsts[:-1])]
     return Source(path, pieces, firsts[-1])
 
 
-def described(path: str) -> tuple[Any, tuple[Site, ...]]:
-    """The footer of a Parquet file and the sites in it, checked."""
+@dataclass(frozen=True)
+class Described:
+    """What a Parquet file says of itself: its footer, the sites, and the bytes of its row groups if these have sums."""
+
+    path: str
+    footer: Any
+    sites: tuple[Site, ...]
+    groups: tuple[Range, ...]
+
+    @property
+    def rows(self) -> list[int]:
+        """Requests of every row group."""
+        return [self.footer.row_group(group).num_rows for group in range(self.footer.num_row_groups)]
+
+    def piece(self, group: int, first: int) -> Piece:
+        """A row group, read when it is called; `first` is the number of its first request."""
+        return lambda: row_group(self, group, first)
+
+
+def describe(path: str) -> Described:
+    """What a Parquet file says of itself, checked."""
     try:
         with reader(path) as file:
             footer = file.metadata
+            with opened(path) as raw:
+                groups = checksums.row_groups(raw, footer.num_row_groups)
             check(file.schema_arrow, footer.metadata or {})
-            return footer, sites_of(footer.metadata)
+            return Described(path, footer, sites_of(footer.metadata), groups)
     except FAILURES as error:
         if str(error).startswith(path):
             raise
@@ -111,14 +150,14 @@ def described(path: str) -> tuple[Any, tuple[Site, ...]]:
         raise InputError(f"{path}: {what}{first_line(error)}") from None
 
 
-def batches(path: str, file: Any, group: int) -> Iterator[tuple[pa.RecordBatch, Any]]:
+def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa.RecordBatch, Any]]:
     """The requests of a row group, with the addresses apart where they could be read faster so, else None."""
     columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
     paths = [file.metadata.schema.column(k).path for k in range(len(file.metadata.schema))]
     if "address.list.element" in paths and file.schema_arrow.field("address") == SCHEMA.field("address"):
         with opened(path) as raw:
             place = paths.index("address.list.element")
-            address = pages.addresses(raw, file.metadata.row_group(group), place, GROUP)
+            address = pages.addresses(raw, file.metadata.row_group(group), place, GROUP, verify)
         if address is not None:
             columns.remove("address")
             table = file.read_row_group(group, columns, use_threads=False).combine_chunks()
@@ -129,25 +168,22 @@ def batches(path: str, file: Any, group: int) -> Iterator[tuple[pa.RecordBatch, 
         yield batch, None
 
 
-def piece(path: str, group: int, first: int, sites: tuple[Site, ...], footer: Any = None) -> Piece:
-    """A row group, read when it is called; `first` is the number of its first request."""
-    return lambda: row_group(path, group, first, sites, footer)
-
-
-def row_group(
-    path: str, group: int, first: int, sites: tuple[Site, ...], footer: Any = None
-) -> Iterator[tuple[int, Trace]]:
+def row_group(described: Described, group: int, first: int) -> Iterator[tuple[int, Trace]]:
     """The requests of one row group in chunks. `InputError` with its number and place if it is damaged."""
-    at = first
+    path, at = described.path, first
+    each_page = not described.groups
     try:
-        with reader(path, footer) as file:
+        with reader(path, described.footer, each_page) as file:
             claimed = file.metadata.row_group(group)
             if claimed.total_byte_size > LARGEST_GROUP:
                 raise InputError(
                     f"it claims {claimed.total_byte_size:,} bytes: write row groups of at most {LARGEST_GROUP:,}"
                 )
-            for batch, address in batches(path, file, group):
-                yield at, trace_of(batch, sites, address)
+            if not each_page:
+                with opened(path) as raw:
+                    checksums.verify(raw, described.groups[group])
+            for batch, address in batches(path, file, group, each_page):
+                yield at, trace_of(batch, described.sites, address)
                 at += batch.num_rows
             if at - first != claimed.num_rows:
                 raise InputError(f"it claims {claimed.num_rows:,} requests and has {at - first:,}")

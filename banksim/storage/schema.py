@@ -16,8 +16,9 @@ Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `ba
 launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`, `dynamic_shared`,
 `first_block`. The blocks of all launches are counted on, so that block b is the first with `first_block` ≤ b from the
 end. An Arrow stream, whose head is written before these are known, repeats them with each batch that has more of them.
-Of files that others write only op, width, mask and address are needed; the other columns default to 0, integers may be
-of any size, and sites that the metadata does not tell are known by their numbers.
+Every byte has a checksum, which is compared when it is read (`banksim.storage.checksums`). Of files that others write
+only op, width, mask and address are needed; the other columns default to 0, integers may be of any size, and sites that
+the metadata does not tell are known by their numbers.
 """
 
 from __future__ import annotations

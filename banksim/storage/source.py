@@ -11,6 +11,7 @@ import numpy as np
 from banksim.errors import InputError
 from banksim.partial import Piece
 from banksim.requests.kinds import FULL_MASK, LANES, OP_CODES, OPS, WIDTHS
+from banksim.requests.opcodes import request_of
 from banksim.trace import Site, Trace
 
 ROWS = 1 << 16
@@ -56,6 +57,17 @@ class Rows:
     def start(self) -> None:
         self.numbers: list[tuple[int, int, int, int, int, int]] = []
         self.addresses: list[list[int]] = []
+
+    def asked(self, opcode: str, has_result: bool = True) -> tuple[str, int] | None:
+        """(op, width) of what an opcode asks of shared memory; counted as left out, and None, if lanes ask nothing."""
+        try:
+            found = request_of(opcode, has_result)
+        except InputError as error:
+            raise InputError(f"{self.where()}: {error}") from None
+        if found is None or found[0] == "bulk":
+            self.left_out[opcode.partition(".")[0]] += 1
+            return None
+        return found
 
     def add(
         self, site: Site, op: str, width: int, mask: int, address: list[int], block: int = 0, warp: int = 0

@@ -25,8 +25,9 @@ from banksim.sass.state import CONTEXT, ERROR, WARP
 @cache
 def engine_version() -> str:
     """A digest of the sources that translate: another version of banksim translates anew."""
-    folder = Path(__file__).parents[1]
-    return banksim.cache.key(*(file.read_bytes() for file in sorted(folder.rglob("*.py"))))
+    package = Path(banksim.cache.__file__).parent
+    sources = (file for room in ("requests", "sass") for file in sorted((package / room).rglob("*.py")))
+    return banksim.cache.key(*(file.read_bytes() for file in sources))
 
 
 @dataclass

@@ -6,16 +6,9 @@ They are done at once: a program that waits for its copies, as it must, sees no 
 from __future__ import annotations
 
 from banksim.sass.engine import Engine, Value
-from banksim.sass.operations.memory import CACHE, REQUESTS, width
+from banksim.sass.operations.memory import CACHE, width
 from banksim.sass.operations.table import operation
 from banksim.sass.program import Instruction
-
-
-def request(i: Instruction) -> tuple[str, int]:
-    return "cp_async", width(i)
-
-
-REQUESTS["LDGSTS"] = request
 
 
 @operation("LDGSTS", f"64 128 BYPASS ZFILL {CACHE}")

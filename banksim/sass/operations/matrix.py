@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from banksim.requests.kinds import LANES
 from banksim.sass.engine import Engine, Value
-from banksim.sass.operations.memory import REQUESTS, memory_operand
+from banksim.sass.operations.memory import memory_operand
 from banksim.sass.operations.table import operation
 from banksim.sass.program import Instruction
 
@@ -25,14 +25,6 @@ def matrices(i: Instruction) -> int:
 
 def transposed(i: Instruction) -> bool:
     return "MT88" in i.modifiers
-
-
-def request(i: Instruction) -> tuple[str, int]:
-    kind = "ldmatrix" if i.name == "LDSM" else "stmatrix"
-    return f"{kind}_x{matrices(i)}{'_trans' * transposed(i)}", WIDTH
-
-
-REQUESTS["LDSM"] = REQUESTS["STSM"] = request
 
 
 def choose(x: Engine, number: Value, values: Sequence[Value]) -> Value:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from banksim.errors import UnsupportedError
+from banksim.requests import opcodes
 from banksim.sass.engine import Engine, Value
 from banksim.sass.operations.atomics import check_float
 from banksim.sass.operations.table import operation, which
 from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
 
-WIDTHS = {"128": 16, "64": 8, "U8": 1, "S8": 1, "8": 1, "U16": 2, "S16": 2, "16": 2}
 SPACES = {
     "LDG": "global", "LDS": "shared", "LDL": "local", "LD": "generic",
     "STG": "global", "STS": "shared", "STL": "local", "ST": "generic",
@@ -22,12 +21,12 @@ CACHE = "E CONSTANT STRONG WEAK MMIO PRIVATE GPU SYS SM CTA VC EF EL LU EU NA LT
 VECTORS = {"F32x2": 2, "F32x4": 4}
 """Numbers a lane."""
 FUNCTION_NAMES = {"POPC": "add", "CAST": "cas_spin"}
-FUNCTIONS = ("CAS", "CAST", "POPC", "EXCH", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR")
+FUNCTIONS = ("CAS", "CAST", "POPC", "EXCH", *opcodes.FUNCTIONS)
 
 
 def width(i: Instruction) -> int:
     """Bytes that a load or store moves per lane."""
-    return next((w for name, w in WIDTHS.items() if name in i.modifiers), 4)
+    return next((w for name, w in opcodes.WIDTHS.items() if name in i.modifiers), 4)
 
 
 def is_signed(i: Instruction) -> bool:
@@ -60,23 +59,9 @@ def atomic_kind(i: Instruction) -> str:
     return "u64" if i.modifiers & {"64", "U64"} else "u32"
 
 
-REQUESTS: dict[str, Callable[[Instruction], tuple[str, int]]] = {}
-"""`request` of instructions that other rooms know."""
-
-
 def request(i: Instruction) -> tuple[str, int] | None:
     """(op of `banksim.requests.kinds.OPS`, bytes a lane) of an instruction that may access shared memory."""
-    if i.name in REQUESTS:
-        return REQUESTS[i.name](i)
-    if SPACES.get(i.name) not in ("shared", "generic"):
-        return None
-    if i.name.startswith("LD"):
-        return "ld", width(i)
-    if i.name.startswith("ST"):
-        return "st", width(i)
-    name = function(i)
-    op = {"CAS": "cas", "CAST": "cas_spin", "POPC": "popc_inc", "EXCH": "exch"}.get(name)
-    return op or ("atom" if result(i) else "red"), 8 if atomic_kind(i).endswith("64") else 4
+    return opcodes.request_of(i.opcode, not i.name.startswith("ATOM") or result(i) is not None)
 
 
 def location(x: Engine, i: Instruction) -> tuple[str, Value]:

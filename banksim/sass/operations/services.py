@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from banksim.errors import UnsupportedError
 from banksim.sass.engine import Engine, Value
-from banksim.sass.operations.memory import REQUESTS
 from banksim.sass.operations.table import operation, which
 from banksim.sass.operations.transactions import changed
 from banksim.sass.program import Instruction, Operand
@@ -26,13 +25,6 @@ def serve(x: Engine, i: Instruction) -> None:
     results = x.service(i, name if name in SERVICES else "unknown", [x.raw(o) for o in registers])
     for o, v in zip(registers, results, strict=False):
         x.write(o, v)
-
-
-def request(i: Instruction) -> tuple[str, int]:
-    return "bulk", UNIT
-
-
-REQUESTS["UBLKCP"] = REQUESTS["UBLKRED"] = request
 
 
 @operation("UBLKCP", "S G")

@@ -1,0 +1,121 @@
+"""Checksums of every byte of a trace that banksim writes, at places where other readers do not look.
+
+Parquet has checksums of pages, none of their headers nor of the file's description (the footer); an Arrow stream has
+none at all. So a stream has a trailer behind its end, `MAGIC` and the CRC-32 of all before; a Parquet file has, between
+its last row group and its footer, for each row group where it ends and its CRC-32, then the CRC-32 of these and of all
+that follows, then `MAGIC`. Files of other programs have neither and are read as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from itertools import pairwise
+from typing import BinaryIO, NamedTuple
+from zlib import crc32
+
+from banksim.errors import InputError
+
+MAGIC = b"\x89banksim"
+TRAILER = struct.Struct("<8sI")
+GROUP = struct.Struct("<QI")
+BEFORE_FOOTER = struct.Struct("<I8s")
+LENGTH = struct.Struct("<I4s")
+PIECE = 1 << 20
+"""Bytes that are read and summed at a time."""
+
+
+class Summed:
+    """A file to write that knows the checksum of what went into it since the last `take`, and can hold bytes back."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.sum, self.at = file, 0, 0
+        self.held: bytearray | None = None
+
+    def write(self, data: bytes) -> int:
+        size = memoryview(data).nbytes
+        self.at += size
+        if self.held is None:
+            self.sum = crc32(data, self.sum)
+            self.file.write(data)
+        else:
+            self.held += data
+        return size
+
+    def take(self) -> int:
+        """The checksum of what was written since the last time."""
+        taken, self.sum = self.sum, 0
+        return taken
+
+    def tell(self) -> int:
+        return self.at
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def close(self) -> None:
+        """What closes the file is its owner."""
+
+
+class Range(NamedTuple):
+    """Bytes of a file from `first` to before `end`, and their checksum."""
+
+    first: int
+    end: int
+    sum: int
+
+
+def before_footer(groups: list[tuple[int, int]], footer: bytes | bytearray) -> bytes:
+    """What stands before a footer: (end, checksum) of each row group, and the checksum of these and the footer."""
+    table = b"".join(GROUP.pack(*group) for group in groups)
+    return table + BEFORE_FOOTER.pack(crc32(footer, crc32(table)), MAGIC)
+
+
+def row_groups(file: BinaryIO, groups: int) -> tuple[Range, ...]:
+    """The row groups of a Parquet file with so many, none if it has no checksums. `InputError` if these are wrong."""
+    size = file.seek(0, os.SEEK_END)
+    footer_size, _ = LENGTH.unpack(read_at(file, size - LENGTH.size, LENGTH.size))
+    behind = size - LENGTH.size - footer_size
+    begin = behind - BEFORE_FOOTER.size - groups * GROUP.size
+    if begin < 0:
+        return ()
+    block = read_at(file, begin, size - begin)
+    table, footer = block[: groups * GROUP.size], block[behind - begin :]
+    wanted, magic = BEFORE_FOOTER.unpack(block[len(table) : behind - begin])
+    if magic != MAGIC:
+        return ()
+    if crc32(footer, crc32(table)) != wanted:
+        raise InputError("the checksum of its footer is wrong: the file is damaged")
+    ends = [*GROUP.iter_unpack(table)]
+    return tuple(Range(first, end, total) for (first, _), (end, total) in pairwise([(0, 0), *ends]))
+
+
+def verify(file: BinaryIO, range: Range) -> None:
+    """`InputError` unless these bytes have their checksum."""
+    file.seek(range.first)
+    left, found = range.end - range.first, 0
+    while left > 0 and (data := file.read(min(left, PIECE))):
+        left, found = left - len(data), crc32(data, found)
+    if left or found != range.sum:
+        raise InputError("its checksum is wrong: the file is damaged")
+
+
+def read_at(file: BinaryIO, at: int, size: int) -> bytes:
+    file.seek(at)
+    return file.read(size)
+
+
+def trailer(sum: int) -> bytes:
+    """What stands behind a stream whose bytes have this checksum."""
+    return TRAILER.pack(MAGIC, sum)
+
+
+def verify_trailer(behind: bytes, sum: int) -> None:
+    """`InputError` if there is something behind a stream that is not its checksum."""
+    if behind and behind != trailer(sum):
+        ours = behind[: len(MAGIC)] == MAGIC and behind[: TRAILER.size] != trailer(sum)
+        raise InputError(
+            "its checksum is wrong: the stream is damaged" if ours else "something stands behind the end of the stream"
+        )
