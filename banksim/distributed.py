@@ -20,6 +20,7 @@ from uuid import uuid4
 from banksim.arch import Architecture, architecture, architectures
 from banksim.conflicts import Conflicts
 from banksim.errors import BanksimError, InputError
+from banksim.extras import missing
 from banksim.partial import Partial, Progress, judge_piece, merge
 from banksim.storage import format_of
 
@@ -98,7 +99,7 @@ def prepare(connected: Client, ready: Callable[[], None]) -> None:
     except TimeoutError:
         raise InputError(f"{connected.scheduler.address}: no worker came within {PATIENCE} s") from None  # type: ignore[union-attr]
     except ImportError as error:
-        raise InputError(f"a worker lacks {error.name}: install banksim[distributed] there too") from None
+        raise missing(f"a worker lacks {error.name}; do there what was done here", "distributed") from None
 
 
 def result(future: Any, path: str) -> Any:
@@ -261,7 +262,7 @@ def client(scheduler: str | Client | None, workers: int | None) -> Iterator[Clie
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise InputError("several workers need Dask: pip install 'banksim[distributed]'") from None
+        raise missing("several workers need Dask", "distributed") from None
     if isinstance(scheduler, Client):
         yield scheduler
         return

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from banksim.errors import BanksimError
+from banksim.extras import command
 from cuda_kernels.catalogue import Entry, Launch
 from cuda_kernels.jit import INSTALLED, cuda, jit, module
 from cuda_kernels.predict import own_copy
@@ -37,7 +38,7 @@ def quiet() -> None:
 def why_not() -> str:
     """Why no GPU can be used here, "" if one can."""
     if not INSTALLED:
-        return "numba-cuda is not installed: pip install 'banksim[cuda]'"
+        return f"numba-cuda is not installed: {command('cuda')}"
     try:
         cuda.get_current_device()
         quiet()

@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-from banksim.errors import InputError
+from banksim.extras import missing
 
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 cuda: Any = None
@@ -21,7 +21,7 @@ if INSTALLED:
 def require() -> None:
     """InputError when numba-cuda is missing."""
     if not INSTALLED:
-        raise InputError("the kernels are written in Numba CUDA, which is missing: pip install 'banksim[cuda]'")
+        raise missing("the kernels are written in Numba CUDA, which is missing", "cuda")
 
 
 def module(name: str) -> Any:

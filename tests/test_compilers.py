@@ -140,7 +140,7 @@ def test_programs_come_from_the_wheels_then_the_path(tmp_path: Path, monkeypatch
     find = tools.tool.__wrapped__
     assert find("ptxas") == wheel / "bin" / "ptxas"
     assert find("nvlink") == path / "nvlink"
-    with pytest.raises(InputError, match=r"nvdisasm is neither .* PATH: pip install .*nvidia-cuda-nvdisasm"):
+    with pytest.raises(InputError, match=r"nvdisasm \(nvidia-cuda-nvdisasm\) is neither .* PATH: pip install"):
         find("nvdisasm")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from banksim.advise.sources import Declared, Place, Use
 from banksim.errors import InputError
+from banksim.extras import missing
 from banksim.patterns.types import ALIASES, FUNDAMENTAL
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def cuda_arrays(content: bytes, name: str) -> Iterator[Declared]:
         import tree_sitter
         import tree_sitter_cuda
     except ImportError:
-        raise InputError("tree-sitter-cuda is not installed: pip install 'banksim[cuda]'") from None
+        raise missing("advice on CUDA C++ needs tree-sitter-cuda", "cuda") from None
     code = ATTRIBUTE.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), content)
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
     root = parser.parse(code).root_node

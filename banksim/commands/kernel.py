@@ -25,6 +25,7 @@ from banksim.commands.tracing import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
 from banksim.findings import checks as checks_of
 from banksim.report.kernel import is_partial
+from banksim.visible import say
 
 if TYPE_CHECKING:
     from banksim.arch import Architecture
@@ -167,9 +168,11 @@ def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any
         from banksim.run_kernel import compiled_for
 
         return chosen(load(file, compiled_for(rules or ())), name, file)
-    from banksim.compilers.numba import load_python
+    from banksim.compilers.numba import in_vain, load_python
 
     module = vars(load_python(file))
+    if note := in_vain():
+        say(note)
     kernels = {word: value for word, value in module.items() if is_kernel(value)}
     return chosen(kernels if name not in module else module, name, file)
 

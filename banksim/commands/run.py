@@ -55,6 +55,7 @@ def run(options: Namespace) -> int:
         raise InputError("give one program: banksim run program.py, or banksim run -m module")
     if options.trace == "-":
         raise InputError("--trace -: standard output is the program's; give a file")
+    from banksim.compilers.numba import in_vain
     from banksim.host.launches import Requests
     from banksim.host.numba import simulated
     from banksim.host.program import run_file, run_module
@@ -67,6 +68,8 @@ def run(options: Namespace) -> int:
         if requests and requests.incomplete:
             raise Incomplete
     sys.stdout.flush()
+    if note := in_vain():
+        say(note)
     report(launches, ended, words[0], options)
     if ended.error is not None:
         say(ended.error)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from banksim.compilers.cuda import compile_cuda
 from banksim.compilers.ptx import assemble, link
-from banksim.errors import CompileError, InputError, UnsupportedError
+from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
+from banksim.extras import missing
 
+SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 NEWEST = (9, 0)
 """What device functions with a signature are compiled for while their module is imported."""
 UNIQUE = re.compile(r"B\d+v(\d+)(?=B\d+c)")
@@ -107,7 +113,8 @@ def generate(
     cuda = module("numba.cuda")
     debug = bool(options.get("debug"))
     nvrtc = module("numba.cuda.cudadrv.nvrtc")
-    with replaced(nvrtc, "compile", lambda source, name, cc, **_: (SimpleNamespace(kind="cu", data=source), None)):
+    linked = replaced(nvrtc, "compile", lambda source, name, cc, **_: (SimpleNamespace(kind="cu", data=source), None))
+    with linked, as_if_unasked(options):
         parts, _ = cuda.compile_all(
             body,
             types,
@@ -246,7 +253,28 @@ def fields(kind: Any, argument: int, path: tuple[int, ...] = ()) -> Iterator[Fie
 # ---- numba-cuda without a GPU
 def module(name: str) -> Any:
     """A module of numba-cuda, imported when it is wanted; none of them has types that a checker could use."""
+    numba_cuda()
     return importlib.import_module(name)
+
+
+@functools.cache
+def numba_cuda() -> Any:
+    """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says. InputError where it cannot be used."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise missing("Numba kernels need numba-cuda", "cuda")
+    wanted = os.environ.pop(SIMULATOR, None)
+    try:
+        cuda = importlib.import_module("numba.cuda")
+        if importlib.import_module("numba.cuda.core.config").ENABLE_CUDASIM:
+            raise InputError(f"numba.cuda is its own simulator in this process: unset {SIMULATOR}")
+        importlib.import_module("numba.cuda.np.arrayobj")  # most of what it wants of NumPy
+    except (ImportError, AttributeError) as error:
+        found = " and ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba", "numpy"))
+        raise missing(f"{found} do not go together ({error})", "cuda") from error
+    finally:
+        if wanted is not None:
+            os.environ[SIMULATOR] = wanted
+    return cuda
 
 
 def capability(arch: str) -> tuple[int, int]:
@@ -255,6 +283,13 @@ def capability(arch: str) -> tuple[int, int]:
     if number is None:
         raise InputError(f"no architecture {arch!r} to compile for: give one such as sm_90")
     return divmod(int(number[1]), 10)
+
+
+def in_vain() -> str | None:
+    """What the environment asks of numba-cuda in vain, as a message."""
+    if os.environ.get(SIMULATOR, "0") in ("", "0"):
+        return None
+    return f"{SIMULATOR} has no effect here: kernels are compiled and their machine code executed"
 
 
 @contextmanager
@@ -273,7 +308,8 @@ def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
             self.overloads.pop(args, None)
         self.targetoptions = {**options, "lineinfo": not options.get("debug")}
         try:
-            result = compile_device(self, args, return_type)
+            with as_if_unasked(options):
+                result = compile_device(self, args, return_type)
         finally:
             self.targetoptions = options
         made[args] = target
@@ -293,6 +329,15 @@ def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
         replaced(kind, "get_call_template", up_to_date),
     ):
         yield target
+
+
+@contextmanager
+def as_if_unasked(options: Mapping[str, Any]) -> Iterator[None]:
+    """Line information that nobody but banksim asks for is no reason to warn that a function has no source."""
+    with warnings.catch_warnings():
+        if not options.get("lineinfo") and not options.get("debug"):
+            warnings.simplefilter("ignore", module("numba.cuda.core.errors").NumbaDebugInfoWarning)
+        yield
 
 
 @contextmanager
@@ -341,11 +386,13 @@ def load_python(path: str | Path) -> ModuleType:
     try:
         with importable():
             spec.loader.exec_module(loaded)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if known is not None:
             sys.modules[file.stem] = known
         else:
             del sys.modules[file.stem]
+        if isinstance(error, BanksimError):
+            raise
         raise InputError(f"{path}: importing it failed with {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(file.parent))

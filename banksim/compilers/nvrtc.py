@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from banksim.compilers import tools
-from banksim.errors import CompileError, InputError
+from banksim.errors import CompileError
+from banksim.extras import missing
 
 if TYPE_CHECKING:
     from banksim.compilers.cuda import Source
@@ -123,9 +124,7 @@ def ask(function: str, *arguments: Any) -> tuple[Any, ...]:
     try:
         from cuda.bindings import nvrtc
     except ImportError:
-        raise InputError(
-            "CUDA C++ needs a host compiler for nvcc (g++) or NVRTC: pip install 'banksim[cuda]'"
-        ) from None
+        raise missing("CUDA C++ needs a host compiler for nvcc (g++) or NVRTC", "cuda") from None
     status, *values = getattr(nvrtc, function)(*arguments)
     if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         raise CompileError(f"{function}: {status.name}")

@@ -10,7 +10,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from banksim.errors import CompileError, InputError
+from banksim.errors import CompileError
+from banksim.extras import missing
 
 PACKAGES = {
     "nvcc": "nvidia-cuda-nvcc",
@@ -39,9 +40,7 @@ def tool(name: str) -> Path:
             return root / "bin" / file
     found = shutil.which(name)
     if found is None:
-        raise InputError(
-            f"{name} is neither in NVIDIA's wheels nor on PATH: pip install 'banksim[cuda]' (it is in {PACKAGES[name]})"
-        )
+        raise missing(f"{name} ({PACKAGES[name]}) is neither in NVIDIA's wheels nor on PATH", "cuda")
     return Path(found)
 
 

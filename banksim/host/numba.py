@@ -17,7 +17,7 @@ from typing import Any
 
 from banksim.arch import Architecture
 from banksim.arguments import field_bytes
-from banksim.compilers.numba import Compiled, module, replaced
+from banksim.compilers.numba import Compiled, module, numba_cuda, replaced
 from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.host import device
 from banksim.host.arguments import Arguments
@@ -28,7 +28,6 @@ from banksim.sass.launch import Launch, prepare
 from banksim.sass.program import Kernel
 from banksim.sass.tracing import Sink
 
-SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 """Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
 Rules = tuple[Architecture, ...]
@@ -45,6 +44,7 @@ class Overload:
     argument_types: tuple[Any, ...]
     signature: Any
     objectmode = False
+    entry_point = None  # which Numba asks for when the kernel is collected, and finds so in its own ones
     launch_config_sensitive = False
 
     @property
@@ -221,22 +221,6 @@ def simulated(
             yield launches
         finally:
             launches.time_was_asked = host.driver.time_was_asked
-
-
-def numba_cuda() -> Any:
-    """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says."""
-    wanted = os.environ.pop(SIMULATOR, None)
-    try:
-        cuda = module("numba.cuda")
-        inside = module("numba.cuda.core.config")
-    except ImportError as error:
-        raise InputError(f"numba-cuda is missing ({error}): pip install 'banksim[cuda]'") from error
-    finally:
-        if wanted is not None:
-            os.environ[SIMULATOR] = wanted
-    if inside.ENABLE_CUDASIM:
-        raise InputError(f"numba.cuda is its own simulator in this process: unset {SIMULATOR}")
-    return cuda
 
 
 @contextmanager

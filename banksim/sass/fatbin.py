@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from banksim.errors import InputError
+from banksim.extras import missing
 
 MAGIC = b"\x50\xed\x55\xba"
 HEAD = struct.Struct("<4sHHQ")
@@ -105,7 +106,7 @@ def zstd(packed: bytes, size: int) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise InputError("for what nvcc compressed install zstandard: pip install 'banksim[cuda]'") from None
+        raise missing("what nvcc compressed needs zstandard", "cuda") from None
     try:
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
     except zstandard.ZstdError as error:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from banksim.errors import InputError
+from banksim.extras import missing
 
 if TYPE_CHECKING:
     from banksim.storage.source import Source
@@ -143,5 +144,5 @@ def module(format: str) -> Any:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            raise InputError(f"{format} needs pyarrow: pip install 'banksim[traces]'") from None
+            raise missing(f"{format} needs pyarrow", "traces") from None
     return import_module(f"banksim.storage.{format}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from banksim.errors import InputError
+from banksim.extras import missing
 
 LONGEST_LINE = 1 << 16
 COMPRESSED = (".gz", ".xz", ".zst")
@@ -56,7 +57,7 @@ def remote(path: str) -> Any:
     try:
         import fsspec
     except ImportError:
-        raise InputError(f"{path}: for URLs install fsspec: pip install 'banksim[distributed]'") from None
+        raise missing(f"{path}: URLs need fsspec", "distributed") from None
     return fsspec.open(path, "rb").open()
 
 
@@ -74,7 +75,7 @@ def unpacked(path: str) -> Iterator[IO[bytes]]:
             try:
                 import zstandard  # noqa: F401
             except ImportError:
-                raise InputError(f"{path}: for .zst install zstandard: pip install 'banksim[traces]'") from None
+                raise missing(f"{path}: .zst needs zstandard", "traces") from None
             yield cast("IO[bytes]", io.BufferedReader(Frames(file), 1 << 20))
         else:
             yield file
