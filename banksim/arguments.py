@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.errors import InputError
-from banksim.sass.launch import BUFFER_LIMIT, GRID_LIMIT, Buffer, address_of, dim3
+from banksim.errors import ArgumentTypeError, InputError
+from banksim.host_memory import BUFFER_LIMIT, Stretch, Stretches, bounds, bytes_of
+from banksim.parameters import as_declared, parameter_types
+from banksim.sass import names
+from banksim.sass.addresses import address_of
+from banksim.sass.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.sass.program import Kernel
 
 if TYPE_CHECKING:
@@ -17,30 +22,43 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """The buffers of a launch, in order of their first use; an array that is passed twice is one buffer."""
+    """The buffers of a launch, in order of their first use. An array's buffer is all the memory that it is a view of,
+    which a kernel reaches as on a GPU; arrays whose memory overlaps are in one buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Iterable[Any] = ()) -> None:
         self.buffers: list[Buffer] = []
-        self.known: dict[tuple[int, int], int] = {}
+        self.numbers: dict[Stretch, int] = {}
+        self.stretches = Stretches(arguments)
 
     def address(self, array: np.ndarray, name: str) -> int:
         """The global address of the array's first byte."""
-        place = (array.ctypes.data, array.nbytes)
-        if place not in self.known:
-            self.buffers.append(Buffer(bytes_of(array, name), name))
-            self.known[place] = address_of(len(self.buffers))
-        return self.known[place]
+        check_in_place(array, name)
+        stretch = self.stretches.of(array)
+        if stretch not in self.numbers:
+            self.buffers.append(Buffer(bytes_of(stretch, array), name))
+            self.numbers[stretch] = len(self.buffers)
+        number, start = self.numbers[stretch], bounds(array)[0] - stretch[0]
+        self.buffers[number - 1].views.append(View(name, start, array.nbytes))
+        return address_of(number) + start
 
 
-def bytes_of(array: np.ndarray, name: str) -> np.ndarray:
-    """The array's memory, in place, as bytes."""
+def check_in_place(array: np.ndarray, name: str) -> None:
+    """`InputError` for an array that a kernel cannot be given as it is."""
     if not array.flags.writeable:
         raise InputError(f"{name} is read-only: a kernel may write to its arrays, pass a copy")
-    if array.flags.c_contiguous:
-        return array.reshape(-1).view(np.uint8)
-    if array.flags.f_contiguous:
-        return array.T.reshape(-1).view(np.uint8)
-    raise InputError(f"{name} is not contiguous: pass numpy.ascontiguousarray of it")
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise InputError(f"{name} is not contiguous: pass numpy.ascontiguousarray of it")
+
+
+def check_content(value: Any, name: str) -> None:
+    """`InputError` for what a GPU does not know: objects, masks, numbers of the other byte order."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array: a kernel sees no mask, pass its .filled() or .data")
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.hasobject:
+            raise InputError(f"{name} holds Python objects: give an array of numbers")
+        if not value.dtype.isnative:
+            raise InputError(f"{name} is {value.dtype.str}, of the other byte order: pass .astype of the native type")
 
 
 def names_of(count: int, names: Sequence[str] = ()) -> list[str]:
@@ -51,16 +69,21 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[b
     """For CUDA C++ and PTX: an array is a pointer, a scalar or a structure takes its parameter's bytes.
 
     A Python int fits an integer parameter of any size, a Python float one of 8 bytes (double) or 4 (float); NumPy
-    scalars, bytes and records must have the parameter's size. InputError where they do not fit.
+    scalars, bytes and records must have the parameter's size. Where the kernel's name tells its parameters' types,
+    numbers and arrays must be of them. InputError where they do not fit.
     """
+    signature = names.signature(kernel.name)
     if len(arguments) != len(kernel.parameters):
         hidden = len(kernel.preset.scratch) if kernel.preset else 0
         count = len(kernel.parameters) - hidden
-        raise InputError(f"{kernel.plain_name} takes {count} arguments, {len(arguments)} were given")
-    memory = Memory()
+        raise InputError(f"{signature} takes {count} arguments, {len(arguments)} were given")
+    memory = Memory(arguments)
     out = []
-    for argument, parameter, name in zip(arguments, kernel.parameters, names_of(len(arguments)), strict=True):
-        content = scalar_bytes(argument, parameter.size, name, memory)
+    called, types = names_of(len(arguments)), parameter_types(kernel)
+    for argument, parameter, name, kind in zip(arguments, kernel.parameters, called, types, strict=True):
+        check_content(argument, name)
+        given = as_declared(argument, parameter.size, kind, f"{signature}: {name}")
+        content = scalar_bytes(given, parameter.size, name, memory)
         if len(content) != parameter.size:
             what = f"{type(argument).__name__} of {len(content)} bytes"
             raise InputError(f"{kernel.plain_name}: {name} is a {what}, the parameter has {parameter.size} bytes")
@@ -100,11 +123,11 @@ def scalar_bytes(argument: Any, size: int, name: str, memory: Memory) -> bytes:
 
 
 def numba_parameters(
-    fields: Sequence[Field], arguments: Sequence[Any], names: Sequence[str] = ()
+    fields: Sequence[Field], arguments: Sequence[Any], arguments_names: Sequence[str] = ()
 ) -> tuple[list[bytes], list[Buffer]]:
     """For Numba: every argument taken apart into the parameters that `fields` list."""
-    memory = Memory()
-    called = names_of(len(arguments), names)
+    called = names_of(len(arguments), arguments_names)
+    memory = Memory(arguments)
     return [field_bytes(f, arguments[f.argument], called[f.argument], memory) for f in fields], memory.buffers
 
 
@@ -112,8 +135,7 @@ def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
     for step in f.path:
         argument = argument[step]
     if f.role in ("value", "real", "imag"):
-        part = argument if f.role == "value" else getattr(argument, f.role)
-        return np.asarray(part).astype(f.dtype).tobytes()
+        return number_bytes(argument if f.role == "value" else getattr(argument, f.role), f, name)
     roles: dict[str, Callable[[], Any]] = {
         "meminfo": lambda: 0,
         "parent": lambda: 0,
@@ -125,3 +147,18 @@ def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
         "record": lambda: memory.address(argument.reshape(-1).view(np.uint8), name),
     }
     return int(roles[f.role]()).to_bytes(f.size, "little", signed=f.role == "stride")
+
+
+def number_bytes(value: Any, f: Field, name: str) -> bytes:
+    """A number as numba-cuda's launcher converts it, by ctypes: to an integer from integers alone, wrapped to its
+    size; to a float from what is a real number."""
+    kind = np.dtype(f.dtype)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value.view(np.int64).tobytes()
+    try:
+        if kind.kind in "iu":
+            return (operator.index(value) & (1 << 8 * f.size) - 1).to_bytes(f.size, "little")
+        with np.errstate(over="ignore"):
+            return np.array(bool(value) if kind.kind == "b" else float(value)).astype(kind).tobytes()
+    except (TypeError, OverflowError):
+        raise ArgumentTypeError(f"{name} is {value!r}, a {type(value).__name__}: it is declared {kind}") from None

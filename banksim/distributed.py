@@ -195,7 +195,6 @@ def run(
         return run_each(execute, groups, rules, args)
     launch = launched(kernel, grid, block, args, rules, dynamic_shared)
     names = names_of(rules)
-    check_apart(launch)
     compiled = compile_kernel(launch.kernel)
     together = Together(launch.buffers)
     done: list[Counts] = []
@@ -223,15 +222,6 @@ def run(
             raise
     together.write()
     return replace(run_of(launch, rules, [(compiled, counts) for counts in done]), seconds=time.perf_counter() - began)
-
-
-def check_apart(launch: Launch) -> None:
-    """`InputError` if two buffers share memory, which copies of them would not."""
-    buffers = [(buffer.data, buffer.name) for buffer in launch.buffers if buffer.data.nbytes]
-    ends = sorted((data.ctypes.data, data.ctypes.data + data.nbytes, name) for data, name in buffers)
-    for before, after in pairwise(ends):
-        if before[1] > after[0]:
-            raise InputError(f"{before[2]} and {after[2]} share memory: workers need arrays that are apart")
 
 
 def simulate_stretch(

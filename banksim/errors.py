@@ -11,6 +11,10 @@ class InputError(BanksimError, ValueError):
     """Something that the user wrote is wrong: a name, an expression, a number, a file."""
 
 
+class ArgumentTypeError(InputError, TypeError):
+    """An argument of a kernel is not of the type that it is declared with."""
+
+
 class UnknownCountError(BanksimError):
     """Nobody has shown how many transactions this request takes, so there is no number to give."""
 

@@ -6,7 +6,7 @@ rules where there is one cubin and no source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from banksim.arch import Architecture
 from banksim.errors import BanksimError
+from banksim.host_memory import writable
 from banksim.sass.machines import MACHINES
 from banksim.sass.program import Kernel
 
@@ -42,7 +43,7 @@ def run_each(
 
     `execute` runs the code of one group; whether it is the first it is told. An interrupted run is the last.
     """
-    arrays = list(arrays_in(args))
+    arrays = writable(args)
     before = [array.copy() for array in arrays]
     runs: list[Run] = []
     after: list[Any] = before
@@ -78,16 +79,6 @@ def named(
     except BanksimError as error:
         name = next(rule.name for rule in group if rule.name in MACHINES)
         raise type(error)(f"on {name}: {error}") from error
-
-
-def arrays_in(args: Sequence[Any]) -> Iterator[np.ndarray[Any, Any]]:
-    """The arrays among arguments, also in tuples, that a kernel may change."""
-    for value in args:
-        if isinstance(value, np.ndarray):
-            if value.ndim and value.flags.writeable:
-                yield value
-        elif isinstance(value, tuple | list):
-            yield from arrays_in(value)
 
 
 def put(arrays: Sequence[np.ndarray[Any, Any]], contents: Sequence[np.ndarray[Any, Any]]) -> None:

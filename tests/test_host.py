@@ -16,7 +16,7 @@ from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import Driver, Memory
 from banksim.host.numba import simulated
-from banksim.sass.launch import address_of
+from banksim.sass.addresses import address_of
 
 HOPPER = (architecture("sm_90"),)
 pytestmark = pytest.mark.filterwarnings("ignore:.*low occupancy")

@@ -183,7 +183,7 @@ def test_bulk_copies(engine: str) -> None:
     assert [(s.requests, s.transactions, s.status) for s in bulk] == 3 * [(4, None, "unknown")]
     assert run.conflicts.transactions is None, "the counters report nothing of bulk copies"
     with pytest.raises(Fault, match=r"bulk: bulk copy: 256 bytes out of bounds of global memory, .*services\.cu:\d+ "):
-        banksim.run(kernels()["bulk"], 1, 64, [given[:130], out, total, 4], engine=engine)
+        banksim.run(kernels()["bulk"], 1, 64, [given[:130].copy(), out, total, 4], engine=engine)
 
 
 @both_engines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from banksim.advise.sources import Change, Declared, Source, rewritten
 from banksim.arch import Architecture, architectures
 from banksim.errors import BanksimError, CompileError, Fault, InputError, UnsupportedError
 from banksim.findings import Race, missing
+from banksim.host_memory import copied
 from banksim.report.words import listed, number, plural
 from banksim.run_kernel import Run
 
@@ -294,7 +294,7 @@ class Bench:
         """Execute on copies of the arguments. One worker: results have one order."""
         from banksim.run_kernel import run
 
-        args = copy.deepcopy(list(self.args))
+        args = copied(self.args)
         options |= {"arch": self.archs, "dynamic_shared": dynamic, "workers": 1}
         done = run(kernel, self.grid, self.block, args, **options)
         results = tuple(arg.tobytes() for arg in args if isinstance(arg, np.ndarray))

@@ -195,7 +195,8 @@ def signature(function: Any, types: tuple[Any, ...]) -> tuple[Any, ...]:
     body = getattr(function, "py_func", function)
     count = len(inspect.signature(body).parameters)
     if len(types) != count:
-        raise InputError(f"{body.__name__} takes {count} arguments, {len(types)} were given")
+        listed = ", ".join(inspect.signature(body).parameters)
+        raise InputError(f"{body.__name__} takes {count} arguments ({listed}), {len(types)} were given")
     if not choices or types in choices:
         return types
     fitting = [

@@ -13,7 +13,8 @@ from numpy.lib.array_utils import byte_bounds
 from banksim import arguments
 from banksim.errors import InputError
 from banksim.host.driver import Memory
-from banksim.sass.launch import Buffer, address_of
+from banksim.sass.addresses import address_of
+from banksim.sass.launch import Buffer, View
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +28,6 @@ class Arguments(arguments.Memory):
     def __init__(self, device: Memory) -> None:
         super().__init__()
         self.device = device
-        self.numbers: dict[int, int] = {}
         self.copies: list[int] = []
         self.back: list[tuple[int, int, int]] = []
         self.records: list[tuple[np.void, Array]] = []
@@ -41,10 +41,13 @@ class Arguments(arguments.Memory):
         if found is None:
             raise InputError(f"{name} is no memory of the device")
         start, data = found
-        if start not in self.numbers:
+        stretch = start, start + data.nbytes
+        if stretch not in self.numbers:
             self.buffers.append(Buffer(data, name))
-            self.numbers[start] = len(self.buffers)
-        return address_of(self.numbers[start]) + here - start
+            self.numbers[stretch] = len(self.buffers)
+        number = self.numbers[stretch]
+        self.buffers[number - 1].views.append(View(name, here - start, array.nbytes))
+        return address_of(number) + here - start
 
     def given(self, value: Any, inward: bool = True, outward: bool = True) -> Any:
         """The value as NumPy array over memory of the device, or as scalar.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from banksim.errors import Fault
 from banksim.sass import state
+from banksim.sass.addresses import STRIDE, address_of, nearest
 from banksim.sass.execute import Stop
-from banksim.sass.launch import Buffer, Launch
+from banksim.sass.launch import Launch
 from banksim.sass.operations.memory import width
-from banksim.sass.program import BYTES, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction
+from banksim.sass.program import BYTES, LOCAL_WINDOW, SHARED_WINDOW, Instruction
 
 ADVICE = {
     state.BAD_TARGET: "a branch led to where no instruction begins",
@@ -67,35 +68,46 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
         return f"{'misaligned read' if misaligned else 'read beyond the end'} of constant memory, at byte {address}"
     if code == state.OUT_OF_GLOBAL:
         return outside_global(launch, verb, size, address)
-    shared = code == state.OUT_OF_SHARED
-    bytes_there = launch.shared_bytes if shared else launch.local_bytes
-    start = launch.kernel.shared_base if shared else 0
-    space = "shared memory" if shared else "local memory"
-    if address % size:
-        return f"misaligned {verb} of {size} bytes in {space}, at byte {address - start}"
-    return f"{verb} of {size} bytes out of bounds in {space}, at byte {address - start} of {bytes_there - start}"
+    if code == state.OUT_OF_SHARED:
+        return outside_shared(launch, verb, size, address)
+    byte, bytes_there = signed(address), launch.local_bytes
+    if byte % size:
+        return f"misaligned {verb} of {size} bytes in local memory, at byte {byte}"
+    return f"{verb} of {size} bytes out of bounds in local memory, at byte {byte} of {bytes_there}"
+
+
+def signed(address: int) -> int:
+    """An address of 32 bits that led below 0 as the negative number that it was."""
+    return address - (1 << 32) if address >> 31 else address
+
+
+def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
+    """Of an address in shared memory. What lies below a kernel's own is reserved for CUDA's own code."""
+    start = launch.kernel.shared_base
+    byte, bytes_there = signed(address) - start, launch.shared_bytes - start
+    if byte < 0:
+        return f"{verb} of {size} bytes out of bounds in shared memory, {-byte} bytes below the kernel's own"
+    if byte % size:
+        return f"misaligned {verb} of {size} bytes in shared memory, at byte {byte}"
+    declares = not bytes_there or b".extern .shared" in launch.kernel.cubin
+    hint = " (no dynamic shared memory was given: --dynamic-shared)" if declares and not launch.dynamic_shared else ""
+    return f"{verb} of {size} bytes out of bounds in shared memory, at byte {byte} of {bytes_there}{hint}"
 
 
 def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
-    if address >> 32 in (SHARED_WINDOW >> 32, LOCAL_WINDOW >> 32):
-        return f"global {verb} of {size} bytes at an address of shared or local memory ({address:#x})"
-    number, distance = (address - HEAP) >> 32, (address - HEAP) & 0xFFFFFFFF
-    if 0 <= number < len(launch.buffers) and distance < 1 << 31:
-        buffer = launch.buffers[number]
-        if distance % size:
-            return f"misaligned global {verb} of {size} bytes, at byte {distance} of {buffer.name}"
-        return beyond(buffer, distance, verb, size)
-    near = min(range(len(launch.buffers)), key=lambda n: abs(address - (HEAP + (n << 32))))
-    buffer = launch.buffers[near]
-    behind = address - (HEAP + (near << 32))
-    if abs(behind) < 1 << 32:
-        return beyond(buffer, behind, verb, size)
-    return f"global {verb} of {size} bytes at {address:#x}, which lies in no buffer"
-
-
-def beyond(buffer: Buffer, byte: int, verb: str, size: int) -> str:
-    whole = f"{buffer.name} ({buffer.data.nbytes} bytes)"
-    return f"global {verb} of {size} bytes out of bounds, at byte {byte} of {whole}"
+    for space, window in ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW):
+        if abs(address - window) >> 32 == 0:
+            return f"global {verb} of {size} bytes at an address of {space} memory ({address - window:+#x})"
+    number = nearest(address, len(launch.buffers))
+    buffer, byte = launch.buffers[number], address - address_of(number)
+    if abs(byte) >> 32 >= STRIDE // 2:
+        return f"global {verb} of {size} bytes at {address:#x}, which lies in no buffer"
+    view = buffer.nearest(byte)
+    at = f"at byte {byte - view.start} of {view.name}"
+    if byte % size and 0 <= byte < buffer.data.nbytes:
+        return f"misaligned global {verb} of {size} bytes, {at}"
+    part = f", in an array of {buffer.data.nbytes}" if view.nbytes < buffer.data.nbytes else ""
+    return f"global {verb} of {size} bytes out of bounds, {at} ({view.nbytes} bytes{part})"
 
 
 def deadlock(launch: Launch, stop: Stop) -> str:

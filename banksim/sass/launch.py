@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import InputError
+from banksim.host_memory import BUFFER_LIMIT
+from banksim.sass.addresses import address_of, reads
 from banksim.sass.machines import machine
-from banksim.sass.program import HEAP, Kernel
+from banksim.sass.program import Kernel
 from banksim.sass.services import HEAP_BYTES, Device
 from banksim.sass.state import CONSTANT_BANK
 from banksim.timing.occupancy import limits
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
-BUFFER_LIMIT = 1 << 31
 BLOCKS_AT_ONCE = 132 * 32
 """Of an H200: 132 multiprocessors (cudaDeviceGetAttribute) of 32 blocks (CUDA programming guide, "Technical
 Specifications per Compute Capability")."""
@@ -29,18 +30,33 @@ DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
 
 
+class View(NamedTuple):
+    """The part of a buffer that an argument is: how the user calls it, where it begins, and its bytes."""
+
+    name: str
+    start: int
+    nbytes: int
+
+
 @dataclass
 class Buffer:
-    """Global memory that an argument points to: its bytes in place, and how the user calls it."""
+    """Global memory that arguments point into: its bytes in place, how the user calls it, and the arguments where
+    those are not the whole of it."""
 
     data: npt.NDArray[np.uint8]
     name: str
+    views: list[View] = field(default_factory=list)
+
+    def nearest(self, byte: int) -> View:
+        """The argument that a byte, or one beyond the buffer, lies in or nearest to."""
+        views = self.views or [View(self.name, 0, self.data.nbytes)]
+        return min(views, key=lambda view: max(view.start - byte, byte - view.start - view.nbytes + 1, 0))
 
 
 @dataclass
 class Launch:
-    """`constants[bank]`: 64 KiB each, parameters written; buffer n begins at HEAP + (n << 32), buffer 0 holds the
-    module's own variables; `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
+    """`constants[bank]`: 64 KiB each, parameters written; buffer n begins at `address_of(n)`, buffer 0 holds
+    the module's own variables; `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
 
     kernel: Kernel
     grid: Dim3
@@ -56,7 +72,7 @@ class Launch:
 
     def copy(self) -> Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""
-        buffers = [Buffer(buffer.data.copy(), buffer.name) for buffer in self.buffers]
+        buffers = [replace(buffer, data=buffer.data.copy()) for buffer in self.buffers]
         return replace(self, buffers=buffers, device=Device(heap=self.device.heap))
 
     @property
@@ -154,7 +170,7 @@ def prepare(
             raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")
     variables = Buffer(np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8), "the module's variables")
     variables.data[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
-    shared = -(-(max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared) // 16) * 16
+    shared = max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared
     launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
     if "malloc" in kernel.functions:
         launch.device.heap = len(launch.buffers)
@@ -168,14 +184,3 @@ def prepare(
         for place, word in zip(layout.workspace, (address & 0xFFFFFFFF, address >> 32), strict=True):
             bank0[place : place + 4].view(np.uint32)[0] = word
     return launch
-
-
-def reads(kernel: Kernel, places: Sequence[int]) -> bool:
-    """Whether an instruction names one of these places of constant bank 0."""
-    constants = (o for i in kernel.instructions for o in i.operands if o.kind == "const" and not o.number)
-    return any([part.number for part in o.parts] == [place] for o in constants for place in places)
-
-
-def address_of(index: int) -> int:
-    """The global address at which buffer `index` of a launch begins; arguments' buffers count from 1."""
-    return HEAP + (index << 32)

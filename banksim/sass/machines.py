@@ -19,7 +19,8 @@ class Machine:
     `block` and `grid` are where the three sizes begin, `stack` is where the first stack pointer stands, `windows` where
     64-bit generic addresses stand, of each. `variables` is where that of the module's constant variables stands.
     `first_shared` is where the compiler puts a block's first shared variable. `workspace` is where the lower and the
-    upper word of an address stand, at which the blocks of a cooperative launch meet (None: not known).
+    upper word of an address stand, at which the blocks of a cooperative launch meet (None: not known). `reserved` are
+    the places that tell where the shared memory of CUDA's own code is, below `first_shared`.
     """
 
     block: int
@@ -29,11 +30,14 @@ class Machine:
     variables: int
     first_shared: int
     workspace: tuple[int, int] | None = None
+    reserved: tuple[int, ...] = ()
 
 
 TURING = Machine(0x0, 0xC, 0x28, {0x18: SHARED_WINDOW, 0x20: LOCAL_WINDOW}, 0x50, 0)
-HOPPER = Machine(0x0, 0xC, 0x28, {0x20: LOCAL_WINDOW, 0x198: CONSTANT_WINDOW}, 0xD0, 0x400, (0x48, 0x44))
-BLACKWELL = Machine(0x360, 0x370, 0x37C, {0x2F8: LOCAL_WINDOW, 0x348: CONSTANT_WINDOW}, 0x120, 0x400)
+HOPPER = Machine(0x0, 0xC, 0x28, {0x20: LOCAL_WINDOW, 0x198: CONSTANT_WINDOW}, 0xD0, 0x400, (0x48, 0x44), (0x68, 0x6C))
+BLACKWELL = Machine(
+    0x360, 0x370, 0x37C, {0x2F8: LOCAL_WINDOW, 0x348: CONSTANT_WINDOW}, 0x120, 0x400, reserved=(0x278, 0x27C)
+)
 
 MACHINES = {
     **dict.fromkeys(("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89"), TURING),

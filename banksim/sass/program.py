@@ -12,7 +12,7 @@ BYTES = 16
 ZERO_REGISTER = {"R": 255, "UR": 255, "P": 7, "UP": 7}
 """The number under which RZ, URZ, PT and UPT are stored, whatever the architecture encodes."""
 HEAP = 0x7F00 << 32
-"""Address of the first global buffer (the module's own variables); the next ones follow 4 GiB apart."""
+"""Address of the first global buffer (the module's own variables); banksim.sass.addresses tells where others lie."""
 SHARED_WINDOW = 0x7E00 << 32
 LOCAL_WINDOW = 0x7D00 << 32
 CONSTANT_WINDOW = 0x7C00 << 32

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.sass import state
-from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction
+from banksim.sass.addresses import address_of, place_of
+from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
@@ -70,7 +71,7 @@ class Device:
             elif self.used + size > HEAP_BYTES:
                 return 0
             else:
-                address = HEAP + (self.heap << 32) + self.used
+                address = address_of(self.heap) + self.used
                 self.used += size
             self.sizes[address] = size
             return address
@@ -91,22 +92,23 @@ class Host:
     block: int
     buffers: Sequence[Bytes]
     shared: Bytes
+    shared_start: int
     local: Callable[[int], Bytes]
     notes: Sequence[Bytes] = ()
 
     def find(self, address: int, size: int, lane: int, use: int = state.READ) -> Bytes:
         """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""
-        window, offset, number = address >> 32 << 32, address & 0xFFFFFFFF, (address - HEAP) >> 32
-        code, memory, place = state.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory"
+        window, (number, offset) = address >> 32 << 32, place_of(address)
+        code, memory, place, start = state.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory", 0
         if window == SHARED_WINDOW:
-            code, memory, place = state.OUT_OF_SHARED, self.shared, "shared memory"
+            code, memory, place, start = state.OUT_OF_SHARED, self.shared, "shared memory", self.shared_start
         elif window == LOCAL_WINDOW:
             code, memory, place = state.OUT_OF_LOCAL, self.local(lane), "local memory"
-        elif 0 <= number < len(self.buffers):
+        elif number < len(self.buffers):
             memory = self.buffers[number]
             if self.notes:
                 self.notes[number][offset : offset + size] |= np.uint8(use)
-        if offset + size > len(memory):
+        if offset < start or offset + size > len(memory):
             who = self.instruction.operands[0].text if self.instruction.name == "SERVICE" else "bulk copy"
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
         return memory[offset : offset + size]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from banksim.requests.kinds import LANES
 from banksim.sass import state
+from banksim.sass.addresses import shared_start
 from banksim.sass.launch import Launch
 from banksim.sass.llvm.scratch import RESULT, SERVED, SERVED_ROWS
 from banksim.sass.program import BYTES
@@ -34,6 +35,7 @@ class Server:
     ) -> None:
         self.launch, self.context, self.error, self.notes = launch, context, error, notes
         self.shared: Bytes = shared.view(np.uint8)
+        self.shared_start = shared_start(launch.kernel)
         self.scratch: Bytes = scratch.view(np.uint8)
         self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
         self.message = ""
@@ -49,6 +51,7 @@ class Server:
             block=int(c["block"]),
             buffers=[buffer.data for buffer in self.launch.buffers],
             shared=self.shared,
+            shared_start=self.shared_start,
             local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
             notes=self.notes,
         )

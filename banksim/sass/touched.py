@@ -106,8 +106,9 @@ class Together:
             for used in effects[number].use_of(place)
             if not COMPATIBLE[used, use]
         ]
+        view = self.buffers[number].nearest(place)
         return InputError(
-            f"{self.buffers[number].name}, byte {place}: {words(others, used)}, {words(blocks, use)}: blocks that meet "
+            f"{view.name}, byte {place - view.start}: {words(others, used)}, {words(blocks, use)}: blocks that meet "
             "in global memory cannot be simulated apart: leave out --workers and --scheduler"
         )
 

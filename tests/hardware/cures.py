@@ -75,7 +75,7 @@ def prepare(file: Path) -> None:
     from banksim.advise.sources import rewritten
     from banksim.compilers import compile_cuda
     from banksim.run_kernel import resolve
-    from banksim.sass.launch import address_of
+    from banksim.sass.addresses import address_of
     from cuda_kernels.catalogue import entries
 
     variants = []

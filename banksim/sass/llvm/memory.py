@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import llvmlite.ir as ir
 
 from banksim.sass import state
+from banksim.sass.addresses import INVERSE
 from banksim.sass.llvm.atomics import Sum, lane_by_lane
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.scratch import ADDRESSES, RESULT, ROW, STORED
@@ -53,8 +54,9 @@ class Access:
 class Memory:
     """Builds the functions, each when it is first needed."""
 
-    def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool) -> None:
+    def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, shared_start: int) -> None:
         self.e = emit
+        self.shared_start = shared_start
         self.traced, self.stepwise, self.watched = traced, stepwise, watched
 
     # ---- the functions that the engine calls
@@ -242,7 +244,7 @@ class Memory:
         known: ir.Value | None = None
         if space == "global":
             upper = b.trunc(b.lshr(b.extract_element(a.address, lane), INT[64](32)), INT[32])
-            number = b.sub(upper, INT[32](HEAP >> 32))
+            number = b.mul(b.sub(upper, INT[32](HEAP >> 32)), INT[32](INVERSE))
             known = b.icmp_unsigned("<", number, b.trunc(e.get(a.context, CONTEXT, "buffer_count"), INT[32]))
             entry = e.at(
                 e.get(a.context, CONTEXT, "buffers", as_type=POINTER),
@@ -256,12 +258,14 @@ class Memory:
             base = e.get(a.context, CONTEXT, field, as_type=POINTER)
             size = b.trunc(e.get(a.context, CONTEXT, f"{field}_size"), INT[32])
             offsets = a.address
-        limit = b.sub(size, INT[32](width))
-        fits = b.icmp_unsigned("<=", offsets, splat(b, limit))
+        start = self.shared_start if space in ("shared", "barrier") else 0
+        inside = b.sub(offsets, vector([start] * LANES)) if start else offsets
+        limit = b.sub(size, INT[32](start + width))
+        fits = b.icmp_unsigned("<=", inside, splat(b, limit))
         if width > 1:
             low_bits = b.and_(offsets, vector([width - 1] * LANES))
             fits = b.and_(fits, b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
-        good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[32](width)))
+        good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[32](start + width)))
         if known is not None:
             good = b.and_(good, known)
         with b.if_then(b.not_(good), likely=False):

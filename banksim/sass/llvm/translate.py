@@ -13,6 +13,7 @@ from typing import NamedTuple
 import llvmlite.ir as ir
 
 from banksim.sass import state
+from banksim.sass.addresses import shared_start
 from banksim.sass.check import Naming, check
 from banksim.sass.llvm.control import ControlFlow
 from banksim.sass.llvm.emit import Emitter
@@ -60,7 +61,7 @@ class Translator(ControlFlow):
         self.stepwise, self.watched = stepwise, watched
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched), stepwise)
+        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched, shared_start(kernel)), stepwise)
         self.x.registers = kernel.register_limit
         self.x.banks = frozenset({0, *kernel.constants})
         self.out = Translation(self.module)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from banksim.errors import Fault
 from banksim.requests.kinds import LANES
 from banksim.sass import faults, state
+from banksim.sass.addresses import shared_start
 from banksim.sass.launch import Launch
 from banksim.sass.program import BYTES
 from banksim.sass.reference.memory import Request
@@ -63,6 +64,7 @@ class Block:
     def __init__(self, launch: Launch, number: int, outcome: Outcome, limit: int) -> None:
         self.launch, self.number, self.outcome, self.limit = launch, number, outcome, limit
         self.shared = np.zeros(launch.shared_bytes, np.uint8)
+        self.shared_start = shared_start(launch.kernel)
         self.local = np.zeros((LANES * launch.warps, launch.local_bytes), np.uint8)
         self.barriers = [Barrier() for _ in range(state.BLOCK_BARRIERS)]
         self.warps = [Warp(self, n) for n in range(launch.warps)]

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from banksim.errors import Fault, UnsupportedError
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.sass import faults, state
+from banksim.sass.addresses import place_of
 from banksim.sass.engine import Value
 from banksim.sass.operations.atomics import FLOATS, added
 from banksim.sass.operations.memory import request
-from banksim.sass.program import HEAP, LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
+from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
 from banksim.sass.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.sass.services import SERVICES, Host, Refusal
 
@@ -97,7 +98,8 @@ class MemoryEngine(NumpyEngine):
         for lane in active:
             at = int(address[lane])
             where, memory, offset = self.find(space, at, int(lane))
-            if offset % width or offset + width > len(memory):
+            start = self.block.shared_start if where == "shared" else 0
+            if offset % width or offset < start or offset + width > len(memory):
                 raise self.fault(OUT_OF[where], int(lane), at if where == "global" else offset)
             yield int(lane), memory, offset
 
@@ -108,8 +110,8 @@ class MemoryEngine(NumpyEngine):
             return "shared", self.block.shared, offset
         if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
             return "local", self.block.local[self.thread[lane]], offset
-        number = (at - HEAP) >> 32
-        if not 0 <= number < len(self.launch.buffers):
+        number, offset = place_of(at)
+        if number >= len(self.launch.buffers):
             raise self.fault(state.OUT_OF_GLOBAL, lane, at)
         return "global", self.launch.buffers[number].data, offset
 
@@ -237,6 +239,7 @@ class MemoryEngine(NumpyEngine):
             block=self.block.number,
             buffers=[buffer.data for buffer in self.launch.buffers],
             shared=self.block.shared,
+            shared_start=self.block.shared_start,
             local=lambda lane: self.block.local[self.thread[lane]],
         )
 

@@ -1,0 +1,109 @@
+"""The host's memory behind arrays: all that an array is a view of, in which a kernel may step out of the array."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+BUFFER_LIMIT = 1 << 31
+"""Bytes that one piece of a launch's memory may have."""
+Stretch = tuple[int, int]
+"""Memory from an address of the host up to another."""
+
+
+def arrays(arguments: Iterable[Any]) -> Iterator[np.ndarray]:
+    """The arrays among arguments, those in tuples and lists too."""
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            yield argument
+        elif isinstance(argument, tuple | list):
+            yield from arrays(argument)
+
+
+def bounds(array: np.ndarray) -> Stretch:
+    return byte_bounds(array) if array.size else (array.ctypes.data, array.ctypes.data)
+
+
+def extent(array: np.ndarray) -> Stretch:
+    """Where the memory begins and ends that an array is a view of, as far as its owner says; that of the array alone
+    where that is more than one piece of a launch's memory may have."""
+    own = found = bounds(array)
+    owner: Any = array
+    while (owner := getattr(owner, "obj" if isinstance(owner, memoryview) else "base", None)) is not None:
+        try:
+            low, high = bounds(owner if isinstance(owner, np.ndarray) else np.frombuffer(owner, np.uint8))
+        except (TypeError, ValueError, BufferError):
+            continue
+        if low <= found[0] and found[1] <= high:
+            found = low, high
+    return found if found[1] - found[0] <= BUFFER_LIMIT else own
+
+
+class Stretches:
+    """The memory behind some arrays, in the order of the arrays: what overlaps is one stretch."""
+
+    def __init__(self, arguments: Iterable[Any] = ()) -> None:
+        self.all: list[Stretch] = []
+        for array in arrays(arguments):
+            self.add(extent(array))
+
+    def add(self, stretch: Stretch) -> Stretch:
+        """Memory, as one stretch with all that overlaps it."""
+        near = [s for s in self.all if s == stretch or max(s[0], stretch[0]) < min(s[1], stretch[1])]
+        whole = min(s[0] for s in (stretch, *near)), max(s[1] for s in (stretch, *near))
+        if whole[1] - whole[0] <= BUFFER_LIMIT:
+            self.all = [*(s for s in self.all if s not in near), whole]
+            return whole
+        self.all.append(stretch)
+        return stretch
+
+    def of(self, array: np.ndarray) -> Stretch:
+        """The stretch that an array lies in."""
+        low, high = bounds(array)
+        return next((s for s in self.all if s[0] <= low and high <= s[1]), None) or self.add((low, high))
+
+
+class Raw:
+    """Memory between two addresses, as NumPy takes it; `owner` keeps it alive."""
+
+    def __init__(self, low: int, high: int, owner: Any) -> None:
+        self.__array_interface__ = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
+        self.owner = owner
+
+
+def bytes_of(stretch: Stretch, owner: Any) -> np.ndarray:
+    """Memory in place; what owns it lives on with the result."""
+    low, high = stretch
+    return np.asarray(Raw(low, high, owner)) if low < high else np.zeros(0, np.uint8)
+
+
+def writable(arguments: Iterable[Any]) -> list[np.ndarray]:
+    """The memory behind all arrays that a kernel can change, as bytes in place."""
+    changing = [array for array in arrays(arguments) if array.flags.writeable and not array.dtype.hasobject]
+    return [bytes_of(stretch, changing) for stretch in Stretches(changing).all]
+
+
+def copied(arguments: Iterable[Any]) -> list[Any]:
+    """The same arguments over memory of their own, laid out alike."""
+    given = list(arguments)
+    known = Stretches(given)
+    copies: dict[Stretch, np.ndarray] = {}
+
+    def one(value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return type(value)(map(one, value)) if type(value) in (tuple, list) else copy.deepcopy(value)
+        if not isinstance(value, np.ndarray) or value.dtype.hasobject:
+            return copy.deepcopy(value)
+        stretch = known.of(value)
+        if stretch not in copies:
+            copies[stretch] = bytes_of(stretch, given).copy()
+        start = value.ctypes.data - stretch[0]
+        same = np.ndarray(value.shape, value.dtype, copies[stretch].data, start, value.strides)
+        same.flags.writeable = value.flags.writeable
+        return same
+
+    return [one(value) for value in given]
