@@ -2,19 +2,29 @@
 
 A file is named by the digest of all that went into it (`key`), starts with a checksum of name and content, and
 is written beside and then renamed. So two processes may write at once, and a damaged file is as good as none.
+
+The checksum finds damage, not malice: what is kept here is executed as it is, and whoever can write such a file can
+write its checksum too. So only files are read, and only folders used, that belong to the user (or to root) and that
+nobody else can write to.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from banksim.visible import say
+
 MAGIC = b"banksim2"
 DIGEST = 32
+OPENING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"))
+"""No link is followed; none waits for the other end of a pipe."""
 
 
 def folder() -> Path:
@@ -40,10 +50,12 @@ def key(*parts: str | bytes) -> str:
 
 
 def get(key: str) -> bytes | None:
-    """What was put under `key`, or None: not there, not readable, or damaged."""
+    """What was put under `key`, or None: not there, not readable, not the user's, or damaged."""
     try:
-        content = path(key).read_bytes()
+        content = read(path(key)) if usable(folder()) else None
     except (OSError, RuntimeError):  # Path.home() raises RuntimeError where there is no home
+        return None
+    if content is None:
         return None
     payload = content[len(MAGIC) + DIGEST :]
     return payload if content.startswith(MAGIC + checksum(key, payload)) else None
@@ -52,9 +64,50 @@ def get(key: str) -> bytes | None:
 def put(key: str, payload: bytes) -> None:
     """Keep `payload` under `key`; where nothing can be written, nothing is kept."""
     with suppress(OSError, RuntimeError):
-        target = path(key)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write(target, MAGIC + checksum(key, payload) + payload)
+        if made(folder()):
+            target = path(key)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write(target, MAGIC + checksum(key, payload) + payload)
+
+
+def read(file: Path) -> bytes | None:
+    """The content of a file; None of one that others may have written."""
+    with open(os.open(file, OPENING), "rb") as opened:
+        state = os.fstat(opened.fileno())
+        return opened.read() if stat.S_ISREG(state.st_mode) and strangers(state) is None else None
+
+
+def made(folder: Path) -> bool:
+    """Make a folder that nobody else can write to; whether it can be used now."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    return usable(folder)
+
+
+def usable(folder: Path) -> bool:
+    """Whether nobody else can write to a folder, or there is none yet. If they can, that is said once."""
+    try:
+        why = strangers(folder.stat())
+    except FileNotFoundError:
+        return True
+    if why is not None:
+        refuse(folder, why)
+    return why is None
+
+
+def strangers(state: os.stat_result) -> str | None:
+    """Why others than the user and root may have written a file or what is in a folder; None if they cannot."""
+    if not hasattr(os, "geteuid"):  # Windows: the folder is in the user's profile
+        return None
+    if state.st_uid not in (os.geteuid(), 0):
+        return "it belongs to another user"
+    return "others can write to it" if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
+
+
+@functools.cache
+def refuse(folder: Path, why: str) -> None:
+    say(f"nothing is kept in the cache {folder}, nor taken from it: {why}; BANKSIM_CACHE names another folder")
 
 
 def write(target: Path, content: bytes) -> None:
@@ -73,7 +126,10 @@ def keep(content: bytes, name: str) -> Path:
     """A file `name` with `content` that stays: in the cache, or where that cannot be, a new one."""
     for base in (folder, lambda: Path(tempfile.mkdtemp(prefix="banksim-"))):
         try:
-            file = base() / "sources" / key(content)[:16] / name
+            place = base()
+            if not made(place):
+                continue
+            file = place / "sources" / key(content)[:16] / name
             if not file.is_file() or file.read_bytes() != content:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write(file, content)

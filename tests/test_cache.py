@@ -151,3 +151,79 @@ def test_processes_at_once_on_an_empty_cache(tmp_path: Path) -> None:
     printed = {worker.communicate()[0] for worker in workers}
     assert [worker.returncode for worker in workers] == [0, 0]
     assert len(printed) == 1
+
+
+# ---- others
+KEY = cache.key("x")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache with one file, in a folder that was made for it."""
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "new" / "cache"))
+    cache.refuse.cache_clear()
+    cache.put(KEY, b"payload")
+    assert cache.get(KEY) == b"payload"
+    return tmp_path / "new" / "cache"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    mode: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.stat().st_mode & 0o777 == 0o700, "as it was made"
+    folder.chmod(mode)
+    for _ in range(3):
+        assert cache.get(KEY) is None
+        cache.put(cache.key("y"), b"new")
+    assert len(files(folder)) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{folder}" in said
+    assert "others can write to it" in said
+    kept = cache.keep(b"source", "kernel.cu")
+    assert not kept.is_relative_to(folder)
+    assert kept.parents[2].stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(kept.parents[2])
+    folder.chmod(0o755)
+    assert cache.get(KEY) == b"payload"
+
+
+@pytest.mark.parametrize("of", ["the folder", "the file"])
+def test_what_belongs_to_another_user_is_not_used(
+    of: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if os.geteuid() == 0:
+        os.chown(folder if of == "the folder" else cache.path(KEY), 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert cache.get(KEY) is None
+    assert ("it belongs to another user" in capsys.readouterr().err) == (of == "the folder" or os.geteuid() != 0)
+
+
+def test_what_is_in_the_place_of_a_file_is_not_taken_for_it(folder: Path) -> None:
+    """Whatever it is, it does not hold up the reader."""
+    file = cache.path(KEY)
+    content = file.read_bytes()
+    file.chmod(0o666)
+    assert cache.get(KEY) is None, "anybody may have written it"
+    file.unlink()
+    (folder / "other").write_bytes(content)
+    file.symlink_to(folder / "other")
+    assert cache.get(KEY) is None
+    file.unlink()
+    os.mkfifo(file)
+    assert cache.get(KEY) is None
+    file.unlink()
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"payload")
+    assert cache.get(KEY) == b"payload"
+
+
+def test_a_link_to_a_folder_of_ones_own_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "cache"))
+    cache.put(KEY, b"payload")
+    assert cache.get(KEY) == b"payload"
+    assert files(tmp_path / "elsewhere")
