@@ -18,9 +18,7 @@ from numba import njit
 from banksim.arch import Architecture
 from banksim.compiled import judge_at, rule_words
 from banksim.conflicts import Tally
-from banksim.requests.kinds import FULL_MASK, LANES
-from banksim.sixteen import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
-from banksim.sweep import (
+from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
     MASK,
@@ -29,16 +27,17 @@ from banksim.sweep import (
     WARP,
     WIDTH,
     byte_at,
-    judge_rows,
     places,
-    room_for_sixteen,
     row_of,
     unpacked,
     word_at,
-)  # fmt: skip
+)
+from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.sixteen import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
+from banksim.sweep import judge_rows, room_for_sixteen
 from banksim.tallies import ENTRY, EXCESS, NO_EXCESS, PLACE, Key, add, place_of, summed
 from banksim.trace import Trace
-from banksim.vectors import pointer
+from banksim.vectors import pointer, word
 from banksim.warps import BEYOND, WARPS, Warps
 
 Rows = npt.NDArray[np.int64]
@@ -48,8 +47,6 @@ TRIAL = 4096
 """Requests after which it is given up if few of them are alike."""
 MOST = 1 << 15
 """Different requests of a chunk beyond which it is given up: more do not fit the caches."""
-
-word = np.uint32
 
 
 class Kinds(NamedTuple):

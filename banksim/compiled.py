@@ -19,7 +19,7 @@ from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
 from banksim.requests.kinds import OPS, WIDTHS
-from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room
+from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room, word
 
 WORD, LANE, ONCE, BROADCAST = range(4)
 UNKNOWN = -1
@@ -62,7 +62,6 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
     return rule
 
 
-word = np.uint32
 pair = np.uint64
 ALL = np.uint32(0xFFFFFFFF)
 _room_for_keys, _room_for_bits, _room_for_tags = room(33), room(32), room(64)

@@ -27,7 +27,7 @@ from banksim.storage import format_of
 if TYPE_CHECKING:
     from distributed import Client
 
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
     from banksim.sass.execute import Counts
     from banksim.sass.launch import Launch
     from banksim.sass.touched import Effect
@@ -265,7 +265,7 @@ def client(scheduler: str | Client | None, workers: int | None) -> Iterator[Clie
         with connected:
             yield connected
         return
-    from banksim.sweep import cores
+    from banksim.requests.columns import cores
 
     options = {"n_workers": workers or cores(), "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as connected:

@@ -106,7 +106,7 @@ def judge_pieces(
     if more is None and "banksim.sweep" not in sys.modules:
         whole = concatenated([trace for _, trace in chunks])
         return tuple(replay(whole, rule) for rule in rules)
-    from banksim.sweep import cores
+    from banksim.requests.columns import cores
 
     found = Partial()
     waiting: deque[Future[Partial]] = deque()

@@ -16,9 +16,10 @@ from banksim import banks
 from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts, Explanation, Request, SiteConflicts, Tally
 from banksim.errors import InputError, UnknownCountError
+from banksim.requests.checks import as_array, check_alignment, misaligned, request_columns
 from banksim.requests.counts import Count, Range, ends
 from banksim.requests.kinds import FULL_MASK, OPS, SMALL
-from banksim.trace import Trace, as_array, check_alignment, misaligned, request_columns
+from banksim.trace import Trace
 
 Counts = npt.NDArray[np.int64]
 

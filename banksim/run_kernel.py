@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -16,81 +16,22 @@ from banksim.arch import Architecture, architecture, architectures
 from banksim.arguments import numba_parameters, pointer_parameters, scratch_arguments
 from banksim.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import Fault, InputError, UnsupportedError
-from banksim.findings import Finding, Hint, first_hint
 from banksim.findings import checks as checks_of
+from banksim.findings import first_hint
+from banksim.outcome import Executed, Run
 from banksim.requests.counts import Count, Range
 from banksim.sass.launch import Launch, prepare, whole
 from banksim.sass.machines import MACHINES
-from banksim.sass.program import BYTES, Instruction, Kernel
+from banksim.sass.program import BYTES, Kernel
 from banksim.side_by_side import by_code, run_each
 from banksim.trace import Trace
 
 if TYPE_CHECKING:
     from banksim.compilers.numba import Compiled
-    from banksim.timing.cycles import Cycles
 
 DEFAULT = "sm_90"
 """What is compiled for where no architecture that was asked for has code that is executed."""
 MOST_WORKERS = 1024
-
-
-@dataclass(frozen=True)
-class Executed:
-    """How often an instruction was executed: by warps, by threads, by threads whose guard held."""
-
-    instruction: Instruction
-    warps: int
-    threads: int
-    predicated_on: int
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
-    first; `profile` every instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some
-    thousand, `findings_lost` says how many more were seen); `hints`, where no check was asked for, what of it a look at
-    some blocks shows; `partial` is true when not all blocks finished; `cycles`
-    the simulated time, if it was asked for.
-
-    `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
-    kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all."""
-
-    kernel: Kernel
-    launch: Launch
-    judged: tuple[Conflicts, ...]
-    profile: tuple[Executed, ...]
-    blocks: int
-    seconds: float
-    engine: str = "llvm"
-    partial: bool = field(default=False)
-    cycles: Cycles | None = field(default=None)
-    checks: tuple[str, ...] = field(default=())
-    findings: tuple[Finding, ...] = field(default=())
-    findings_lost: int = field(default=0)
-    hints: tuple[Hint, ...] = field(default=())
-    executions: tuple[Run, ...] = field(default=(), repr=False)
-
-    @property
-    def conflicts(self) -> Conflicts:
-        return self.judged[0]
-
-    @property
-    def output(self) -> str:
-        """What the kernel printed, block by block."""
-        return self.launch.device.output
-
-    def execution(self, conflicts: Conflicts) -> Run:
-        """The run of the code that one of `judged` was found on."""
-        return next((one for one in self.executions if any(conflicts is own for own in one.judged)), self)
-
-    @cached_property
-    def instructions(self) -> int:
-        """Warp instructions executed, as the hardware's inst_executed counts them."""
-        return sum(e.warps for e in self.profile)
-
-    @cached_property
-    def thread_instructions(self) -> int:
-        return sum(e.threads for e in self.profile)
 
 
 def run(

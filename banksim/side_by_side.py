@@ -19,7 +19,7 @@ from banksim.sass.machines import MACHINES
 from banksim.sass.program import Kernel
 
 if TYPE_CHECKING:
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
 
 
 def by_code(kernel: Any, rules: Sequence[Architecture]) -> list[tuple[Architecture, ...]]:

@@ -17,12 +17,10 @@ from numba import njit
 from banksim.arch import Architecture
 from banksim.compiled import judge_at, rule_words
 from banksim.conflicts import Tally
-from banksim.sixteen import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
-from banksim.sweep import (
+from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
     MASK,
-    NO_ORDER,
     OP,
     SITE,
     WARP,
@@ -30,14 +28,14 @@ from banksim.sweep import (
     Ints,
     byte_at,
     cores,
-    judge_rows,
     places,
-    room_for_sixteen,
     row_of,
     spread,
     unpacked,
     word_at,
-)  # fmt: skip
+)
+from banksim.sixteen import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
+from banksim.sweep import NO_ORDER, judge_rows, room_for_sixteen
 from banksim.trace import Trace
 from banksim.vectors import pointer
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+word = np.uint32
 I32 = ir.IntType(32)
 LANES = ir.VectorType(I32, 32)
 

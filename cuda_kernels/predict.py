@@ -13,7 +13,7 @@ from cuda_kernels.catalogue import Launch
 from cuda_kernels.records import Passes, Row, warm_passes
 
 if TYPE_CHECKING:
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
 
 Progress = Callable[[int, int], None]
 IN_L1 = 8

@@ -40,10 +40,10 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in several threads even on few requests."""
-    from banksim import sweep
+    from banksim.requests import columns
 
-    monkeypatch.setattr(sweep, "CHUNK", 18)  # of which the rule takes sixteen at a time
-    monkeypatch.setattr(sweep, "cores", lambda: 3)
+    monkeypatch.setattr(columns, "CHUNK", 18)  # of which the rule takes sixteen at a time
+    monkeypatch.setattr(columns, "cores", lambda: 3)
 
 
 def trace_of(requests: list[Case], **columns: Any) -> Trace:

@@ -10,9 +10,9 @@ from literal import assert_golden
 
 from banksim import architecture
 from banksim.conflicts import Conflicts, Request, SiteConflicts
+from banksim.outcome import Executed, Run
 from banksim.report.kernel import report
 from banksim.report.lines import by_line, hot_first, label
-from banksim.run_kernel import Executed, Run
 from banksim.sass.program import BYTES, Instruction
 from banksim.trace import Site
 

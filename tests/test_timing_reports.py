@@ -13,8 +13,8 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
+from banksim.outcome import Run
 from banksim.report.cycles import as_json, page, timing
-from banksim.run_kernel import Run
 from banksim.timing.estimate import estimate
 from banksim.timing.occupancy import occupancy
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from banksim.conflicts import Conflicts
 from banksim.errors import UnknownCountError
+from banksim.outcome import Run
 from banksim.requests.counts import ends
-from banksim.run_kernel import Run
 from banksim.timing.figures import FIGURES
 
 ISSUED = 4

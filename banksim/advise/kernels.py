@@ -19,8 +19,8 @@ from banksim.arch import Architecture, architectures
 from banksim.errors import BanksimError, CompileError, Fault, InputError, UnsupportedError
 from banksim.findings import Race, missing
 from banksim.host_memory import copied
+from banksim.outcome import Run
 from banksim.report.words import listed, number, plural
-from banksim.run_kernel import Run
 
 MOST_RACES = 3
 """Races that are named."""

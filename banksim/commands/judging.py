@@ -15,7 +15,7 @@ from banksim.visible import say
 
 if TYPE_CHECKING:
     from banksim.findings import Finding, Hint
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
 
 PICTURES = {
     "worst": "of all accesses the worst request, if it has a conflict",

@@ -29,7 +29,7 @@ from banksim.visible import say
 
 if TYPE_CHECKING:
     from banksim.arch import Architecture
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
 
 EXAMPLE = """\
   banksim kernel transpose.py:transpose --grid 32,32 --block 32,32 \\

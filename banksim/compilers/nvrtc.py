@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from banksim.compilers import tools
+from banksim.compilers.source import Source
 from banksim.errors import CompileError
 from banksim.extras import missing
-
-if TYPE_CHECKING:
-    from banksim.compilers.cuda import Source
 
 MISSING = re.compile(r'error: cannot open source file "([^"]+)"')
 HOST_FUNCTION = re.compile(r"^(.*)\((\d+)\): error: A function without execution space", re.MULTILINE)

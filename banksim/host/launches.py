@@ -20,7 +20,7 @@ from banksim.run_kernel import compiled_for
 from banksim.trace import Trace
 
 if TYPE_CHECKING:
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
     from banksim.sass.launch import Dim3
     from banksim.storage import Writer
     from banksim.timing.cycles import Cycles

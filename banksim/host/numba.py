@@ -23,7 +23,8 @@ from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import CONTEXT, Driver
 from banksim.host.launches import Launches, Requests, Shape
-from banksim.run_kernel import Run, numba_kernel, run_llvm, run_with_time
+from banksim.outcome import Run
+from banksim.run_kernel import numba_kernel, run_llvm, run_with_time
 from banksim.sass.launch import Launch, prepare
 from banksim.sass.program import Kernel
 from banksim.sass.tracing import Sink

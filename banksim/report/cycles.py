@@ -15,7 +15,7 @@ from banksim.timing.cycles import Cycles, Spent
 from banksim.timing.estimate import MOST_ASSUMED, Estimate, estimate
 
 if TYPE_CHECKING:
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
     from banksim.sass.launch import Launch
     from banksim.trace import Site
 

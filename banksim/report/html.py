@@ -19,7 +19,7 @@ from banksim.requests.counts import ends
 from banksim.sass.lines import source_lines
 
 if TYPE_CHECKING:
-    from banksim.run_kernel import Run
+    from banksim.outcome import Run
 
 MOST_PICTURES = 40
 """Pictures of a report; each takes up to 80 kB."""

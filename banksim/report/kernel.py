@@ -18,7 +18,7 @@ from banksim.requests.counts import Count, ends
 from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:
-    from banksim.run_kernel import Executed, Run
+    from banksim.outcome import Executed, Run
 
 
 def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False) -> Text:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from banksim.conflicts import Conflicts, SiteConflicts
+from banksim.outcome import Run
 from banksim.report.figures import EXCESS, PER_REQUEST, STATUS, TRANSACTIONS, WORST, Row, notes, verdict
 from banksim.report.lines import by_line, heat, label, place
 from banksim.report.style import CALM, QUIET, STRONG
 from banksim.report.table import Column, above, fold, prose
 from banksim.report.words import number, plural
 from banksim.requests.counts import largest, per_request, total
-from banksim.run_kernel import Run
 from banksim.trace import Site
 
 Line = tuple[object, ...]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import banksim
+from banksim.requests.columns import cores
 from banksim.requests.kinds import FULL_MASK
-from banksim.sweep import cores
 from banksim.trace import Trace
 
 RUNS = 9

@@ -18,9 +18,9 @@ import numpy as np
 
 from banksim.arch import architecture
 from banksim.partial import concatenated, judge_pieces
+from banksim.requests.columns import cores
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.storage import open_trace, write_trace
-from banksim.sweep import cores
 from banksim.trace import Site, Trace
 
 ROUNDS = 3
