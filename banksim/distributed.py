@@ -1,27 +1,30 @@
-"""Judging a Parquet trace, or simulating a kernel, on many workers with Dask; how many does not change what comes out.
+"""Judging a Parquet trace, or simulating a kernel, on many workers; how many does not change what comes out.
 
-Of a trace, a task is a stretch of row groups, which its worker reads by itself: all need to see the file under the same
-name, be it a shared folder or a URL. What a task costs is added up in the order in which tasks end; the sum is the same
-in every order (`banksim.partial.merge`). Of a launch, a task is a stretch of blocks, which start from the memory as it
-was; `banksim.sass.touched` puts together what they did. Dask gives the tasks of a worker that is lost to others.
+Workers are processes of this machine (`banksim.processes`), or those of a Dask scheduler. Of a trace, a task is a
+stretch of row groups, which its worker reads by itself: all need to see the file under the same name, be it a shared
+folder or a URL. What a task costs is added up in the order in which tasks end; the sum is the same in every order
+(`banksim.partial.merge`). Of a launch, a task is a stretch of blocks, which start from the memory as it was;
+`banksim.sass.touched` puts together what they did. Tasks of a worker that is lost are given to others.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from banksim import processes
 from banksim.arch import Architecture, architecture, architectures
 from banksim.conflicts import Conflicts
 from banksim.errors import BanksimError, InputError
 from banksim.extras import missing
 from banksim.partial import Partial, Progress, judge_piece, merge
+from banksim.processes import ATTEMPTS, Outcome, Work
 from banksim.storage import format_of
 
 if TYPE_CHECKING:
@@ -51,8 +54,8 @@ def replay(
 ) -> tuple[Conflicts, ...]:
     """What the requests of a Parquet trace cost by each architecture, judged on Dask workers.
 
-    `scheduler`: the address of one, or a client; without it `workers` processes of this machine are started (by
-    default as many as it has cores). `progress` is told how many more requests have been judged.
+    `scheduler`: the address of one of Dask, or a client; without it `workers` processes of this machine are started
+    (by default as many as it has cores). `progress` is told how many more requests have been judged.
     Raises `InputError` for a file or a row group that cannot be read, with its position.
     """
     path = os.fspath(path)
@@ -63,24 +66,13 @@ def replay(
     rows = row_groups(path)
     names = names_of(rules)
     found = Partial()
-    with client(scheduler, workers) as connected:
-        from distributed import as_completed
-
-        prepare(connected, ready)
-        futures = [
-            connected.submit(judge_stretch, *stretch, path, names, dedup, pure=False, key=f"banksim-{uuid4()}")
-            for stretch in stretches(rows)
-        ]
-        try:
-            for future in as_completed(futures):
-                part, count = result(future, path)
-                found = merge(found, part)
-                if progress:
-                    progress(count)
-                future.release()
-        except BaseException:
-            connected.cancel(futures)
-            raise
+    outcomes = spread(judge_stretch, (path, names, dedup), stretches(rows), scheduler, workers, path)
+    with closing(outcomes):
+        for _, outcome in outcomes:
+            part, count = outcome.result()
+            found = merge(found, part)
+            if progress:
+                progress(count)
     return found.conflicts(rules)
 
 
@@ -89,29 +81,6 @@ def names_of(rules: Sequence[Architecture]) -> list[str]:
     if [architecture(name) for name in names] != [*rules]:
         raise InputError("variants of architectures cannot be sent to workers: give names")
     return names
-
-
-def prepare(connected: Client, ready: Callable[[], None]) -> None:
-    """Wait for a worker, and let all load what they need."""
-    try:
-        connected.wait_for_workers(1, timeout=PATIENCE)
-        connected.run(ready)
-    except TimeoutError:
-        raise InputError(f"{connected.scheduler.address}: no worker came within {PATIENCE} s") from None  # type: ignore[union-attr]
-    except ImportError as error:
-        raise missing(f"a worker lacks {error.name}; do there what was done here", "distributed") from None
-
-
-def result(future: Any, path: str) -> Any:
-    """A task's result, or its error as one of banksim."""
-    from distributed.scheduler import KilledWorker
-
-    try:
-        return future.result()
-    except KilledWorker as error:
-        raise BanksimError(
-            f"{path}: {error.task}: every worker that took it was lost: give them more memory or look at their logs"
-        ) from None
 
 
 def row_groups(path: str) -> list[int]:
@@ -134,11 +103,12 @@ def stretches(rows: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def judge_stretch(
-    first: int, last: int, first_request: int, path: str, names: Sequence[str], dedup: bool
+    shared: tuple[str, Sequence[str], bool], first: int, last: int, first_request: int
 ) -> tuple[Partial, int]:
     """On a worker: what the requests of these row groups cost, and how many they are."""
     from banksim.storage.parquet import describe
 
+    path, names, dedup = shared
     described = describe(path)
     rules = [architecture(name) for name in names]
     found, at = Partial(), first_request
@@ -146,19 +116,6 @@ def judge_stretch(
         found = merge(found, judge_piece(described.piece(group, at), rules, dedup))
         at += described.rows[group]
     return found, at - first_request
-
-
-def ready() -> None:
-    """On a worker: load what judging needs, once."""
-    import banksim.alike
-    import banksim.storage.parquet
-    import banksim.tallies  # noqa: F401
-
-
-def ready_to_simulate() -> None:
-    """On a worker: load what simulating needs, once."""
-    import banksim.sass.execute
-    import banksim.sass.llvm.codegen  # noqa: F401
 
 
 def run(
@@ -199,33 +156,24 @@ def run(
     together = Together(launch.buffers)
     done: list[Counts] = []
     began = time.perf_counter()
-    with client(scheduler, workers) as connected:
-        prepare(connected, ready_to_simulate)
-        everywhere = connected.scatter(launch, broadcast=True, hash=False)
-        cuts = sorted({launch.blocks * n // STRETCHES for n in range(STRETCHES + 1)})
-        parts = [range(*pair) for pair in pairwise(cuts)]
-        futures = [
-            connected.submit(simulate_stretch, everywhere, part, names, pure=False, key=f"banksim-{uuid4()}")
-            for part in parts
-        ]
-        try:
-            for part, future in zip(parts, futures, strict=True):
-                counts, effects, printed = result(future, launch.kernel.plain_name)
-                together.add(part, effects)
-                launch.device.printed.extend(printed)
-                done.append(counts)
-                if progress:
-                    progress(part.stop, sum(int(one.counters[1]) for one in done))
-                future.release()
-        except BaseException:
-            connected.cancel(futures)
-            raise
+    cuts = sorted({launch.blocks * n // STRETCHES for n in range(STRETCHES + 1)})
+    parts = [range(*pair) for pair in pairwise(cuts)]
+    tasks = [(part,) for part in parts]
+    outcomes = spread(simulate_stretch, (launch, names), tasks, scheduler, workers, launch.kernel.plain_name)
+    with closing(outcomes):
+        for part, outcome in zip(parts, in_order(outcomes), strict=True):
+            counts, effects, printed = outcome.result()
+            together.add(part, effects)
+            launch.device.printed.extend(printed)
+            done.append(counts)
+            if progress:
+                progress(part.stop, sum(int(one.counters[1]) for one in done))
     together.write()
     return replace(run_of(launch, rules, [(compiled, counts) for counts in done]), seconds=time.perf_counter() - began)
 
 
 def simulate_stretch(
-    launch: Launch, blocks: range, names: Sequence[str]
+    shared: tuple[Launch, Sequence[str]], blocks: range
 ) -> tuple[Counts, list[Effect], list[tuple[int, str]]]:
     """On a worker: run these blocks on a copy of the memory; what they counted, did to it, and printed."""
     from banksim.sass.execute import execute
@@ -233,6 +181,7 @@ def simulate_stretch(
     from banksim.sass.llvm.codegen import compile_kernel
     from banksim.sass.touched import effect, notebooks
 
+    launch, names = shared
     copy = launch.copy()
     notes = notebooks(launch)
     rules = [architecture(name) for name in names]
@@ -246,27 +195,107 @@ def simulate_stretch(
     return counts, effects, copy.device.printed
 
 
-@contextmanager
-def client(scheduler: str | Client | None, workers: int | None) -> Iterator[Client]:
-    """A client of the scheduler; where none is named, of workers that are started for this."""
+def spread(
+    work: Work,
+    shared: Any,
+    tasks: Sequence[tuple[Any, ...]],
+    scheduler: str | Client | None,
+    workers: int | None,
+    what: str,
+) -> Generator[tuple[int, Outcome], None, None]:
+    """`work(shared, *task)` of every task, wherever: the number of each and what became of it, as they end."""
+    if scheduler is None:
+        from banksim.requests.columns import cores
+
+        yield from processes.spread(work, shared, tasks, workers or cores(), what)
+        return
+    with client(scheduler) as connected:
+        waiting = dict(enumerate(tasks))
+        for _ in range(ATTEMPTS):
+            for number, outcome in on_dask(connected, work, shared, waiting, what):
+                del waiting[number]
+                yield number, outcome
+            if not waiting:
+                return
+        raise BanksimError(f"{what}: workers were lost {ATTEMPTS} times with all that they knew: look at their logs")
+
+
+def on_dask(
+    connected: Client, work: Work, shared: Any, tasks: Mapping[int, tuple[Any, ...]], what: str
+) -> Iterator[tuple[int, Outcome]]:
+    """The same on the workers of a scheduler, of those tasks that come to an end: not where all that had what they
+    share were lost."""
+    from distributed import CancelledError, as_completed
+    from distributed.comm.core import CommClosedError
+
+    futures: dict[Any, int] = {}
     try:
-        from distributed import Client, LocalCluster
+        wait_for_workers(connected)
+        everywhere = connected.scatter(shared, broadcast=True, hash=False)
+        for number, task in tasks.items():
+            future = connected.submit(work, everywhere, *task, pure=False, key=f"banksim-{uuid4()}")
+            futures[future] = number
+        for future in as_completed(futures):
+            with suppress(CancelledError):  # what it was made from is lost, or its result
+                yield futures[future], outcome_of(future, what)
+            future.release()
+    except (CancelledError, CommClosedError, TimeoutError):
+        pass
+    finally:
+        connected.cancel([*futures])
+
+
+def wait_for_workers(connected: Client) -> None:
+    try:
+        connected.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise InputError(f"{connected.scheduler.address}: no worker came within {PATIENCE} s") from None  # type: ignore[union-attr]
+
+
+def outcome_of(future: Any, what: str) -> Outcome:
+    """What became of a task, its error as one of banksim. `CancelledError` if Dask no longer knows."""
+    from distributed import CancelledError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        return Outcome(future.result())
+    except KilledWorker as error:
+        lost = f"{what}: {error.task}: every worker that took it was lost: give them more memory or look at their logs"
+        return Outcome(error=BanksimError(lost))
+    except ImportError as error:
+        lack = f"a worker lacks {error.name}; do there what was done here"
+        return Outcome(error=missing(lack, "distributed"))
+    except CancelledError:
+        raise
+    except Exception as error:
+        return Outcome(error=error)
+
+
+def in_order(outcomes: Iterator[tuple[int, Outcome]]) -> Iterator[Outcome]:
+    """What became of the tasks in the order of their numbers."""
+    early: dict[int, Outcome] = {}
+    wanted = 0
+    for number, outcome in outcomes:
+        early[number] = outcome
+        while wanted in early:
+            yield early.pop(wanted)
+            wanted += 1
+
+
+@contextmanager
+def client(scheduler: str | Client) -> Iterator[Client]:
+    """A client of the scheduler."""
+    try:
+        from distributed import Client
     except ImportError:
-        raise missing("several workers need Dask", "distributed") from None
+        raise missing("a scheduler needs Dask", "distributed") from None
     if isinstance(scheduler, Client):
         yield scheduler
         return
-    if scheduler is not None:
-        try:
-            connected = Client(scheduler, timeout=PATIENCE)
-        except (OSError, ValueError, TypeError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"no scheduler at {scheduler}: {reason}") from None
-        with connected:
-            yield connected
-        return
-    from banksim.requests.columns import cores
-
-    options = {"n_workers": workers or cores(), "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as connected:
+    try:
+        connected = Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"no scheduler at {scheduler}: {reason}") from None
+    with connected:
         yield connected

@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
 from traces import random_trace
 
-from banksim import distributed
+from banksim import distributed, processes
 from banksim.__main__ import main
 from banksim.arch import architecture
 from banksim.conflicts import Conflicts
-from banksim.errors import InputError
+from banksim.errors import BanksimError, InputError
 from banksim.partial import judge_pieces
 from banksim.storage import open_trace, parquet, write_trace
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 RULES = ["kepler-4", "tesla", "sm_90"]
 KINDS = [("ld", 4), ("st", 4), ("ld", 1)]
 
@@ -39,7 +46,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
         yield cluster
 
 
@@ -74,7 +81,7 @@ def test_the_command_gives_the_same_bytes_for_any_number_of_workers(
 
 def test_a_killed_worker_loses_nothing(trace: Path) -> None:
     """One of two workers is killed when a quarter of the work is done, while it holds results and a task."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
         victims = [worker.process.process.pid for worker in cluster.workers.values()]
         done = killed = 0
 
@@ -90,6 +97,104 @@ def test_a_killed_worker_loses_nothing(trace: Path) -> None:
             assert text(found) == alone(trace)
             assert (done, killed) == (80_000, victims[0])
             os.kill(victims[1], 0)
+
+
+KERNEL = ["kernel", str(EXAMPLES / "transpose.py") + ":transpose", "--grid", "4,4", "--block", "32,32"]
+KERNEL += ["--arg", "float32[128,128]", "--arg", "float32[128,128]=random"]
+
+
+@pytest.mark.parametrize("what", ["replay", "kernel"])
+@pytest.mark.parametrize("seconds", [(0, 0, 0.02, 0.05, 0.1, 0.2), (0.3, 0.5, 0.8, 1.2), (2, 3)])
+def test_processes_may_be_killed_at_any_time(
+    trace: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    seconds: tuple[float, ...],
+) -> None:
+    """The first, and those that follow it, so many seconds after their start."""
+    words = [*(["replay", str(trace)] if what == "replay" else KERNEL), "--json"]
+    assert main(words) == 0
+    wanted = capsys.readouterr().out
+    left, timers = [*seconds], []
+    start = processes.Pool.process
+
+    def doomed(pool: processes.Pool) -> subprocess.Popen[bytes]:
+        process = start(pool)
+        if left:
+            timers.append(threading.Timer(left.pop(0), process.kill))
+            timers[-1].start()
+        return process
+
+    monkeypatch.setattr(processes.Pool, "process", doomed)
+    assert main([*words, "--workers", "2"]) == 0
+    assert capsys.readouterr().out == wanted
+    assert len(timers) == len(seconds) or seconds[0] > 1  # all is done before the first two are killed
+    for timer in timers:
+        timer.cancel()
+
+
+def test_a_task_that_kills_every_worker_is_an_error() -> None:
+    outcomes = dict(processes.spread(deadly, 7, [(n,) for n in range(6)], 2, "t.parquet"))
+    assert [outcomes[n].value for n in range(6) if n != 3] == [7, 8, 9, 11, 12]
+    with pytest.raises(BanksimError, match=r"t\.parquet: 5 workers in a row were lost at one task: "):
+        outcomes[3].result()
+
+
+def deadly(shared: int, number: int) -> int:
+    print("this is no result")
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return shared + number
+
+
+def test_an_error_of_a_task_comes_back() -> None:
+    [(_, outcome)] = processes.spread(failing, None, [(1,)], 1, "t")
+    with pytest.raises(RuntimeError, match="OddError: 1 and 2"):
+        outcome.result()
+
+
+class OddError(Exception):
+    """Cannot be made from its text alone, as pickle does."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+def failing(shared: None, number: int) -> None:
+    raise OddError(number, 2)
+
+
+def test_no_process_outlives_an_interruption(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    start = processes.Pool.process
+
+    def noted(pool: processes.Pool) -> subprocess.Popen[bytes]:
+        started.append(start(pool))
+        return started[-1]
+
+    def interrupt(requests: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(processes.Pool, "process", noted)
+    with pytest.raises(KeyboardInterrupt):
+        distributed.replay(trace, RULES, workers=2, progress=interrupt)
+    assert started
+    assert all(process.poll() is not None for process in started)
+
+
+def test_nothing_listens(trace: Path) -> None:
+    """No process of the command has a port open to others, be it of this machine."""
+    words = [sys.executable, "-m", "banksim", "replay", str(trace), "--workers", "2", "--json"]
+    command = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    listening, most = [], 0
+    while command.poll() is None:
+        with suppress(psutil.Error):
+            family = [psutil.Process(command.pid), *psutil.Process(command.pid).children(recursive=True)]
+            most = max(most, len(family))
+            listening += [one for process in family for one in process.net_connections() if one.status == "LISTEN"]
+        time.sleep(0.02)
+    assert (command.returncode, most, listening) == (0, 3, [])
 
 
 def test_a_bad_row_group_fails_with_file_and_position(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,7 +51,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         yield client
 
@@ -127,6 +129,23 @@ def test_a_fault_is_that_of_the_first_block(client: Client, kernels: Any) -> Non
     with pytest.raises(Fault, match=r"global store.*block \(3, 0, 0\)"):
         distributed.run(kernels["faults"], 16, 32, [out, 512], scheduler=client)
     assert not out.any()
+
+
+def test_a_launch_that_all_workers_lost_is_sent_again() -> None:
+    """The only worker is killed, and with it the memory that the launch begins with."""
+    out = np.zeros((256, 256), np.float32)
+    wanted = random("float32", 256, 256)
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        [worker] = cluster.workers.values()
+        victims = [worker.process.process.pid]
+
+        def kill(blocks: int, instructions: int) -> None:
+            if victims:
+                os.kill(victims.pop(), signal.SIGKILL)
+
+        distributed.run(transpose, (8, 8), (32, 32), [out, wanted], scheduler=client, progress=kill)
+    assert np.array_equal(out, wanted.T)
 
 
 def test_the_command_gives_the_same_bytes(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
