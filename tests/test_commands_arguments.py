@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from banksim.__main__ import main
 from banksim.commands.launch_arguments import parse
 from banksim.errors import InputError
 
@@ -139,3 +140,43 @@ pieces = st.lists(
 def test_any_text_is_an_argument_or_an_input_error(text: str) -> None:
     with suppress(InputError):
         parse(text, 0)
+
+
+DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("float32[32]=random(0,inf)", "not as far apart"),
+        ("float64[32]=random(-1e308,1e308)", "not as far apart"),
+        ("float32[32]=random(-1e308,1e308)", r"-1e\+308 is no float32"),
+        ("complex64[32]=random(0,inf)", "not as far apart"),
+        ("float16[32]=1e10", "is no float16"),
+        ("bool[32]=random(-5,2)", "-5 is no uint8"),
+        ("1e5000", "1e5000 is beyond the numbers of float64"),
+        (f"int32={DIGITS}", "give a scalar a number"),
+        (f"int32=0x{DIGITS}", "give a scalar a number"),
+        (f"int32[{DIGITS}]", "give a shape"),
+        (f"float32[4]={DIGITS}", "is none of zeros"),
+        (f"float32[4]=random(0,{DIGITS})", "give random two numbers"),
+        ("float32[4]=random(0,x)", "give random two numbers"),
+        (DIGITS, "give a type, a shape and a value"),
+        (f"float32[{','.join(['1'] * 65)}]", "of up to 64 sizes"),
+        ("float32[9223372036854775807,0]", "more than this machine has"),
+    ],
+)
+def test_absurd_values_are_one_short_line(text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint) as error:
+        parse(text, 0)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("option", ["--grid", "--block", "--dynamic-shared", "--max-instructions"])
+def test_absurd_sizes_are_one_short_line(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernel", "none.cu:k", option, DIGITS]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"banksim: {option} 999")
+    assert error.count("\n") == 1
+    assert len(error) < 200

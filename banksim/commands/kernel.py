@@ -87,6 +87,7 @@ def run(options: Namespace) -> int:
     rules = judging.architectures(options) if options.arch else None
     judging.limit(options)
     grid = sizes(options.grid, "--grid")
+    given = sizes(options.block, "--block") if options.block else None
     dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared")
     most = whole(options.max_instructions, "--max-instructions")
     time_too = timing.chosen(options)
@@ -100,7 +101,7 @@ def run(options: Namespace) -> int:
     arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
     kernel = find(options, rules)
     prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
-    block = sizes(options.block, "--block") if options.block else None if prepared else (32,)
+    block = given or (None if prepared else (32,))
     launch = kernel, grid, block, arguments
     progress = Progress(prod(grid))
     shown = progress if sys.stderr.isatty() else None

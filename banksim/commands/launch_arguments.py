@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from math import prod
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from banksim.commands.sizes import natural, short
 from banksim.errors import InputError
 
 FILLS: dict[str, str] = {
@@ -24,6 +26,10 @@ FILLS: dict[str, str] = {
 
 FORM = re.compile(r"([a-zA-Z]\w*) *(?:\[([^\]]*)\])? *(?:=(.*))?", re.DOTALL)
 RANDOM = re.compile(r"random(?:\(([^,()]+),([^,()]+)\))?")
+LONGEST = 100
+"""Characters of a number: more than 64 bits in binary have, and than a float64 needs."""
+MOST_AXES = 64
+"""Of a NumPy array."""
 AMBIGUOUS = {"float": "float32 or float64", "int": "int32 or int64", "uint": "uint32 or uint64"}
 
 
@@ -35,7 +41,7 @@ def parse(text: str, seed: int) -> Any:
     try:
         return value_of(text.strip(), seed)
     except InputError as error:
-        raise InputError(f"argument {text!r}: {error}") from None
+        raise InputError(f"argument {short(text)!r}: {error}") from None
 
 
 def value_of(text: str, seed: int) -> Any:
@@ -61,14 +67,19 @@ def number(text: str) -> int | float | bool | None:
     """A number or truth value as in Python, or None if `text` is none."""
     if text in ("True", "False", "true", "false"):
         return text in ("True", "true")
+    if len(text) > LONGEST:
+        return None
     try:
         return int(text, 0)
     except ValueError:
         pass
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
         return None
+    if math.isinf(found) and "inf" not in text.lower():
+        raise InputError(f"{text} is beyond the numbers of float64")
+    return found
 
 
 def type_of(name: str) -> np.dtype[Any]:
@@ -85,15 +96,16 @@ def type_of(name: str) -> np.dtype[Any]:
 
 def shape_of(text: str) -> tuple[int, ...]:
     """`1024,4*256` as numbers; each may be a product."""
-    words = [[factor.strip() for factor in word.split("*")] for word in text.split(",")]
-    if not all(factor.isdecimal() for word in words for factor in word):
-        raise InputError("give a shape such as [1024] or [64,32]")
-    return tuple(prod(map(int, word)) for word in words)
+    words = [[natural(factor.strip()) for factor in word.split("*")] for word in text.split(",")]
+    shape = [prod(factor for factor in word if factor is not None) for word in words if None not in word]
+    if len(shape) < len(words) or len(words) > MOST_AXES:
+        raise InputError(f"give a shape such as [1024] or [64,32], of up to {MOST_AXES} sizes")
+    return tuple(shape)
 
 
 def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -> npt.NDArray[Any]:
     """An array filled as `value` says."""
-    size = prod(shape) * dtype.itemsize
+    size = prod(length or 1 for length in shape) * dtype.itemsize
     if size > memory():
         raise InputError(f"it takes {size:,} bytes, more than this machine has")
     plain = number({"zeros": "0", "ones": "1"}.get(value, value))
@@ -102,21 +114,27 @@ def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -
     if value == "arange":
         return np.arange(prod(shape)).astype(dtype).reshape(shape)
     if chosen := RANDOM.fullmatch(value):
-        low, high = (number(end or "") for end in chosen.groups())
+        low, high = (number(end) if end else None for end in chosen.groups())
+        if chosen[1] and None in (low, high):
+            raise InputError("give random two numbers, the smaller one first")
         return random(dtype, shape, low, high, seed)
     if value.endswith(".npy"):
         found = from_file(value)
         if found.dtype != dtype or found.shape != shape:
             raise InputError(f"the file holds {found.dtype}{list(found.shape)}")
         return found
-    raise InputError(f"{value!r} is none of {', '.join(FILLS)}")
+    raise InputError(f"{short(value)!r} is none of {', '.join(FILLS)}")
 
 
 def filled(dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> npt.NDArray[Any]:
     """`value` everywhere, if the type can hold it."""
     if dtype.kind in "iu" and not (np.iinfo(dtype).min <= value <= np.iinfo(dtype).max and value == int(value)):
         raise InputError(f"{value} is no {dtype}")
-    return np.full(shape, value, dtype)
+    try:
+        with np.errstate(over="raise"):
+            return np.full(shape, float(value) if dtype.kind in "fc" else value, dtype)
+    except FloatingPointError:
+        raise InputError(f"{value} is no {dtype}") from None
 
 
 def random(
@@ -128,16 +146,18 @@ def random(
         low, high = 0, most
     if not low < high:
         raise InputError("give random two numbers, the smaller one first")
+    drawn = np.dtype(np.uint8) if dtype.kind == "b" else dtype
+    filled(drawn, (), low)
+    filled(drawn, (), high if dtype.kind in "fc" else high - 1)
+    if not math.isfinite(float(high) - float(low)):
+        raise InputError("give random two numbers that are not as far apart")
     generator = np.random.default_rng(seed)
     if dtype.kind == "f":
         return generator.uniform(low, high, shape).astype(dtype)
     if dtype.kind == "c":
         both = generator.uniform(low, high, (2, *shape))
         return np.asarray(both[0] + 1j * both[1], dtype)
-    integer = np.dtype(np.uint8) if dtype.kind == "b" else dtype
-    filled(integer, (), low)
-    filled(integer, (), high - 1)
-    return generator.integers(int(low), int(high), shape, integer).astype(dtype)
+    return generator.integers(int(low), int(high), shape, drawn).astype(dtype)
 
 
 def from_file(name: str) -> npt.NDArray[Any]:
@@ -145,7 +165,7 @@ def from_file(name: str) -> npt.NDArray[Any]:
         found = np.load(name, allow_pickle=False)
     except OSError as error:
         raise InputError(f"{name}: {error.strerror or error}") from None
-    except (ValueError, EOFError):
+    except (ValueError, EOFError, MemoryError, OverflowError):
         raise InputError(f"{name} holds no NumPy array") from None
     if not isinstance(found, np.ndarray):
         raise InputError(f"{name} holds several arrays")
