@@ -31,7 +31,9 @@ def options(parser: ArgumentParser) -> None:
     ways = ("PROGRAM.py", "-m MODULE")
     parser.usage = "\n       ".join(f"banksim run [OPTION …] {program} [ARGUMENT …]" for program in ways)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
-    parser.add_argument("program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file and its arguments")
+    parser.add_argument(
+        "program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file (-: standard input) and its arguments"
+    )
     trace_option(parser, stream=False)
     checking.option(parser)
     group = judging.options(parser)

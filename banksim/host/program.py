@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import runpy
@@ -15,8 +16,11 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 
 from banksim.errors import BanksimError, InputError
+from banksim.kernels import SOURCES
 
 INTERRUPTED = 130
+EXECUTABLE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How programs of Linux, Windows and macOS begin."""
 HERE = str(Path(__file__).parent.parent)
 
 
@@ -29,14 +33,17 @@ class Ended:
 
 
 def run_file(path: str, words: Sequence[str]) -> Ended:
-    """Run a Python file with its arguments. InputError if there is none, or it is no Python."""
+    """Run a Python file (`-`: standard input) with its arguments. InputError if there is none, or it is no Python."""
+    if not path:
+        raise InputError("an empty name: give a Python file, or -m with a module")
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder: give a Python file, or -m with a module")
     try:
-        source = Path(path).read_bytes()
+        source = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
-    whole = os.path.abspath(path)
+    require_python(path, source)
+    whole = "<stdin>" if path == "-" else os.path.abspath(path)
     main = ModuleType("__main__")
     main.__dict__.update(__file__=whole, __builtins__=__builtins__, __cached__=None)
 
@@ -44,8 +51,30 @@ def run_file(path: str, words: Sequence[str]) -> Ended:
         code: CodeType = compile(source, whole, "exec", dont_inherit=True)
         exec(code, main.__dict__)
 
-    with as_main([path, *words], os.path.dirname(os.path.realpath(path)), main):
+    with as_main([path, *words], "" if path == "-" else os.path.dirname(os.path.realpath(path)), main):
         return ended(execute)
+
+
+def require_python(path: str, source: bytes) -> None:
+    """InputError for a file that is plainly something else, with what to do with it. An error in a Python file is its
+    own affair, which Python shows."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".ipynb":
+        raise InputError(f"{path} is a notebook: make it a program (jupyter nbconvert --to script) and run that")
+    if suffix in (*SOURCES, ".ptx", ".cubin", ".fatbin"):
+        raise InputError(f"{path} is no Python program: banksim kernel {path}:NAME executes a kernel of it")
+    if source.startswith(EXECUTABLE):
+        raise InputError(
+            f"{path} is an executable: banksim run runs Python programs; if nvcc made it, banksim kernel {path}:NAME "
+            "executes a kernel of it"
+        )
+    if b"\0" in source:
+        raise InputError(f"{path} is no Python program: it is no text")
+    if suffix not in ("", ".py", ".pyw"):
+        try:
+            ast.parse(source)
+        except SyntaxError as error:
+            raise InputError(f"{path} is no Python program: line {error.lineno}: {error.msg}") from None
 
 
 def run_module(name: str, words: Sequence[str]) -> Ended:
