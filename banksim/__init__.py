@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from banksim.arch import Architecture, architecture
     from banksim.conflicts import Conflicts
     from banksim.errors import BanksimError
-    from banksim.replay import explain, ideal, transactions
+    from banksim.replay import explain, ideal, nsight_ideal, transactions
     from banksim.requests.counts import Range
     from banksim.timing.requests import block_cycles
     from banksim.trace import Site, Trace
@@ -34,6 +34,7 @@ _MODULE_OF = {
     "explain": "replay",
     "ideal": "replay",
     "load": "kernels",
+    "nsight_ideal": "replay",
     "pattern": "patterns",
     "run": "run_kernel",
     "transactions": "replay",
@@ -52,6 +53,7 @@ __all__ = [
     "explain",
     "ideal",
     "load",
+    "nsight_ideal",
     "pattern",
     "replay",
     "run",

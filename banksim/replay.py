@@ -18,7 +18,7 @@ from banksim.conflicts import Conflicts, Explanation, Request, SiteConflicts, Ta
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.checks import as_array, check_alignment, misaligned, request_columns
 from banksim.requests.counts import Count, Range, ends
-from banksim.requests.kinds import FULL_MASK, OPS, SMALL
+from banksim.requests.kinds import ADDRESSED, FULL_MASK, OPS, SMALL
 from banksim.trace import Trace
 
 Counts = npt.NDArray[np.int64]
@@ -59,6 +59,38 @@ def ideal(
     """Transactions that the same requests would take with no conflict; arguments as for `transactions`."""
     [found] = _counts(address, op, width, mask, architecture(arch), ideals=True)
     return int(found[0]) if np.ndim(address) == 1 else found
+
+
+def nsight_ideal(
+    address: npt.ArrayLike,
+    *,
+    op: object = "ld",
+    width: object = 4,
+    mask: object = FULL_MASK,
+    arch: str | Architecture = "sm_90",
+) -> int | Counts:
+    """What Nsight Compute's source page calls ideal; arguments as for `transactions`.
+
+    It does not ask which lanes are judged together, as `ideal` does: the bytes of all active lanes at 128 a pass (twice
+    for a compare-and-swap), and never more than the transactions. (Of some 16-byte loads that page shows other
+    transactions than the hardware's counters, and then another ideal too.)
+
+    >>> two_lanes = {"op": "st", "width": 8, "mask": 1 << 30 | 1}
+    >>> ideal([8 * lane for lane in range(32)], **two_lanes)  # one in each half of the warp
+    2
+    >>> nsight_ideal([8 * lane for lane in range(32)], **two_lanes)
+    1
+    """
+    rule = architecture(arch)
+    found = _counts(address, op, width, mask, rule, ideals=False)[-1]
+    codes, widths, masks, _ = request_columns(op, width, mask, address)
+    lanes = np.bitwise_count(masks & np.array(ADDRESSED, np.uint32)[codes]).astype(np.int64)
+    passes = np.ones(len(found), np.int64)
+    for code, size in {*zip(codes.tolist(), widths.tolist(), strict=True)}:
+        access = rule.access(OPS[code], size)
+        passes[(codes == code) & (widths == size)] = access.passes if access else 1
+    least = np.minimum(-(-lanes * widths // 128) * passes, found)
+    return int(least[0]) if np.ndim(address) == 1 else least
 
 
 def explain(

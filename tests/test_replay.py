@@ -65,6 +65,19 @@ def test_every_measured_request() -> None:
         assert HOPPER.status(*kind) == "measured"
 
 
+def test_what_nsight_calls_ideal() -> None:
+    """Equal on every recorded request but for 16-byte loads that the source page counts otherwise than the counters."""
+    data = np.load(DATA)
+    arrays = {name: data[name] for name in ("op", "width", "mask")}
+    found = banksim.nsight_ideal(data["address"], **arrays)
+    other = found != data["nsight_ideal"]
+    assert other.sum() == 30
+    assert {*zip(data["op"][other].tolist(), data["width"][other].tolist(), strict=True)} == {("ld", 16)}
+    assert (data["transactions"] != data["nsight_source_page"])[other].all()
+    assert banksim.nsight_ideal([0] * 32, op="cas", mask=1) == 2
+    assert banksim.nsight_ideal([0] * 32, width=8, mask=3) == 1
+
+
 def test_all_that_is_called_measured_was_measured() -> None:
     data = np.load(DATA)
     measured = {*zip(data["op"].tolist(), data["width"].tolist(), strict=True)}
