@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from banksim.commands import COMMANDS, ERROR, INTERRUPTED
 from banksim.errors import BanksimError, InputError
-from banksim.visible import say
+from banksim.visible import say, write_in_any_encoding
 
 
 class Parser(ArgumentParser):
@@ -50,6 +50,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def dispatch(words: list[str]) -> int:
     """Run the command that the first word names with the others."""
+    write_in_any_encoding(sys.stdout)
+    write_in_any_encoding(sys.stderr)
     name = words[0] if words else ""
     if name in COMMANDS:
         command = import_module(f"banksim.commands.{name}")

@@ -1,12 +1,15 @@
 """Texts of others (sources, traces, names of files) where they are printed: shown, not sent.
 
 A terminal obeys control characters, and turns the text around at some marks of Unicode. In their place stands a sign
-of the same length, so that what was laid out stays so.
+of the same length, so that what was laid out stays so. So it does where an encoding lacks the marks of reports.
 """
 
 from __future__ import annotations
 
+import codecs
+import io
 import sys
+from typing import TextIO
 
 PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: "␡"}
 """Unicode's pictures of control characters: ␛ of Escape."""
@@ -16,6 +19,9 @@ SURROGATES = range(0xD800, 0xE000)
 """Bytes of a file's name that are no text, as Python holds them; no encoding can write them."""
 SIGNS = PICTURES | dict.fromkeys([*OTHERS, *SURROGATES], "�")
 LINE = SIGNS | {ord("\n"): "␊", ord("\t"): " "}
+
+PLAIN_MARKS = str.maketrans("·│─┼┊–×…→∙’“”⌈⌉␊", '.|-+:-x~>.\'""[]/')
+"""What stands for each mark where an encoding has no such character."""
 
 
 def visible(text: str) -> str:
@@ -31,3 +37,20 @@ def one_line(name: object) -> str:
 def say(message: object) -> None:
     """A message of banksim on standard error."""
     print(f"banksim: {visible(str(message))}", file=sys.stderr)
+
+
+def write_in_any_encoding(stream: TextIO | None) -> None:
+    """Let a stream whose encoding lacks a character write what comes closest to it."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors=closest.__name__)
+
+
+def closest(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that cannot be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    marks = error.object[error.start : error.end].translate(PLAIN_MARKS)
+    return marks.encode("ascii", "backslashreplace").decode(), error.end
+
+
+codecs.register_error(closest.__name__, closest)

@@ -290,6 +290,16 @@ def test_letters_that_the_encoding_lacks_do_no_harm() -> None:
         assert done.returncode in (0, 2)
 
 
+@pytest.mark.parametrize("words", [["--help"], ["nothing"], *([name, "--help"] for name in COMMANDS), ["arch"]])
+def test_every_text_can_be_written_in_ascii(words: list[str]) -> None:
+    done = subprocess.run(
+        [*BANKSIM, *words], env=environment(PYTHONIOENCODING="ascii"), capture_output=True, check=False
+    )
+    assert b"internal error" not in done.stderr
+    assert done.returncode == (2 if words == ["nothing"] else 0)
+    assert "\\u" not in done.stdout.decode("ascii")
+
+
 def test_a_pipe_that_closes_early_is_one_line() -> None:
     reader, writer = os.pipe()
     os.close(reader)

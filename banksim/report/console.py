@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import IO
 
 from rich.console import Console
 from rich.text import Text
 
-from banksim.report.style import PLAIN_MARKS
 from banksim.visible import visible
 
 
@@ -18,12 +16,8 @@ def console(file: IO[str] | None = None) -> Console:
 
 
 def show(text: Text, on: Console) -> None:
-    """Print a report as it is laid out, with plain marks where the encoding has no others."""
+    """Print a report as it is laid out."""
     text = Text(visible(text.plain), spans=text.spans)
-    if on.options.ascii_only:
-        text = Text(text.plain.translate(PLAIN_MARKS), spans=text.spans)
-        if isinstance(on.file, io.TextIOWrapper):
-            on.file.reconfigure(errors="backslashreplace")
     if on.color_system is None:
         print(text.plain, file=on.file)
     else:

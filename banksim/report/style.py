@@ -7,20 +7,3 @@ HOT = "bold #d55e00"
 """Blue and vermilion: every kind of colour vision tells them apart; both are legible on black and white."""
 QUIET = "#808080"
 STRONG = "bold"
-
-PLAIN_MARKS = str.maketrans(
-    {
-        "·": ".",
-        "│": "|",
-        "─": "-",
-        "┼": "+",
-        "┊": ":",
-        "–": "-",
-        "×": "x",
-        "…": "~",
-        "→": ">",
-        "∙": ".",
-        "’": "'",
-    }
-)
-"""What stands in for each mark where the output's encoding has no such character."""
