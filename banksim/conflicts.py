@@ -115,6 +115,7 @@ class SiteConflicts:
             "file": self.file,
             "line": self.line,
             "text": self.text,
+            "inside": [{"file": file, "line": line} for file, line in self.site.inside],
             "op": self.op,
             "width": self.width,
             "requests": self.requests,

@@ -36,7 +36,15 @@ class Access:
     def to_json(self) -> dict[str, Any]:
         site = self.site
         place = {"file": site.file, "line": site.line, "text": site.text.strip(), "offset": site.offset}
-        return {"kind": self.kind, **place, "opcode": site.opcode, "warp": self.warp, "lane": self.lane}
+        inside = [{"file": file, "line": line} for file, line in site.inside]
+        return {
+            "kind": self.kind,
+            **place,
+            "inside": inside,
+            "opcode": site.opcode,
+            "warp": self.warp,
+            "lane": self.lane,
+        }
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ class Site:
     """The place that requests come from: an instruction of a kernel, or one access of a pattern.
 
     `offset` is the instruction's byte offset in its function; `text` the source line (or the access as the
-    user wrote it); `inlined` the call chain for inlined code, innermost first, as (function, file, line).
+    user wrote it); `inlined` the call chain for inlined code, innermost first, as (function, file, line). Of a
+    library's inlined code, file and line are the user's own that call it; `inside` are the places in the library
+    (file, line), innermost first.
     """
 
     opcode: str = ""
@@ -27,6 +29,7 @@ class Site:
     text: str = ""
     function: str = ""
     inlined: tuple[tuple[str, str, int], ...] = ()
+    inside: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

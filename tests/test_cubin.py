@@ -334,7 +334,8 @@ def test_lines_and_inlined_calls_are_what_nvdisasm_prints(source: str, arch: str
         for i in found.instructions:
             if i.site.file is None:
                 continue
-            chain = [(i.site.file, i.site.line), *((file, line) for _, file, line in i.site.inlined)]
+            calls = [(file, line) for _, file, line in i.site.inlined]
+            chain = [*i.site.inside, (i.site.file, i.site.line), *calls]
             if chain[0] != before:  # nvdisasm prints the chain only where the innermost line changes
                 assert chain == printed[name, i.pc], i.text
                 compared += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -97,7 +98,7 @@ def by_line(cycles: Cycles) -> Iterator[tuple[Site, Spent]]:
     for timed in cycles.instructions:
         site = timed.instruction.site
         key = (site.file, site.line) if site.line else ("", 0)
-        first, spent = found.get(key, (site, Spent()))
+        first, spent = found.get(key, (replace(site, inside=()), Spent()))
         found[key] = first, spent + timed.spent
     return ((site, spent) for site, spent in found.values() if spent.total)
 

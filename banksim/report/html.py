@@ -13,7 +13,7 @@ from banksim.findings import Hint, hinted
 from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
-from banksim.report.lines import by_line, place, shown, worst_excess
+from banksim.report.lines import by_line, place, shown, within, worst_excess
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import ends
 from banksim.sass.lines import source_lines
@@ -186,7 +186,7 @@ class Drawer:
         excess = ends(site.excess).high if site.excess is not None else 0
         return Figures(
             arch=conflicts.arch.name,
-            op=access(site.op, site.width),
+            op=access(site.op, site.width) + within(site.site),
             requests=number(site.requests),
             transactions=number(site.transactions),
             per_request=mean(site.transactions_per_request),

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.report.words import plural, runs
 from banksim.requests.counts import ends, largest, total
+from banksim.sass.lines import is_library
 from banksim.trace import Site
+
+Line = tuple[object, ...]
+INTRINSICS = re.compile(r"/include/(crt/)?(device_(\w+_)?functions|sm_\d+_\w+|cuda_pipeline_helpers)\.hp*$")
+"""Headers of the toolkit whose functions are instructions by another name."""
 
 
 def by_line(conflicts: Conflicts) -> Conflicts:
     """One site for all instructions of a line with the same op, width and call chain."""
     groups: dict[tuple[object, ...], list[SiteConflicts]] = {}
     for one in conflicts.sites:
-        where = (one.site.file, one.site.line, one.site.inlined) if one.site.line else one.site
+        where = line_of(one.site) or one.site
         groups.setdefault((where, one.op, one.width), []).append(one)
     return Conflicts(conflicts.arch, tuple(map(together, groups.values())))
+
+
+def line_of(site: Site) -> Line:
+    """What tells a source line from others: file, number, the calls that it was inlined through, and the place in a
+    library that it leads to; nothing of code without lines."""
+    return (site.file, site.line, site.inlined, site.inside[:1]) if site.line else ()
 
 
 def together(sites: Sequence[SiteConflicts]) -> SiteConflicts:
@@ -79,9 +91,27 @@ def shown(file: str | None) -> str:
 
 
 def label(site: Site) -> str:
-    """The line's place and text, and the calls that it was inlined through."""
-    calls = "".join(f" (in {name}, called at {shown(file)}:{line})" for name, file, line in site.inlined)
-    return f"{place(site)}  {site.text.strip() or site.opcode}{calls}"
+    """The line's place and text, where in a library that is, and the calls that it was inlined through."""
+    calls = "".join(f" (in {name}, called at {shown(file)}:{line})" for name, file, line in own_calls(site))
+    return f"{place(site)}  {site.text.strip() or site.opcode}{within(site)}{calls}"
+
+
+def own_calls(site: Site) -> Iterator[tuple[str, str, int]]:
+    """The calls that a line was inlined through, without those from one place of a library to another."""
+    function = ""
+    for name, file, line in site.inlined:
+        function = function or name
+        if not is_library(file, site.inlined[-1][1]) or (file, line) == site.inlined[-1][1:]:
+            yield function, file, line
+            function = ""
+
+
+def within(site: Site) -> str:
+    """` (inside block_reduce.cuh:120)`, where the line calls more of a library than a name of an instruction."""
+    if not site.inside or INTRINSICS.search(site.inside[0][0]):
+        return ""
+    file, line = site.inside[0]
+    return f" (inside {shown(file)}:{line})"
 
 
 def quiet_lines(sites: Sequence[Site]) -> str:

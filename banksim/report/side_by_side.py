@@ -14,15 +14,12 @@ from rich.text import Text
 from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.outcome import Run
 from banksim.report.figures import EXCESS, PER_REQUEST, STATUS, TRANSACTIONS, WORST, Row, notes, verdict
-from banksim.report.lines import by_line, heat, label, place
+from banksim.report.lines import Line, by_line, heat, label, line_of, place
 from banksim.report.style import CALM, QUIET, STRONG
 from banksim.report.table import Column, above, fold, prose
 from banksim.report.words import number, plural
 from banksim.requests.counts import largest, per_request, total
 from banksim.trace import Site
-
-Line = tuple[object, ...]
-"""What tells a source line from others: file, number, and the calls that it was inlined through."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +40,6 @@ class Code:
             line = line_of(executed.instruction.site)
             instructions[line] = instructions.get(line, 0) + executed.warps
         return cls(conflicts, accesses, instructions)
-
-
-def line_of(site: Site) -> Line:
-    return (site.file, site.line, site.inlined) if site.line else ()
 
 
 def codes(run: Run) -> list[Code]:

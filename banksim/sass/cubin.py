@@ -14,7 +14,7 @@ from banksim.compilers.ptx import link
 from banksim.errors import BanksimError, InputError
 from banksim.sass import listing, names
 from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
-from banksim.sass.lines import Line, line_table
+from banksim.sass.lines import Line, in_own_code, line_table
 from banksim.sass.machines import machine
 from banksim.sass.program import BYTES, HEAP, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
 from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS
@@ -275,8 +275,7 @@ class Reading:
         texts = listing.split(item.get("operands", ""))
         texts[1:1] = lost
         operands = listing.operands(name, frozenset(modifiers), texts, place)
-        if names.is_internal(function.name):
-            line = Line("", 0)
+        line, inside = in_own_code(Line("", 0) if names.is_internal(function.name) else line)
         return Instruction(
             pc=base + offset,
             base=base,
@@ -291,7 +290,8 @@ class Reading:
                 file=(line.file or PTX_FILE) if line.line else None,
                 line=line.line or None,
                 function=names.function_name(function.name),
-                inlined=tuple((names.plain_name(called), *at) for called, *at in line.inlined),  # type: ignore[misc]
+                inlined=tuple((names.readable(called), *at) for called, *at in line.inlined),  # type: ignore[misc]
+                inside=inside,
             ),
             encoding=encoding,
             text=f"{guard} {opcode} {', '.join(texts)}".strip(),

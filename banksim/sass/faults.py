@@ -7,7 +7,7 @@ from banksim.sass import state
 from banksim.sass.addresses import STRIDE, address_of, nearest
 from banksim.sass.execute import Stop
 from banksim.sass.launch import Launch
-from banksim.sass.operations.memory import width
+from banksim.sass.operations.memory import memory_operand, request, width
 from banksim.sass.program import BYTES, LOCAL_WINDOW, SHARED_WINDOW, Instruction
 
 ADVICE = {
@@ -15,6 +15,11 @@ ADVICE = {
     state.TRAP: "the kernel called trap (an assertion failed)",
     state.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions",
 }
+
+VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "store"}
+"""What instructions whose names begin so do; all others that access memory are atomic."""
+STACK = 1
+"""The register that says where a thread's stack ends."""
 
 
 def raise_unless_interrupted(launch: Launch, stop: Stop | None) -> None:
@@ -61,8 +66,9 @@ def place(i: Instruction) -> str:
 
 def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
     """What is wrong with an address."""
-    verb = "load" if i.name.startswith("LD") else "store" if i.name.startswith("ST") else "atomic operation"
-    size = width(i)
+    verb = next((verb for names, verb in VERBS.items() if i.name.startswith(names)), "atomic operation")
+    asked = request(i)
+    size = asked[1] if asked else width(i)
     if code == state.OUT_OF_CONSTANT:
         misaligned = address % size and address < state.CONSTANT_BANK
         return f"{'misaligned read' if misaligned else 'read beyond the end'} of constant memory, at byte {address}"
@@ -71,6 +77,8 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
     if code == state.OUT_OF_SHARED:
         return outside_shared(launch, verb, size, address)
     byte, bytes_there = signed(address), launch.local_bytes
+    if byte < 0 and any(o.kind == "R" and o.number == STACK for o in memory_operand(i).parts):
+        return f"stack overflow: calls nest too deep for the {bytes_there:,} bytes of a thread's stack"
     if byte % size:
         return f"misaligned {verb} of {size} bytes in local memory, at byte {byte}"
     return f"{verb} of {size} bytes out of bounds in local memory, at byte {byte} of {bytes_there}"

@@ -30,6 +30,33 @@ class Line:
     inlined: tuple[tuple[str, str, int], ...] = ()
 
 
+LIBRARY = re.compile(
+    r"/(site|dist)-packages/|^/usr/(local/)?(include|lib)/|/cuda[^/]*/(targets/[^/]+/)?include/"
+    r"|/include/(cub|thrust|cuda|cutlass|cute|cooperative_groups)/|/(third_party|3rdparty|external|vendor)/"
+)
+"""Where files are that a user of them has not written: installed packages, the toolkit, copies of others' projects."""
+
+
+@functools.lru_cache(4096)
+def is_library(file: str, kernel: str) -> bool:
+    """Whether a file is none of the user's own. What lies in a folder `include` is none, unless the kernel's file lies
+    beside or in that, as in a project with headers."""
+    path = posixpath.normpath(file.replace("\\", "/"))
+    if LIBRARY.search(path):
+        return True
+    above, include, _ = path.rpartition("/include/")
+    return bool(include) and not posixpath.normpath(kernel.replace("\\", "/")).startswith(f"{above}/")
+
+
+def in_own_code(line: Line) -> tuple[Line, tuple[tuple[str, int], ...]]:
+    """A line of a library as that of the user's which it was inlined into, and the places in the library, innermost
+    first; any other line, and one that nobody's own calls, as it is."""
+    frames = [(line.file, line.line), *((file, number) for _, file, number in line.inlined)]
+    kernel = frames[-1][0]
+    depth = next((n for n, (file, _) in enumerate(frames) if not is_library(file, kernel)), 0)
+    return Line(*frames[depth], line.inlined[depth:]), tuple(frames[:depth])
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of the table: instructions from byte `offset` on."""

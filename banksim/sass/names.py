@@ -9,6 +9,11 @@ from typing import Any
 
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib")
 """Where a C++ program's own demangler is."""
+INTERNAL = re.compile(r"\b_INTERNAL_[0-9a-f]{8}_\d+_\w*?_[0-9a-f]{8}::")
+"""The namespace that the compiler adds to what is known in one file only."""
+ARGUMENTS = re.compile(r"<[^<>]*>")
+LONGEST = 60
+"""Letters of a name, with its template arguments, that are read at a glance."""
 NUMBA_TAG = re.compile(r"\[abi:[^\]]*\]")
 
 
@@ -64,6 +69,16 @@ def unqualified(symbol: str) -> str:
     """A kernel's plain name without namespaces: `copy<32>`."""
     namespaces, separator, _ = template_name(symbol).rpartition("::")
     return plain_name(symbol)[len(namespaces) + len(separator) :]
+
+
+def readable(symbol: str) -> str:
+    """The name of a function that was inlined, as short as one can read: of a long one template arguments as <…>, and
+    of one that is still long no namespaces."""
+    name = INTERNAL.sub("", plain_name(symbol))
+    while len(name) > LONGEST and (shorter := ARGUMENTS.sub("…", name)) != name:
+        name = shorter
+    name = name.replace("…", "<…>")
+    return name if len(name) <= LONGEST else name.rpartition("::")[2]
 
 
 def last_part(symbol: str) -> str:

@@ -74,7 +74,7 @@ def plain(kernel: Kernel) -> dict[str, Any]:
             i.opcode,
             -1 if i.predicate is None else number(i.predicate),
             [number(operand) for operand in i.operands],
-            sites.number((i.site.file, i.site.line, i.site.function, i.site.inlined)),
+            sites.number((i.site.file, i.site.line, i.site.function, i.site.inlined, i.site.inside)),
             i.text,
         ]
         for i in kernel.instructions
@@ -136,10 +136,11 @@ def restored(stored: Mapping[str, Any], cubin: bytes, files: Mapping[str, str]) 
         terms = tuple([operands[part] for part in parts])
         operands.append(Operand(kind, number, *signs, tuple(modifiers), terms, text))
     places = []
-    for file, line, function, inlined in stored["sites"]:
+    for file, line, function, inlined, inside in stored["sites"]:
         file = files.get(file, file)
         calls = tuple([(called, at_file, at_line) for called, at_file, at_line in inlined])
-        places.append((file, line, source_line(file, line), function, calls))
+        within = tuple([(at_file, at_line) for at_file, at_line in inside])
+        places.append((file, line, source_line(file, line), function, calls, within))
     encodings = bytes_of(stored["encodings"])
     instructions = []
     for pc, base, opcode, predicate, used, place, text in stored["code"]:

@@ -215,6 +215,7 @@ def sites_of(metadata: Mapping[bytes, bytes] | None) -> tuple[Site, ...]:
 def site_of(found: dict[str, Any]) -> Site:
     """A site from plain data; other errors than of banksim where it is none."""
     calls = tuple((str(name), str(file), int(line)) for name, file, line in found.get("inlined", ()))
+    inside = tuple((str(file), int(line)) for file, line in found.get("inside", ()))
     offset, line, file = found.get("offset"), found.get("line"), found.get("file")
     return Site(
         opcode=str(found.get("opcode", "")),
@@ -224,4 +225,5 @@ def site_of(found: dict[str, Any]) -> Site:
         text=str(found.get("text", "")),
         function=str(found.get("function", "")),
         inlined=calls,
+        inside=inside,
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from linecache import getline
 from typing import Any
 
 import numpy as np
@@ -42,7 +40,6 @@ from banksim.sass.watch.records import (
     WORDS,
     WRITE,
 )
-from banksim.trace import Site
 
 CHECKS = {"races": RACES, "uninitialized": UNINITIALIZED}
 CALLED = {
@@ -159,23 +156,9 @@ class Watcher:
         pc = self.known.pcs[int(f[f"{which}_site"])]
         site = self.launch.kernel.instructions[pc // BYTES].site
         kind = CALLED[int(self.known.kind[pc // BYTES])]
-        return Access(kind, in_own_code(site), int(f[f"{which}_warp"]), int(f[f"{which}_lane"]))
+        return Access(kind, site, int(f[f"{which}_warp"]), int(f[f"{which}_lane"]))
 
 
 def is_above(one: Access, other: Access) -> bool:
     """In the same file, on a line before the other's."""
     return one.site.file == other.site.file and (one.site.line or 0) < (other.site.line or 0)
-
-
-def in_own_code(site: Site) -> Site:
-    """A place in a header of the toolkit as the line of the user's that it was inlined into."""
-    if not is_library(site.file or ""):
-        return site
-    for depth, (_, file, line) in enumerate(site.inlined, 1):
-        if not is_library(file):
-            return replace(site, file=file, line=line, text=getline(file, line), inlined=site.inlined[depth:])
-    return site
-
-
-def is_library(file: str) -> bool:
-    return any(folder in file.replace("\\", "/") for folder in ("/include/", "/site-packages/"))
