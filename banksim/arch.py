@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from banksim.errors import InputError
+from banksim.gpus import architecture_of, near_gpus
 from banksim.requests.counts import Status
 from banksim.requests.kinds import OPS
 
@@ -274,11 +275,16 @@ def architectures(names: str | Architecture | Iterable[str | Architecture]) -> t
 
 
 def architecture(name: str | Architecture) -> Architecture:
-    """The preset of this name, or `name` itself if it is an architecture. `InputError` lists near names."""
+    """The preset of this name or of the GPU of this name, or `name` itself if it is an architecture.
+
+    `InputError` lists near names.
+    """
     if isinstance(name, Architecture):
         return name
+    if isinstance(name, str) and name not in presets():
+        name = architecture_of(name) or name
     if not isinstance(name, str) or name not in presets():
-        near = difflib.get_close_matches(str(name), presets(), n=6, cutoff=0.5)
+        near = near_gpus(str(name)) + difflib.get_close_matches(str(name), presets(), n=6, cutoff=0.5)
         families = [family.name for family, _ in _PRESETS]
         raise InputError(f"unknown architecture {name!r}: give {', '.join(near or [*families, 'sm_90'])}")
     return presets()[name]

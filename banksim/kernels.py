@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from banksim.errors import BanksimError, InputError
+from banksim.gpus import architecture_of
 from banksim.sass import fatbin, names
 from banksim.sass.cubin import decode, entry_names
 from banksim.sass.elf import is_cubin
@@ -147,6 +148,7 @@ def load(
 
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"{path!r} is no path of a file")
+    arch = architecture_of(arch) or arch
     file = Path(path)
     again = partial(recompiled, path, {"defines": defines, "includes": includes, "std": std})
     try:

@@ -36,7 +36,8 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
         "--arch",
         metavar="NAME,…",
         default="sm_90",
-        help="judge by these architectures side by side (default sm_90; see banksim arch)",
+        help="judge by these architectures side by side: sm_90, hopper, or a GPU (H100), as banksim arch lists them "
+        "(default sm_90)",
     )
     group.add_argument("--json", action="store_true", help="print the same as JSON")
     group.add_argument(
@@ -75,7 +76,7 @@ def architectures(options: Namespace) -> list[Architecture]:
     names = [name.strip() for name in options.arch.split(",") if name.strip()]
     if not names:
         raise InputError("--arch names no architecture: give one or more, such as kepler-4,sm_90")
-    return [architecture(name) for name in dict.fromkeys(names)]
+    return list({one.name: one for one in map(architecture, names)}.values())
 
 
 def limit(options: Namespace) -> guard.Guard | None:

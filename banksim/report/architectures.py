@@ -8,6 +8,7 @@ from dataclasses import replace
 from rich.text import Text
 
 from banksim.arch import Access, Architecture
+from banksim.gpus import GPUS, gpus_of
 from banksim.report.style import QUIET, STRONG
 from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.words import listed
@@ -48,7 +49,15 @@ def overview(architectures: Iterable[Architecture], width: int) -> Text:
             ),
         ]
     more = fold(Text("banksim arch NAME shows stores, atomics and matrices as well.", QUIET), width)
-    return Text("\n").join([*lines_of(labels, columns, width), Text(), *sources.notes(width), *more])
+    names = [line for number, gpus in GPUS.items() for line in named_gpus(f"sm_{number}: ", gpus, width)]
+    known = [Text("GPUs, any of whose names is the name of its architecture too:", STRONG), *names]
+    return Text("\n").join([*lines_of(labels, columns, width), Text(), *sources.notes(width), Text(), *known, *more])
+
+
+def named_gpus(before: str, gpus: Sequence[str], width: int) -> list[Text]:
+    """A list of GPUs, whose names stay whole."""
+    whole = Text(before + ", ".join(gpu.replace(" ", "\xa0") for gpu in gpus))
+    return [Text(line.plain.replace("\xa0", " ")) for line in fold(whole, width)] if gpus else []
 
 
 def lines_of(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text]:
@@ -86,6 +95,7 @@ def details(architecture: Architecture, width: int) -> Text:
     banks = f"{a.banks} banks of {a.bank_width} bytes, {a.row_bytes} bytes a pass"
     for text in (f"{banks} ({a.evidence}: {a.source})", a.note):
         lines += fold(Text(text), width) if text else ()
+    lines += named_gpus("GPUs: ", gpus_of(a.capability), width)
     rules: dict[Access, dict[str, list[str]]] = {}
     for (op, size), access in a.accesses.items():
         if not a.missing(op, size):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts
+from banksim.gpus import gpus_of
 
 if TYPE_CHECKING:
     from banksim.host.launches import Launches
@@ -45,4 +46,4 @@ def architecture(one: Architecture) -> dict[str, Any]:
         for (op, width), access in one.accesses.items()
         if not one.missing(op, width)
     ]
-    return {**vars(one), "accesses": accesses}
+    return {**vars(one), "gpus": gpus_of(one.capability), "accesses": accesses}
