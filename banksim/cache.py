@@ -19,7 +19,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from banksim.errors import InputError
 from banksim.visible import say
+from banksim.writing import write
 
 MAGIC = b"banksim2"
 DIGEST = 32
@@ -63,11 +65,11 @@ def get(key: str) -> bytes | None:
 
 def put(key: str, payload: bytes) -> None:
     """Keep `payload` under `key`; where nothing can be written, nothing is kept."""
-    with suppress(OSError, RuntimeError):
+    with suppress(OSError, RuntimeError, InputError):
         if made(folder()):
             target = path(key)
             target.parent.mkdir(parents=True, exist_ok=True)
-            write(target, MAGIC + checksum(key, payload) + payload)
+            write(target, MAGIC + checksum(key, payload) + payload, own=True)
 
 
 def read(file: Path) -> bytes | None:
@@ -110,18 +112,6 @@ def refuse(folder: Path, why: str) -> None:
     say(f"nothing is kept in the cache {folder}, nor taken from it: {why}; BANKSIM_CACHE names another folder")
 
 
-def write(target: Path, content: bytes) -> None:
-    """Make `target` hold `content`, at once for whoever reads it meanwhile."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def keep(content: bytes, name: str) -> Path:
     """A file `name` with `content` that stays: in the cache, or where that cannot be, a new one."""
     for base in (folder, lambda: Path(tempfile.mkdtemp(prefix="banksim-"))):
@@ -132,9 +122,9 @@ def keep(content: bytes, name: str) -> Path:
             file = place / "sources" / key(content)[:16] / name
             if not file.is_file() or file.read_bytes() != content:
                 file.parent.mkdir(parents=True, exist_ok=True)
-                write(file, content)
+                write(file, content, own=True)
             return file
-        except (OSError, RuntimeError):
+        except (OSError, RuntimeError, InputError):
             continue
     raise OSError("no folder that can be written to, not even for temporary files")
 

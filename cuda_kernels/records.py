@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from banksim import writing
 from banksim.errors import InputError
 
 EVIDENCE = Path(__file__).parent / "evidence" / "h200.json"
@@ -157,36 +155,13 @@ def code_beside(path: Path) -> Path:
 def save(evidence: Evidence, path: Path) -> None:
     """Write the evidence, and beside it the machine code that ran. Either is whole or not there."""
     code = {r.name: np.frombuffer(r.cubin, np.uint8) for r in evidence.records if r.cubin}
-    with temporary(code_beside(path)) as name, open(name, "wb") as file:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing.replaced(code_beside(path)) as file:
         np.savez_compressed(file, **code)  # type: ignore[arg-type]
     write(path, to_json(evidence))
 
 
 def write(path: Path, text: str) -> None:
-    """Make `path` hold `text`, at once: beside it first, then renamed."""
-    with temporary(path) as name:
-        Path(name).write_text(text, encoding="utf-8")
-
-
-class temporary:
-    """A new file in the folder of `path`, which takes its name when all went well."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> str:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, self.name = tempfile.mkstemp(dir=self.path.parent, prefix=".new-")
-        except OSError as error:
-            raise InputError(f"{self.path}: {error.strerror}") from None
-        os.close(handle)
-        return self.name
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            os.chmod(self.name, 0o644)
-            os.replace(self.name, self.path)
-        else:
-            with suppress(OSError):
-                os.unlink(self.name)
+    """Make `path` hold `text`; its folder is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writing.write(path, text)

@@ -146,7 +146,7 @@ def test_processes_at_once_on_an_empty_cache(tmp_path: Path) -> None:
     while any(worker.poll() is None for worker in workers):
         time.sleep(0.03)
         for file in files(tmp_path):
-            if not file.name.startswith(".new-") and file.exists():
+            if file.suffix != ".part" and file.exists():
                 os.truncate(file, 100)
     printed = {worker.communicate()[0] for worker in workers}
     assert [worker.returncode for worker in workers] == [0, 0]

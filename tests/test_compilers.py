@@ -117,7 +117,7 @@ def test_two_processes_may_write_one_key_at_once(empty_cache: Path) -> None:
     assert written
     assert all(len(set(payload)) == 1 for payload in written)
     assert None not in seen[seen.index(written[0]) :], "a file once there is never half there"
-    assert not list(empty_cache.rglob(".new-*"))
+    assert not list(empty_cache.rglob("*.part"))
 
 
 def test_kept_sources_stay_and_are_mended(empty_cache: Path) -> None:

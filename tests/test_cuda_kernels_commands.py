@@ -162,17 +162,6 @@ def test_evidence_survives_being_written_and_read(tmp_path: Path) -> None:
     assert (tmp_path / "copy.json").read_text() == records.EVIDENCE.read_text(encoding="utf-8")
 
 
-def test_nothing_is_left_of_what_could_not_be_written(tmp_path: Path) -> None:
-    def half() -> None:
-        with records.temporary(tmp_path / "file") as name:
-            Path(name).write_text("half")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        half()
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -5,16 +5,15 @@ Places are byte offsets of the file: nothing changes in it but lengths and indic
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from banksim.errors import InputError
+from banksim.writing import require_writable
+from banksim.writing import write as write_file
 
 SIMPLE = re.compile(r"[\w.]+(?: *[-+*/] *[\w.]+)*")
 """Expressions to which a number can be added without brackets."""
@@ -151,33 +150,18 @@ def index_edit(content: bytes, use: Use, index: Callable[[Texts], Texts]) -> Edi
 
 
 # ---- the file
-def require_writable(file: Path) -> int:
-    """The file's mode. `InputError` if it is read-only."""
-    target = file.resolve()
+def require_unchanged(file: Path, before: bytes) -> None:
+    """`InputError` if the file does not hold `before`."""
     try:
-        mode = target.stat().st_mode
+        if file.read_bytes() == before:
+            return
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}: nothing was written") from None
-    if not mode & stat.S_IWUSR or not os.access(target, os.W_OK):
-        raise InputError(f"{file}: it is read-only: nothing was written")
-    return mode
+    raise InputError(f"{file}: it changed meanwhile: nothing was written; run again")
 
 
 def write(file: Path, before: bytes, after: bytes) -> None:
     """Put `after` into the file in one step. `InputError` if it is read-only or no longer holds `before`."""
-    mode = require_writable(file)
-    target = file.resolve()
-    try:
-        if target.read_bytes() != before:
-            raise InputError(f"{file}: it changed meanwhile: nothing was written; run again")
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-        try:
-            with os.fdopen(handle, "wb") as new:
-                new.write(after)
-            os.chmod(name, stat.S_IMODE(mode))
-            os.replace(name, target)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}: nothing was written") from None
+    require_writable(file)
+    require_unchanged(file, before)
+    write_file(file, after)

@@ -19,6 +19,7 @@ from banksim.commands.sizes import sizes, whole
 from banksim.errors import InputError
 from banksim.kernels import SOURCES
 from banksim.visible import visible
+from banksim.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.advise.sources import Source
@@ -61,7 +62,7 @@ def pattern(options: Namespace) -> int:
     if options.html:
         from banksim.report.advice_html import of_pattern
 
-        Path(options.html).write_text(of_pattern(found), encoding="utf-8")
+        write_file(options.html, of_pattern(found))
     if options.json:
         transactions, more = together(found)
         whole = {"transactions": list(transactions), "bytes_added": more}
@@ -79,7 +80,8 @@ def pattern(options: Namespace) -> int:
 def kernel(options: Namespace) -> int:
     """Advice on a kernel, written into its file if that is asked for."""
     from banksim.advise.kernels import advise_kernel
-    from banksim.advise.sources import require_writable, write
+    from banksim.advise.sources import write
+    from banksim.writing import require_writable
 
     if len(options.access) != 2:
         raise InputError("give one kernel: banksim advise kernel FILE:NAME")
@@ -102,7 +104,7 @@ def kernel(options: Namespace) -> int:
     if options.html:
         from banksim.report.advice_html import of_kernel
 
-        Path(options.html).write_text(of_kernel(advice), encoding="utf-8")
+        write_file(options.html, of_kernel(advice))
     if options.json:
         print(json.dumps({"command": "advise", **advice.to_json()}, indent=2))
         return 0

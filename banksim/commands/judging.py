@@ -12,6 +12,7 @@ from banksim.arch import Architecture, architecture
 from banksim.conflicts import Conflicts
 from banksim.errors import InputError
 from banksim.visible import say
+from banksim.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.findings import Finding, Hint
@@ -140,7 +141,7 @@ def write_html(
         from banksim.report.words import listed
 
         text = html(judged, f"{what} on {listed([conflicts.arch.name for conflicts in judged])}", run, hints)
-        Path(options.html).write_text(text, encoding="utf-8")
+        write_file(options.html, text)
 
 
 def review(

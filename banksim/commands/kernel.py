@@ -26,6 +26,7 @@ from banksim.errors import Fault, InputError
 from banksim.findings import checks as checks_of
 from banksim.report.kernel import is_partial
 from banksim.visible import say
+from banksim.writing import replaced
 
 if TYPE_CHECKING:
     from banksim.arch import Architecture
@@ -201,7 +202,8 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number, argument in enumerate(arguments):
         if isinstance(argument, np.ndarray):
-            np.save(folder / f"{number}.npy", argument)
+            with replaced(folder / f"{number}.npy") as file:
+                np.save(file, argument)
 
 
 def report(done: Run, options: Namespace) -> int:

@@ -6,6 +6,7 @@ standard error, or goes to --output. Kernels are compiled for the first of --arc
 
 from __future__ import annotations
 
+import io
 import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from banksim.commands.tracing import Incomplete, trace_option, written
 from banksim.errors import InputError
 from banksim.findings import checks as checks_of
 from banksim.visible import say
+from banksim.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.host.launches import Launches
@@ -99,8 +101,9 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
     elif options.output == "-":
         write(launches, ended, program, options, sys.stdout)
     else:
-        with open(options.output, "w", encoding="utf-8") as file:
-            write(launches, ended, program, options, file)
+        file = io.StringIO()
+        write(launches, ended, program, options, file)
+        write_file(options.output, file.getvalue())
 
 
 def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:

@@ -88,7 +88,7 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
     """
     import sys
 
-    from banksim.storage.files import replaced
+    from banksim.writing import replaced
 
     path = os.fspath(path)
     format = "arrow" if path == "-" else WRITTEN.get(os.path.splitext(path)[1])
@@ -102,40 +102,14 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
         sys.stdout.buffer.flush()
         return
     with replaced(path) as file:
-        writer = Named(kind(file), path)
+        writer = kind(file)
         try:
             yield writer
         except BaseException:
-            writer.abandon()
+            with suppress(Exception):  # for nothing: else pyarrow would do it later, when the file is closed
+                writer.close()
             raise
         writer.close()
-
-
-class Named:
-    """A writer whose failures name its file."""
-
-    def __init__(self, writer: Writer, path: str) -> None:
-        self.writer, self.path, self.launches = writer, path, writer.launches
-
-    def write(self, trace: Trace) -> None:
-        with self.named():
-            self.writer.write(trace)
-
-    def close(self) -> None:
-        with self.named():
-            self.writer.close()
-
-    def abandon(self) -> None:
-        """Close for nothing: else pyarrow would do it later, when the file is closed."""
-        with suppress(Exception):
-            self.writer.close()
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise InputError(f"{self.path}: {error.strerror or error}: the trace was not written") from None
 
 
 def module(format: str) -> Any:

@@ -1,17 +1,14 @@
-"""Opening files: local ones, standard input, other file systems through fsspec; compressed ones; writing safely."""
+"""Opening files: local ones, standard input, other file systems through fsspec; compressed ones."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import lzma
-import os
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from banksim.errors import InputError
@@ -131,25 +128,3 @@ def lines(path: str) -> Iterator[str]:
             if type(error).__name__ != "ZstdError":
                 raise
             raise InputError(f"{path}, after line {number}: {error}") from None
-
-
-@contextmanager
-def replaced(path: str) -> Iterator[BinaryIO]:
-    """A file to write, which gets its name only when it is complete: no half file ever looks whole."""
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: choose a folder that can be written to") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
