@@ -8,15 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-# Not lazily: the module of the same name would take this attribute as soon as anyone imported it.
-from banksim.replay import replay
-
 if TYPE_CHECKING:
     from banksim import errors
     from banksim.arch import Architecture, architecture
     from banksim.conflicts import Conflicts
     from banksim.errors import BanksimError
-    from banksim.replay import explain, ideal, nsight_ideal, transactions
+    from banksim.judge import explain, ideal, nsight_ideal, replay, transactions
     from banksim.requests.counts import Range
     from banksim.timing.requests import block_cycles
     from banksim.trace import Site, Trace
@@ -31,13 +28,14 @@ _MODULE_OF = {
     "architecture": "arch",
     "block_cycles": "timing.requests",
     "errors": "",
-    "explain": "replay",
-    "ideal": "replay",
+    "explain": "judge",
+    "ideal": "judge",
     "load": "kernels",
-    "nsight_ideal": "replay",
+    "nsight_ideal": "judge",
     "pattern": "patterns",
+    "replay": "judge",
     "run": "run_kernel",
-    "transactions": "replay",
+    "transactions": "judge",
 }
 
 __all__ = [

@@ -1,17 +1,17 @@
-"""The command line: finds the command, and turns every error into one line and an exit status."""
+"""The command line: finds the command and runs it."""
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from banksim.commands import COMMANDS, ERROR, INTERRUPTED
-from banksim.errors import BanksimError, InputError
-from banksim.visible import say, write_in_any_encoding
+from banksim import ending
+from banksim.commands import COMMANDS
+from banksim.errors import InputError
+from banksim.visible import write_in_any_encoding
 
 
 class Parser(ArgumentParser):
@@ -26,26 +26,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     `words`: what stands behind `banksim` on the command line (None: this process's own).
     """
-    try:
-        status = dispatch(sys.argv[1:] if words is None else list(words))
-        if sys.stdout is not None:  # closed by whoever started this process
-            sys.stdout.flush()
-        return status
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails once more
-        return complain("whoever read the output left before its end")
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return INTERRUPTED
-    except BanksimError as error:
-        return complain(str(error))
-    except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except Exception as error:
-        if "BANKSIM_TRACEBACK" in os.environ:
-            raise
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        return complain(f"internal error, please report it: {what} (BANKSIM_TRACEBACK=1 shows where)")
+    return ending.run("banksim", lambda: dispatch(sys.argv[1:] if words is None else list(words)))
 
 
 def dispatch(words: list[str]) -> int:
@@ -83,7 +64,8 @@ def overview() -> str:
         "usage: banksim COMMAND …\n\n"
         "Which shared-memory accesses of a GPU kernel conflict, and what that costs, with no GPU.\n\n"
         f"commands (banksim COMMAND --help shows an example):\n{commands}\n\n"
-        "exit status: 0 done, 1 conflicts above the limit of --fail-above, 2 wrong use or an error"
+        "exit status: 0 done, 1 conflicts above the limit of --fail-above, 2 wrong use or an error, "
+        "128 + N ended by signal N"
     )
 
 
@@ -95,12 +77,6 @@ def version() -> str:
         return version("banksim")
     except PackageNotFoundError:
         return "(not installed: running from a checkout)"
-
-
-def complain(message: str) -> int:
-    """One error on standard error."""
-    say(message)
-    return ERROR
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import numpy as np
 
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts, SiteConflicts, merge_sites
-from banksim.replay import replay, site_conflicts
+from banksim.judge import replay, site_conflicts
 from banksim.requests.kinds import SMALL
 from banksim.trace import Trace
 from banksim.warps import Warps

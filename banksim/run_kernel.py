@@ -256,7 +256,7 @@ def run_numpy(
     launch: Launch, rules: tuple[Architecture, ...], max_instructions: int | None, sink: Callable[[Trace], None] | None
 ) -> Run:
     """The same on the reference machine, whose requests are judged afterwards, as a trace."""
-    from banksim.replay import replay
+    from banksim.judge import replay
     from banksim.sass import reference
 
     began = time.perf_counter()

@@ -25,8 +25,8 @@ def replaced(path: str | os.PathLike[str], own: bool = False) -> Iterator[io.Raw
     """A file to write, which takes the place of `path` at the end; after any error `path` is what it was.
 
     An old file keeps its mode, and a link goes on pointing to it. What is no file, as /dev/stdout, is written as it is.
-    `own`: one of banksim's own files, which nobody else gets at and for which the disk is not waited. `InputError`, with
-    the name, for what cannot be written.
+    `own`: one of banksim's own files, which nobody else gets at and which need not be on the disk. `InputError`
+    with the name, for what cannot be written.
     """
     named = os.fspath(path)
     target = os.path.realpath(named)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from banksim.errors import BanksimError, InputError
+from banksim import ending
+from banksim.errors import InputError
 from cuda_kernels import catalogue, records
 
-OK, DISAGREES, ERROR, INTERRUPTED = 0, 1, 2, 130
+OK, DISAGREES = 0, 1
 
 
 class Parser(ArgumentParser):
@@ -191,26 +191,12 @@ COMMANDS: dict[str, Callable[[Namespace], int]] = {"list": list_, "show": show, 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; every error is one line on standard error and exit status 2."""
-    try:
+
+    def command() -> int:
         options = parser().parse_args(words)
-        status = COMMANDS[options.command](options)
-        sys.stdout.flush()
-        return status
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return complain("whoever read the output left before its end")
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return INTERRUPTED
-    except BanksimError as error:
-        return complain(str(error).splitlines()[0])
-    except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return COMMANDS[options.command](options)
 
-
-def complain(message: str) -> int:
-    print(f"cuda_kernels: {message}", file=sys.stderr)
-    return ERROR
+    return ending.run("cuda_kernels", command)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from rich.text import Text
 from banksim.__main__ import main
 from banksim.differences import Comparison, Line, compare, from_conflicts, from_json
 from banksim.errors import InputError
-from banksim.replay import replay
+from banksim.judge import replay
 from banksim.report.diff import report
 from banksim.requests.counts import Range
 from banksim.trace import Site, Trace

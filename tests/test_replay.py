@@ -32,7 +32,7 @@ HOPPER = architecture("hopper")
 @pytest.fixture(params=["scalar", "compiled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Judge whatever comes in plain Python, or by the compiled rule."""
-    module = sys.modules["banksim.replay"]  # as an attribute of the package it is the function
+    module = sys.modules["banksim.judge"]
     monkeypatch.setattr(module, "_is_small", lambda requests: request.param == "scalar")
     return str(request.param)
 
@@ -131,7 +131,7 @@ def by_both(trace: Trace, arch: Architecture) -> list[Conflicts]:
     with pytest.MonkeyPatch.context() as patch:
         found = []
         for small in (True, False):
-            patch.setattr(sys.modules["banksim.replay"], "_is_small", lambda requests, small=small: small)
+            patch.setattr(sys.modules["banksim.judge"], "_is_small", lambda requests, small=small: small)
             found.append(banksim.replay(trace, arch))
         return found
 
@@ -401,7 +401,7 @@ import sys
 import banksim
 trace = banksim.Trace.from_arrays("ld", 4, 1, [[4 * lane for lane in range(32)]] * 1000)
 banksim.replay(trace), banksim.transactions(trace.address), banksim.explain(trace.address[0])
-import banksim.replay, banksim.banks, banksim.arch
+import banksim.judge, banksim.banks, banksim.arch
 assert banksim.replay(trace).requests == 1000
 print(sorted({"numba", "rich", "numba_cuda", "llvmlite", "elftools"} & set(sys.modules)))
 """

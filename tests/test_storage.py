@@ -22,8 +22,8 @@ from traces import SITES, complaint, damaged, damages, random_trace, same
 from banksim.__main__ import main
 from banksim.arch import architecture
 from banksim.errors import InputError
+from banksim.judge import replay
 from banksim.partial import concatenated, judge_pieces
-from banksim.replay import replay
 from banksim.requests.kinds import OPS
 from banksim.storage import open_trace, pages, parquet, schema, write_trace
 from banksim.trace import Trace

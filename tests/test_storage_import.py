@@ -18,8 +18,8 @@ from traces import complaint, damaged, damages, random_trace, same
 
 from banksim.__main__ import main
 from banksim.errors import InputError
+from banksim.judge import replay
 from banksim.partial import concatenated
-from banksim.replay import replay
 from banksim.requests.kinds import FULL_MASK
 from banksim.storage import npz, open_trace, source
 from banksim.storage.accelsim import decompressed

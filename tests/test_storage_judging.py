@@ -20,8 +20,8 @@ from banksim import alike, partial
 from banksim.arch import Architecture, architecture, presets
 from banksim.conflicts import Conflicts, merge, worse
 from banksim.errors import InputError
+from banksim.judge import replay
 from banksim.partial import Partial, judge, judge_pieces
-from banksim.replay import replay
 from banksim.requests.counts import Range
 from banksim.requests.kinds import FULL_MASK
 from banksim.trace import Trace

@@ -16,10 +16,10 @@ from banksim.advise.spelling import Spelling
 from banksim.advise.threads import Described, Mapped, mappings
 from banksim.arch import Architecture, architectures
 from banksim.errors import InputError, UnknownCountError
+from banksim.judge import ideal, transactions
 from banksim.patterns.build import Pattern
 from banksim.patterns.inputs import parse
 from banksim.patterns.types import dimensions_of, round_up
-from banksim.replay import ideal, transactions
 from banksim.requests.kinds import LANES, OPS
 from banksim.trace import Trace
 

@@ -15,6 +15,3 @@ COMMANDS = {
     "arch": "list the architectures with the figures and the source of each",
 }
 """Every command with what it does; `banksim.commands.NAME` is its module."""
-
-ERROR, INTERRUPTED = 2, 130
-"""Exit statuses beside 0 (clean) and 1 (conflicts above the limit that the user set)."""

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.commands import INTERRUPTED, checking, judging, timing, workers
+from banksim import ending
+from banksim.commands import checking, judging, timing, workers
 from banksim.commands.launch_arguments import FILLS
 from banksim.commands.launch_arguments import parse as value_of
 from banksim.commands.sizes import sizes, whole
@@ -128,7 +129,7 @@ def run(options: Namespace) -> int:
         if not judging.is_data(options):
             sys.stdout.write(done.output)
         status = report(done, options)
-    return INTERRUPTED if is_partial(done) else status
+    return ending.interrupted() if is_partial(done) else status
 
 
 def here(launch: tuple[Any, ...], path: str | None, **how: Any) -> Run:

@@ -10,8 +10,8 @@ from banksim.commands import judging
 from banksim.commands.sizes import sizes
 from banksim.commands.tracing import aside, trace_option, written
 from banksim.errors import InputError
+from banksim.judge import replay
 from banksim.patterns import pattern
-from banksim.replay import replay
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32

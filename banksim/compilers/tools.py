@@ -6,8 +6,11 @@ import functools
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from banksim.errors import CompileError
@@ -73,13 +76,39 @@ def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, second
     """Standard output of a program, run in `cwd`. CompileError with its message when it fails, or takes longer than
     `seconds`."""
     try:
-        done = subprocess.run([tool(name), *arguments], cwd=cwd, capture_output=True, check=False, timeout=seconds)
+        status, output, errors = alone([tool(name), *arguments], cwd, seconds)
     except subprocess.TimeoutExpired:
         raise CompileError(f"{name} did not end within {seconds} s on {what}: damaged, or too large") from None
-    if done.returncode:
-        said = (done.stderr + b"\n" + done.stdout).decode(errors="replace")
-        raise CompileError(error_first(said) or f"{name} ended with status {done.returncode} on {what}")
-    return done.stdout
+    if status:
+        said = (errors + b"\n" + output).decode(errors="replace")
+        raise CompileError(error_first(said) or f"{name} ended with status {status} on {what}")
+    return output
+
+
+def alone(command: Sequence[str | Path], cwd: Path, seconds: int | None) -> tuple[int, bytes, bytes]:
+    """Status, standard output and standard error of a program. If this ends early, so do all that the program started,
+    and their temporary files go."""
+    with tempfile.TemporaryDirectory(prefix="banksim-") as scratch:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**os.environ, "TMPDIR": scratch},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except BaseException:
+            if os.name == "nt":
+                process.kill()
+            else:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+    return process.returncode, output, errors
 
 
 def error_first(message: str) -> str:

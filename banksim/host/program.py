@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 
+from banksim import ending
 from banksim.errors import BanksimError, InputError
 from banksim.kernels import SOURCES
 
-INTERRUPTED = 130
 EXECUTABLE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How programs of Linux, Windows and macOS begin."""
 HERE = str(Path(__file__).parent.parent)
@@ -119,7 +119,7 @@ def ended(execute: Callable[[], object]) -> Ended:
         return Ended(2, " ".join(filter(None, (place(error.__traceback__), str(error)))))
     except KeyboardInterrupt as error:
         show(error)
-        return Ended(INTERRUPTED)
+        return Ended(ending.interrupted())
     except BaseException as error:
         show(error)
         return Ended(1)

@@ -112,7 +112,7 @@ def compared(advice: ArrayAdvice) -> Iterator[Sides]:
     """For each architecture the request that the layout as written serves worst, and the same one in the best; of one
     in pieces the first."""
     from banksim.advise.patterns import Requests, base_of, cost, laid_out
-    from banksim.replay import ideal
+    from banksim.judge import ideal
 
     given = advice.different
     for arch in advice.archs:

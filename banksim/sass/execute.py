@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -288,8 +288,10 @@ def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], t
     the end. At a KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython
     3.11 takes a thread that runs for one that has ended; a future does not.)"""
     with ThreadPoolExecutor(len(works)) as pool:
-        futures = [pool.submit(work) for work in works]
+        futures: list[Future[T]] = []
         try:
+            for work in works:
+                futures.append(pool.submit(work))
             running = True
             while running:
                 running = bool(wait(futures, timeout=0.1).not_done)

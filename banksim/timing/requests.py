@@ -47,7 +47,7 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
 def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Of each request: transactions' worth of time, and transfers that return its result (0: nothing is returned)."""
     from banksim.compiled import rule_words
-    from banksim.replay import transactions
+    from banksim.judge import transactions
     from banksim.requests.kinds import OPS
 
     cost = np.asarray(
