@@ -20,6 +20,8 @@ ERROR = 2
 BY_SIGNAL = 128
 """A shell's exit status of what a signal ended is this and the signal's number; so are those of commands."""
 CLOSED_PIPE = BY_SIGNAL + 13
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What only standard output fails of without its name: every other file is written by `banksim.writing`."""
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What ends a command, with a report of what was done until then."""
 POSIX = hasattr(signal, "pthread_sigmask")
@@ -63,6 +65,7 @@ def run(program: str, command: Callable[[], int]) -> int:
                 complain("interrupted")
                 discard_output()
                 return interrupted()
+            discard_output()
             return complain(told(error))
 
 
@@ -71,23 +74,12 @@ def told(error: Exception) -> str:
     if isinstance(error, BanksimError):
         return str(error)
     if isinstance(error, OSError):
-        name = error.filename or ("standard output" if is_full(error) else "")
+        name = error.filename or ("standard output" if error.errno in FULL else "")
         return f"{name}: {error.strerror}" if name and error.strerror else str(error)
     if "BANKSIM_TRACEBACK" in os.environ:
         raise error
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"internal error, please report it: {what} (BANKSIM_TRACEBACK=1 shows where)"
-
-
-def is_full(error: OSError) -> bool:
-    """Whether this error is that standard output takes nothing more, and it is given up then."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return False
-    except OSError as again:
-        discard_output()
-        return again.errno == error.errno
 
 
 def discard_output() -> None:

@@ -12,6 +12,7 @@ from banksim import cache
 from banksim.compilers import nvrtc, tools
 from banksim.compilers.source import Source
 from banksim.errors import InputError
+from banksim.writing import write
 
 FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 """What nvcc reads more options from. They are the user's own, not those of whoever wrote a source."""
@@ -107,8 +108,8 @@ def compile_nvcc(source: Source) -> bytes:
     lines += [f"static auto banksim_{n} = &{text};" for n, text in enumerate(source.instances)]
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         folder = Path(name)
-        (folder / "kernel.cu").write_bytes(os.fsencode("\n".join([*lines, ""])))
-        (folder / "options").write_bytes(os.fsencode("\n".join(map(quoted, source.preprocessing()))))
+        write(folder / "kernel.cu", os.fsencode("\n".join([*lines, ""])), durable=False)
+        write(folder / "options", os.fsencode("\n".join(map(quoted, source.preprocessing()))), durable=False)
         command = ["-cubin", "-arch", source.arch, "-w", *source.options(), "-Xcompiler", "@options"]
         tools.run("nvcc", [*command, "-o", "made.cubin", "kernel.cu"], folder, what=str(source.file))
         return (folder / "made.cubin").read_bytes()

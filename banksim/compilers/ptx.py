@@ -9,6 +9,7 @@ from pathlib import Path
 from banksim import cache
 from banksim.compilers import tools
 from banksim.errors import CompileError
+from banksim.writing import write
 
 
 def assemble(ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = (), name: str = "kernel.ptx") -> bytes:
@@ -36,7 +37,7 @@ def _made(program: str, options: Sequence[str], inputs: Sequence[tuple[bytes, st
         with tempfile.TemporaryDirectory(prefix="banksim-") as name:
             folder = Path(name)
             for content, file in inputs:
-                (folder / file).write_bytes(content)
+                write(folder / file, content, durable=False)
             files = [file for _, file in inputs]
             tools.run(program, [*options, *files, "-o", "made.cubin"], folder, what=files[0])
             made = (folder / "made.cubin").read_bytes()

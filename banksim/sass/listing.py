@@ -19,6 +19,7 @@ from typing import Any
 from banksim.compilers import tools
 from banksim.errors import CompileError
 from banksim.sass.program import BYTES, ZERO_REGISTER, Operand
+from banksim.writing import write
 
 TO_CODE = frozenset({"BRA", "JMP", "CALL", "RET", "BSSY", "LEPC", "BRX", "BRXU", "JMX", "JMXU", "WARPSYNC"})
 """Instructions whose last operand, where it is a number or a symbol, is a place in the code."""
@@ -40,7 +41,7 @@ Place = Callable[[str, int], Operand | None]
 def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
     """nvdisasm's instructions of every code section, by the function that the section is named after."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
-        (Path(folder) / "kernel.cubin").write_bytes(cubin)
+        write(Path(folder) / "kernel.cubin", cubin, durable=False)
         seconds = SECONDS * (1 + (len(cubin) >> 20))
         printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
     try:
