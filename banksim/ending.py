@@ -24,14 +24,13 @@ FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENO
 """What only standard output fails of without its name: every other file is written by `banksim.writing`."""
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What ends a command, with a report of what was done until then."""
-POSIX = hasattr(signal, "pthread_sigmask")
 AGAIN = 0.02
 """Seconds after which an interrupt is sent again that was lost."""
 
 received = 0
 """The signal that this process was told to end by; 0: none."""
-holding = 0
-"""How many blocks hold signals back."""
+over = False
+"""Whether the command has ended, and a signal has nothing more to end."""
 lost = threading.Event()
 """Whether an interrupt was raised where nothing can be raised, and has not come again."""
 senders: list[threading.Thread] = []
@@ -98,11 +97,11 @@ def discard_output() -> None:
 def signals() -> Iterator[None]:
     """Within, signals that would end the process raise KeyboardInterrupt, and none is lost; those that it was started
     to ignore (nohup) stay ignored."""
-    global received, holding
+    global received, over
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    received = 0
+    received, over = 0, False
     before = {}
     for number in SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -112,7 +111,7 @@ def signals() -> Iterator[None]:
     try:
         yield
     finally:
-        holding += 1  # it ends already
+        over = True
         lost.clear()
         for sender in senders:
             sender.join()
@@ -121,7 +120,6 @@ def signals() -> Iterator[None]:
         for number, handler in before.items():
             if signal.getsignal(number) is end:  # unless a program that was run has its own
                 signal.signal(number, handler)
-        holding -= 1
 
 
 def end(number: int, frame: FrameType | None) -> None:
@@ -129,23 +127,7 @@ def end(number: int, frame: FrameType | None) -> None:
     global received
     received = number
     lost.clear()
-    if not holding:
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def held() -> Iterator[None]:
-    """Within, signals wait for the end of the block, and processes that are started do not hear of Ctrl-C."""
-    global holding
-    holding += 1
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if POSIX else set()
-    try:
-        yield
-    finally:
-        if POSIX:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        holding -= 1
-    if received and not holding:
+    if not over:
         raise KeyboardInterrupt
 
 

@@ -108,8 +108,8 @@ def compile_nvcc(source: Source) -> bytes:
     lines += [f"static auto banksim_{n} = &{text};" for n, text in enumerate(source.instances)]
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         folder = Path(name)
-        write(folder / "kernel.cu", os.fsencode("\n".join([*lines, ""])), durable=False)
-        write(folder / "options", os.fsencode("\n".join(map(quoted, source.preprocessing()))), durable=False)
+        write(folder / "kernel.cu", os.fsencode("\n".join([*lines, ""])), own=True)
+        write(folder / "options", os.fsencode("\n".join(map(quoted, source.preprocessing()))), own=True)
         command = ["-cubin", "-arch", source.arch, "-w", *source.options(), "-Xcompiler", "@options"]
         tools.run("nvcc", [*command, "-o", "made.cubin", "kernel.cu"], folder, what=str(source.file))
         return (folder / "made.cubin").read_bytes()

@@ -37,7 +37,7 @@ def _made(program: str, options: Sequence[str], inputs: Sequence[tuple[bytes, st
         with tempfile.TemporaryDirectory(prefix="banksim-") as name:
             folder = Path(name)
             for content, file in inputs:
-                write(folder / file, content, durable=False)
+                write(folder / file, content, own=True)
             files = [file for _, file in inputs]
             tools.run(program, [*options, *files, "-o", "made.cubin"], folder, what=files[0])
             made = (folder / "made.cubin").read_bytes()

@@ -41,7 +41,7 @@ Place = Callable[[str, int], Operand | None]
 def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
     """nvdisasm's instructions of every code section, by the function that the section is named after."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
-        write(Path(folder) / "kernel.cubin", cubin, durable=False)
+        write(Path(folder) / "kernel.cubin", cubin, own=True)
         seconds = SECONDS * (1 + (len(cubin) >> 20))
         printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
     try:
