@@ -18,7 +18,11 @@ from banksim.errors import InputError
 from banksim.partial import concatenated
 from banksim.requests.kinds import LANES, OPS
 from banksim.requests.opcodes import GENERIC, TABLE, request_of
+from banksim.sass.control_opcodes import CONTROL
+from banksim.sass.llvm.control import ControlFlow
+from banksim.sass.operations import OPERATIONS
 from banksim.sass.program import SHARED_WINDOW, Kernel
+from banksim.sass.reference.warp import Warp
 from banksim.trace import Site, Trace
 
 WIDTHS = {
@@ -211,3 +215,10 @@ def test_a_form_that_is_not_known_is_refused(tmp_path: Path, opcode: str) -> Non
     (tmp_path / "t.txt").write_text(access(opcode, [4 * lane for lane in range(LANES)]))
     with pytest.raises(InputError, match=r"t\.txt, line 1: "):
         read(tmp_path / "t.txt")
+
+
+def test_both_engines_execute_every_control_opcode() -> None:
+    assert not CONTROL.keys() & OPERATIONS.keys()
+    for control in CONTROL.values():
+        assert callable(getattr(Warp, control.does))
+        assert callable(getattr(ControlFlow, control.does))

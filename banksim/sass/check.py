@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 from banksim.errors import BanksimError, UnsupportedError
+from banksim.sass.control_opcodes import CONTROL
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.program import Instruction, Kernel
 from banksim.sass.state import WARPSYNC
-
-CONTROL_MODIFIERS = {
-    "BRA": {"U", "DIV", "CONV", "INC", "ANY"},
-    "BRX": set(),
-    "BRXU": set(),
-    "JMP": set(),
-    "CALL": {"REL", "ABS", "NOINC"},
-    "RET": {"REL", "ABS", "NODEC"},
-    "EXIT": set(),
-    "BSSY": {"RECONVERGENT", "RELIABLE"},
-    "BSYNC": {"RECONVERGENT", "RELIABLE"},
-    "BREAK": {"RECONVERGENT", "RELIABLE"},
-    "BMOV": {"32", "CLEAR"},
-    "WARPSYNC": {"ALL", "COLLECTIVE", "EXCLUSIVE"},
-    "BAR": {"SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR"},
-    "B2R": {"RESULT"},
-    "NANOSLEEP": {"U32", "WARP", "SYNCS"},
-    "ENDCOLLECTIVE": set(),
-    "YIELD": set(),
-    "BPT": {"TRAP", "DRAIN", "PAUSE_QUIET"},
-}
-"""Control flow, which each engine has for itself, and the modifiers that this one knows."""
-
 
 FEATURES = {
     "TEX TLD TXD TXQ TMML": "the use of textures",
@@ -51,12 +29,11 @@ def barrier_number(i: Instruction) -> int:
 def check(kernel: Kernel) -> None:
     """Raise `UnsupportedError` for the first instruction or modifier that is not known."""
     for i in kernel.instructions:
-        operation = OPERATIONS.get(i.name)
-        known = operation.modifiers if operation else CONTROL_MODIFIERS.get(i.name)
+        known = OPERATIONS.get(i.name) or CONTROL.get(i.name)
         if known is None:
             feature = next((what for names, what in FEATURES.items() if i.name.startswith(tuple(names.split()))), None)
             raise refused(kernel, i, feature or f"instruction {i.name}", "simulated" if feature else "known")
-        strange = sorted(i.modifiers - set(known))
+        strange = sorted(i.modifiers - known.modifiers)
         if strange:
             raise refused(kernel, i, f"modifier .{strange[0]} of {i.name}")
 

@@ -18,10 +18,11 @@ from typing import Any
 
 from banksim.compilers import tools
 from banksim.errors import CompileError
+from banksim.sass.control_opcodes import CONTROL
 from banksim.sass.program import BYTES, ZERO_REGISTER, Operand
 from banksim.writing import write
 
-TO_CODE = frozenset({"BRA", "JMP", "CALL", "RET", "BSSY", "LEPC", "BRX", "BRXU", "JMX", "JMXU", "WARPSYNC"})
+TO_CODE = frozenset({"LEPC", "JMX", "JMXU"} | {name for name, control in CONTROL.items() if control.names_code})
 """Instructions whose last operand, where it is a number or a symbol, is a place in the code."""
 REGISTER = re.compile(r"(UR|UP|R|P|B|SB)(\d+|Z|T)((?:\.\w+)*)")
 FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|INF|[QS]?NAN)", re.IGNORECASE)

@@ -23,11 +23,9 @@ from banksim.sass.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
 from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import AT_BARRIER, COLLECTIVE, CONTEXT, ERROR, READY, WARP, WARPSYNC
 
-Handler = Callable[[Instruction, int], None]
-
 
 class ControlFlow:
-    """The instructions that end a basic block, each as f(instruction, pc behind it), and those that prepare it."""
+    """The instructions of `CONTROL`: those that end a basic block take the pc behind it as well."""
 
     kernel: Kernel
     stepwise: bool
@@ -46,24 +44,6 @@ class ControlFlow:
     """Whether somebody follows what barriers order: then the run-time functions are to see all of them."""
     code: dict[int, ir.Block]
     """The basic blocks by their first pc."""
-
-    def handlers(self) -> dict[str, Handler]:
-        return {
-            "BRA": self.branch,
-            "JMP": self.branch,
-            "BRX": self.indirect,
-            "BRXU": self.indirect,
-            "CALL": self.call,
-            "RET": self.give_back,
-            "EXIT": self.exit,
-            "BSYNC": self.converge,
-            "WARPSYNC": self.warpsync,
-            "ENDCOLLECTIVE": self.end_collective,
-            "BAR": self.barrier,
-            "YIELD": self.give_way,
-            "NANOSLEEP": self.sleep,
-            "BPT": self.trap,
-        }
 
     # ---- going on
     def go(self, pc: int, source: int) -> None:
@@ -416,6 +396,10 @@ class ControlFlow:
         e = self.e
         e.masked_store(row, e.as_bools(lanes), Value(e.builder, "u", 32, 1, mask).spread().ir)
 
+    def gather(self, i: Instruction) -> None:
+        """BSSY: the executing threads are to meet at BSYNC."""
+        self.masked(self.convergence(i), self.x.executing(), self.x.executing())
+
     def break_away(self, i: Instruction) -> None:
         """The executing threads (where a predicate operand says so) no longer count at the barrier."""
         e, x = self.e, self.x
@@ -439,3 +423,12 @@ class ControlFlow:
             e.masked_store(row, e.as_bools(x.executing()), v)
         else:
             x.write(to, x.new("u", 32, 32, e.load(row, WORDS)))
+
+    def barrier_result(self, i: Instruction) -> None:
+        """B2R.RESULT: what the reduction at the barrier passed last gave."""
+        e, x = self.e, self.x
+        number = e.b.zext(e.get(self.warp, WARP, "reduced"), INT[64])
+        where = e.at(e.field(self.context, CONTEXT, "result"), number, INT[32])
+        result = x.new("u", 32, 1, e.load(where, INT[32]))
+        for o in i.operands:
+            x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)

@@ -6,14 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from banksim.errors import UnsupportedError
+from banksim.sass.control_opcodes import CONTROL, ENDS, Then
 from banksim.sass.operations.transactions import try_wait
 from banksim.sass.program import BYTES, Instruction, Kernel
-
-ENDS = frozenset(
-    {"BRA", "BRX", "BRXU", "JMP", "CALL", "RET", "EXIT"}
-    | {"BSYNC", "WARPSYNC", "ENDCOLLECTIVE", "YIELD", "NANOSLEEP", "BAR", "BPT"}
-)
-"""Instructions behind which a warp may go elsewhere, wait, or let others run."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +37,9 @@ def basic_blocks(kernel: Kernel, single: bool = False) -> dict[int, Block]:
             entries.add(i.pc + BYTES)
         if try_wait(i):
             entries.add(i.pc)
-        if i.name in ("BRA", "JMP", "CALL"):
-            to = target(i)
-            entries |= {to} if to is not None else set(kernel.functions.values())
-        elif i.name in ("BRX", "BRXU"):
-            entries |= set(kernel.targets.get(i.pc, ()))
-        if i.name == "CALL":
+        if i.name in ENDS:
+            entries |= _elsewhere(kernel, i)
+        if i.name in ENDS and CONTROL[i.name].then == Then.CALLED:
             returns.add(i.pc + BYTES)
         if "COLLECTIVE" in i.modifiers:
             resumed.add(target(i) or 0)
@@ -72,24 +64,33 @@ def basic_blocks(kernel: Kernel, single: bool = False) -> dict[int, Block]:
     return dict(sorted(blocks.items()))
 
 
+def _elsewhere(kernel: Kernel, i: Instruction) -> set[int]:
+    """The places that a branch or call may go to, but for the next instruction."""
+    then = CONTROL[i.name].then
+    if then in (Then.TARGET, Then.CALLED):
+        to = target(i)
+        return {to} if to is not None else set(kernel.functions.values())
+    return set(kernel.targets.get(i.pc, ())) if then == Then.LISTED else set()
+
+
 def _after(kernel: Kernel, last: Instruction, end: int, returns: set[int], resumed: set[int]) -> set[int]:
+    """Where control may go behind the last instruction of a block that ends before `end`."""
     guarded = last.predicate is not None
-    if last.name in ("BRA", "JMP", "CALL"):
-        to = target(last)
-        after = {to} if to is not None else set(kernel.functions.values())
-        conditional = guarded or any(o.kind in ("P", "UP") for o in last.operands)
-        conditional = conditional or bool(last.modifiers & {"DIV", "CONV"})
-        if last.name == "CALL":
-            after |= returns
-        return after | ({end} if conditional or last.name == "CALL" else set())
-    if last.name in ("BRX", "BRXU"):
-        return set(kernel.targets.get(last.pc, ())) | ({end} if guarded else set())
-    if last.name == "RET":
-        return returns | ({end} if guarded else set())
-    if last.name == "ENDCOLLECTIVE":
-        return resumed
-    if last.name in ("EXIT", "BPT") and not guarded:
-        return set()
+    after = _elsewhere(kernel, last) if last.name in ENDS else set()
+    match CONTROL[last.name].then if last.name in ENDS else Then.SAME:
+        case Then.TARGET:
+            conditional = any(o.kind in ("P", "UP") for o in last.operands) or last.modifiers & {"DIV", "CONV"}
+            return after | ({end} if guarded or conditional else set())
+        case Then.LISTED:
+            return after | ({end} if guarded else set())
+        case Then.CALLED:
+            return after | returns | {end}
+        case Then.BACK:
+            return returns | ({end} if guarded else set())
+        case Then.GATHERED:
+            return resumed
+        case Then.NOWHERE if not guarded:
+            return set()
     return {end}
 
 

@@ -15,10 +15,11 @@ import llvmlite.ir as ir
 from banksim.sass import state
 from banksim.sass.addresses import shared_start
 from banksim.sass.check import Naming, check
+from banksim.sass.control_opcodes import CONTROL, ENDS, Then
 from banksim.sass.llvm.control import ControlFlow
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.engine import LLVMEngine, Register
-from banksim.sass.llvm.flow import ENDS, Block, basic_blocks, live_out
+from banksim.sass.llvm.flow import Block, basic_blocks, live_out
 from banksim.sass.llvm.memory import Memory
 from banksim.sass.llvm.values import INT, POINTER, VOID, Value
 from banksim.sass.operations import OPERATIONS
@@ -176,26 +177,14 @@ class Translator(ControlFlow):
         e.increase(counter, e.b.zext(e.popcount(self.x.executing()), INT[64]))
 
     def simple(self, i: Instruction) -> None:
-        e, x = self.e, self.x
-        if i.name == "BSSY":
-            row = self.convergence(i)
-            self.masked(row, x.executing(), x.executing())
-        elif i.name == "BREAK":
-            self.break_away(i)
-        elif i.name == "BMOV":
-            self.move_convergence(i)
-        elif i.name == "B2R":
-            number = e.b.zext(e.get(self.warp, WARP, "reduced"), INT[64])
-            where = e.at(e.field(self.context, CONTEXT, "result"), number, INT[32])
-            result = x.new("u", 32, 1, e.load(where, INT[32]))
-            for o in i.operands:
-                x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)
+        if i.name in CONTROL:
+            getattr(self, CONTROL[i.name].does)(i)
         elif self.watched and i.name in COPY_EVENTS:
             self.show_copies(i)
         else:
             if self.watched and i.name.startswith("UBLK"):
                 self.show_bulk(i)
-            OPERATIONS[i.name].function(x, i)
+            OPERATIONS[i.name].function(self.x, i)
 
     def show_bulk(self, i: Instruction) -> None:
         """A bulk copy, by the lowest executing lane."""
@@ -223,7 +212,7 @@ class Translator(ControlFlow):
         x = self.x
         for o in i.operands:
             if o.kind in ("P", "UP"):
-                if i.name in ("BRA", "JMP"):
+                if CONTROL[i.name].then == Then.TARGET:
                     p = x.predicate(o)
                     x.guard = p if x.guard is None else x.guard & p
                 else:
@@ -293,7 +282,7 @@ class Translator(ControlFlow):
         else:
             self.x.pc = last.pc
             with Naming(self.kernel, last):
-                self.handlers()[last.name](last, block.end)
+                getattr(self, CONTROL[last.name].does)(last, block.end)
 
 
 def translate(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Translation:

@@ -7,7 +7,6 @@ one H200: parked groups are a stack, and of the parts into which a group falls t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.sass import state
 from banksim.sass.check import Naming, barrier_number
+from banksim.sass.control_opcodes import CONTROL
 from banksim.sass.engine import Value
 from banksim.sass.operations import OPERATIONS
 from banksim.sass.operations.memory import memory_operand
@@ -185,7 +185,8 @@ class Warp(MemoryEngine):
             raise self.fault(state.LIMIT, 0)
         with Naming(self.launch.kernel, i):
             if i.name in CONTROL:
-                return CONTROL[i.name](self, i, group, executing)
+                found: Group | None = getattr(self, CONTROL[i.name].does)(i, group, executing)
+                return found
             OPERATIONS[i.name].function(self, i)
         return Group(group.mask, group.behind)
 
@@ -298,7 +299,7 @@ class Warp(MemoryEngine):
             self.write(to, self.gathered[barrier_number(i)])
         return Group(group.mask, group.behind)
 
-    def meet(self, i: Instruction, group: Group, executing: int) -> Group | None:
+    def converge(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BSYNC"""
         return self.wait(group, executing, barrier_number(i))
 
@@ -371,29 +372,9 @@ class Warp(MemoryEngine):
             self.groups.insert(0, Group(executing, group.behind, Yielded()))
         return None
 
+    sleep = give_way
+
     def trap(self, i: Instruction, group: Group, executing: int) -> Group:
         if executing:
             raise self.fault(state.TRAP, Group(executing, 0).lowest)
         return Group(group.mask, group.behind)
-
-
-CONTROL: dict[str, Callable[[Warp, Instruction, Group, int], Group | None]] = {
-    "BRA": Warp.branch,
-    "JMP": Warp.branch,
-    "BRX": Warp.indirect,
-    "BRXU": Warp.indirect,
-    "CALL": Warp.call,
-    "RET": Warp.give_back,
-    "EXIT": Warp.exit,
-    "BSSY": Warp.gather,
-    "BSYNC": Warp.meet,
-    "BREAK": Warp.break_away,
-    "BMOV": Warp.move_convergence,
-    "WARPSYNC": Warp.warpsync,
-    "ENDCOLLECTIVE": Warp.end_collective,
-    "BAR": Warp.barrier,
-    "B2R": Warp.barrier_result,
-    "YIELD": Warp.give_way,
-    "NANOSLEEP": Warp.give_way,
-    "BPT": Warp.trap,
-}
