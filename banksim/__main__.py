@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from banksim import ending
 from banksim.commands import COMMANDS
-from banksim.errors import InputError
+from banksim.errors import InputError, near
 from banksim.visible import write_in_any_encoding
 
 
@@ -18,6 +18,10 @@ class Parser(ArgumentParser):
     """An argparse parser that raises its complaints, and takes no abbreviations."""
 
     def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments: "):
+            known = [option.strip("-") for action in self._actions for option in action.option_strings]
+            words = [word.partition("=")[0].strip("-") for word in message.split() if word.startswith("--")]
+            message += next(filter(None, (near(word, known, "--") for word in words)), "")
         raise InputError(f"{message} (see {self.prog} --help)")
 
 
@@ -52,8 +56,16 @@ def dispatch(words: list[str]) -> int:
     if name == "--version":
         print(f"banksim {version()}")
         return 0
-    problem = f"unknown command {name!r}" if name else "no command"
-    raise InputError(f"{problem}: give {' or '.join(COMMANDS)} (see banksim --help)")
+    if not words:
+        print(overview(), file=sys.stderr)
+        return ending.ERROR
+    raise InputError(f"unknown command {name!r}{near(name, COMMANDS)}: give {listing()} (see banksim --help)")
+
+
+def listing() -> str:
+    """The names of all commands."""
+    *names, last = COMMANDS
+    return f"{', '.join(names)} or {last}"
 
 
 def overview() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class BanksimError(Exception):
     """Base of every error below; its text is one line: what, where, what to do."""
@@ -31,3 +33,11 @@ class Fault(BanksimError):
     """The kernel did something that a GPU would stop for, or that never ends. `output` is what it printed before."""
 
     output = ""
+
+
+def near(name: str, known: Iterable[str], before: str = "") -> str:
+    """` (did you mean …?)` with the known names that look like `name`, each behind `before`, or nothing."""
+    from difflib import get_close_matches  # costs a millisecond, and only an error needs it
+
+    found = get_close_matches(name[:100], sorted(known), 3)
+    return f" (did you mean {' or '.join(before + one for one in found)}?)" if found else ""

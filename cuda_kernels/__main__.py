@@ -10,17 +10,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from banksim import ending
+from banksim.__main__ import Parser
 from banksim.errors import InputError
 from cuda_kernels import catalogue, records
 
 OK, DISAGREES = 0, 1
-
-
-class Parser(ArgumentParser):
-    """An argparse parser that raises its complaints, and takes no abbreviations."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message} (see {self.prog} --help)")
 
 
 def numbers(text: str) -> tuple[int, ...]:

@@ -176,8 +176,12 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([], "no command: give pattern"),
-        (["frob"], "unknown command 'frob': give pattern"),
+        (["frob"], "unknown command 'frob': give pattern, kernel"),
+        ([""], "unknown command '': give pattern"),
+        (["patern"], "unknown command 'patern' (did you mean pattern?): give pattern"),
+        (["adivse"], "unknown command 'adivse' (did you mean advise?): give pattern"),
+        ([*ROW, "--ach", "sm_90"], "unrecognized arguments: --ach sm_90 (did you mean --arch?) (see banksim pattern"),
+        ([*ROW, "--declaer=b"], "unrecognized arguments: --declaer=b (did you mean --declare?)"),
         (["pattern"], "no access: give one such as"),
         (["pattern", "x[0]", "--frob"], "unrecognized arguments: --frob (see banksim pattern --help)"),
         (["pattern", "x[0]", "--block"], "argument --block: expected one argument"),
@@ -250,6 +254,14 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert f"usage: banksim {name}" in shown
     assert f"  banksim {name}" in shown.partition("example:")[2]
+
+
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("usage: banksim COMMAND")
+    assert all(f"  {name} " in said.err for name in COMMANDS)
 
 
 def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from banksim.errors import near
 from banksim.patterns import integers
 from banksim.patterns.integers import Numbers, Value
-from banksim.patterns.source import PatternError, Span, near
+from banksim.patterns.source import PatternError, Span
 from banksim.patterns.syntax import (
     Binary,
     Call,
@@ -125,7 +126,7 @@ class Scope:
 
     def unknown(self, name: Name) -> PatternError:
         """The error for a name that nothing declares."""
-        hint = near(name.name, self.known_words()) or ": declare it, or give it with --let"
+        hint = near(name.name, self.known_words()) or ": declare it with --declare, or give it with --let"
         return name.span.error(f"unknown name `{name.name}`{hint}")
 
     # Integers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from banksim.errors import InputError
@@ -143,11 +142,3 @@ class Reader:
         token = self.token
         found = f"`{token.word}`" if token.kind != "end" else "the end"
         return token.span.error(f"syntax error: expected {wanted}, found {found}")
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)` with the known names that look like `name`, or nothing."""
-    from difflib import get_close_matches  # costs a millisecond, and only an error needs it
-
-    found = get_close_matches(name[:100], sorted(known), 3)
-    return f" (did you mean {' or '.join(found)}?)" if found else ""
