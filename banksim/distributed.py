@@ -164,7 +164,8 @@ def run(
         for part, outcome in zip(parts, in_order(outcomes), strict=True):
             counts, effects, printed = outcome.result()
             together.add(part, effects)
-            launch.device.printed.extend(printed)
+            for number, text in printed.items():
+                launch.device.print(number, text)
             done.append(counts)
             if progress:
                 progress(part.stop, sum(int(one.counters[1]) for one in done))
@@ -174,7 +175,7 @@ def run(
 
 def simulate_stretch(
     shared: tuple[Launch, Sequence[str]], blocks: range
-) -> tuple[Counts, list[Effect], list[tuple[int, str]]]:
+) -> tuple[Counts, list[Effect], dict[int, bytearray]]:
     """On a worker: run these blocks on a copy of the memory; what they counted, did to it, and printed."""
     from banksim.sass.execute import execute
     from banksim.sass.faults import fault

@@ -7,25 +7,27 @@ f(host, lanes that ask, words of arguments (n, 32)) → words of results for tho
 
 from __future__ import annotations
 
-import math
-import re
-import struct
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from banksim.errors import UnsupportedError
 from banksim.sass import state
 from banksim.sass.addresses import address_of, place_of
+from banksim.sass.printing import MOST, parsed, printed
 from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 HEAP_BYTES = 8 << 20
 """cudaLimitMallocHeapSize by default (CUDA programming guide, "Dynamic Global Memory Allocation and Operations")."""
+STRING_PIECES = (64, 4096)
+"""Bytes that are read at once in search of a string's end."""
 ALIGNMENT = 16
 """Bytes to which malloc aligns (same place)."""
 
@@ -42,8 +44,10 @@ class Refusal(Exception):
 class Device:
     """What the blocks of a launch share beside global memory: the text they print, and the heap."""
 
-    printed: list[tuple[int, str]] = field(default_factory=list)
-    """(block, text), in the order in which each block printed."""
+    printed: dict[int, bytearray] = field(default_factory=dict)
+    """What each block printed."""
+    size: int = 0
+    """Bytes that were printed, those too that are not kept."""
     heap: int = 0
     """Number of the buffer that malloc takes memory from; 0: there is none."""
     used: int = 0
@@ -55,12 +59,21 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the lock, which no other process can have."""
-        return Device, (self.printed, self.heap, self.used, self.sizes, self.freed)
+        return Device, (self.printed, self.size, self.heap, self.used, self.sizes, self.freed)
+
+    def print(self, block: int, text: bytes | bytearray) -> None:
+        """Keep what a block prints, as long as there is room."""
+        with self.lock:
+            self.size += len(text)
+            if self.size <= MOST:
+                self.printed.setdefault(block, bytearray()).extend(text)
 
     @property
     def output(self) -> str:
-        """Everything that was printed, block by block."""
-        return "".join(text for _, text in sorted(self.printed, key=lambda one: one[0]))
+        """Everything that was printed, block by block, and how much is not here."""
+        text = b"".join(text for _, text in sorted(self.printed.items())).decode(errors="replace")
+        kept = sum(map(len, self.printed.values()))
+        return text if kept == self.size else f"{text}\n[{self.size - kept:,} more bytes were printed]\n"
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes; 0 when the heap is full."""
@@ -113,12 +126,25 @@ class Host:
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
         return memory[offset : offset + size]
 
-    def text(self, address: int, lane: int) -> str:
+    def string(self, address: int, lane: int) -> bytes:
         """The string at an address, up to its zero."""
-        found = bytearray()
-        while not found.endswith(b"\0"):
-            found += bytes(self.find(address + len(found), 1, lane))
-        return found[:-1].decode(errors="replace")
+        for size in STRING_PIECES:
+            try:
+                found = bytes(self.find(address, size, lane, use=0))
+            except Refusal:  # it may end before
+                break
+            if b"\0" in found:
+                found = found[: found.index(0) + 1]
+                self.find(address, len(found), lane)  # it uses no more than these
+                return found[:-1]
+        letters = bytearray()
+        while not letters.endswith(b"\0"):
+            letters += bytes(self.find(address + len(letters), 1, lane))
+        return bytes(letters[:-1])
+
+    def text(self, address: int, lane: int) -> str:
+        """The same as text."""
+        return self.string(address, lane).decode(errors="replace")
 
 
 Service = Callable[[Host, Sequence[int], Words], Words | None]
@@ -130,56 +156,20 @@ def long(v: Words, at: int, lane: int) -> int:
 
 # ---- printf and assert
 
-DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d*)(\.(?:\*|\d*))?(?:hh|h|(ll|l|j|z|t))?([diouxXcsfFeEgGaAp%])")
-
 
 def vprintf(host: Host, lanes: Sequence[int], v: Words) -> Words:
     """Format, arguments → how many of them there are. What one lane prints stays together."""
     out = np.zeros((2, v.shape[1]), np.uint32)
     for lane in lanes:
-        read = 0
-
-        def word(size: int, start: int = long(v, 2, lane), lane: int = lane) -> bytes:
-            nonlocal read
-            read = -(-read // size) * size + size
-            return bytes(host.find(start + read - size, size, lane))
-
-        def formatted(match: re.Match[str], word: Callable[[int], bytes] = word, lane: int = lane) -> str:
-            flags, width, digits, long_, kind = match.groups()
-            if kind == "%":
-                return "%"
-            if width == "*":
-                width = str(int.from_bytes(word(4), "little", signed=True))
-            if digits == ".*":
-                digits = f".{max(int.from_bytes(word(4), 'little', signed=True), 0)}"
-            mark = f"%{flags}{width}{digits or ''}"
-            value: float | int
-            if kind in "fFeEgGaA":
-                (value,) = struct.unpack("<d", word(8))
-                if math.isfinite(value) and kind not in "aA":
-                    return f"{mark}{kind}" % value
-                shown = hexadecimal(value) if math.isfinite(value) else str(abs(value))
-                shown = ("-" if math.copysign(1, value) < 0 else "+" if "+" in flags else "") + shown
-                return f"%{'-' * ('-' in flags)}{width}s" % (shown.upper() if kind.isupper() else shown)
-            if kind in "sp":
-                address = int.from_bytes(word(8), "little")
-                shown = host.text(address, lane) if kind == "s" else f"{address:#x}" if address else "(nil)"
-                return f"{mark}s" % shown
-            value = int.from_bytes(word(8 if long_ else 4), "little", signed=kind in "di")
-            if kind == "c":
-                return f"{mark}s" % chr(value & 0xFF)
-            return (f"{mark}{kind}" % value).replace("0o", "0")
-
-        form = host.text(long(v, 0, lane), lane)
-        host.device.printed.append((host.block, DIRECTIVE.sub(formatted, form)))
-        out[0, lane] = sum(1 for match in DIRECTIVE.finditer(form) if match[5] != "%")
+        try:
+            format = parsed(host.string(long(v, 0, lane), lane))
+            given = bytes(host.find(long(v, 2, lane), format.bytes, lane)) if format.bytes else b""
+            text = printed(format, given, partial(host.string, lane=lane))
+        except UnsupportedError as error:
+            raise Refusal(state.NOT_SIMULATED, lane, str(error)) from None
+        host.device.print(host.block, text)
+        out[0, lane] = len(format.directives)
     return out
-
-
-def hexadecimal(value: float) -> str:
-    """The magnitude of a double as C's %a prints it."""
-    digits, _, exponent = abs(value).hex().partition("p")
-    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}p{exponent}"
 
 
 def assertion(host: Host, lanes: Sequence[int], v: Words) -> None:

@@ -17,6 +17,7 @@ from banksim.sass.llvm.scratch import RESULT, SERVED, SERVED_ROWS
 from banksim.sass.program import BYTES
 from banksim.sass.services import SERVICES, Bytes, Host, Refusal
 
+BY_NUMBER = [*SERVICES.values()]
 Array = npt.NDArray[np.void]
 
 
@@ -37,6 +38,9 @@ class Server:
         self.shared: Bytes = shared.view(np.uint8)
         self.shared_start = shared_start(launch.kernel)
         self.scratch: Bytes = scratch.view(np.uint8)
+        self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
+        self.result = self.scratch[RESULT:].view(np.uint32)[: 2 * LANES]
+        self.buffers = [buffer.data for buffer in launch.buffers]
         self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
         self.message = ""
         self.failure: BaseException | None = None
@@ -49,18 +53,17 @@ class Server:
             device=self.launch.device,
             instruction=self.launch.kernel.instructions[pc // BYTES],
             block=int(c["block"]),
-            buffers=[buffer.data for buffer in self.launch.buffers],
+            buffers=self.buffers,
             shared=self.shared,
             shared_start=self.shared_start,
             local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
             notes=self.notes,
         )
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
-        rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
         if not lanes or self.error[0]["code"]:
             return
         try:
-            results = list(SERVICES.values())[number](host, lanes, rows)
+            results = BY_NUMBER[number](host, lanes, self.rows)
         except Refusal as why:
             self.stop(why.code, pc, why.lane, index, str(why))
         except BaseException as failure:  # it must not unwind through compiled code
@@ -68,7 +71,7 @@ class Server:
             self.stop(state.INTERRUPTED, pc, lanes[0], index)
         else:
             if results is not None:
-                self.scratch[RESULT:].view(np.uint32)[: 2 * LANES] = results.reshape(-1)
+                self.result[:] = results.reshape(-1)
 
     def stop(self, code: int, pc: int, lane: int, warp: int, message: str = "") -> None:
         error = self.error[0]

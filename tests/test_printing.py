@@ -1,0 +1,185 @@
+"""printf in a kernel, beside that of the C library."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import banksim
+from banksim.__main__ import main
+from banksim.errors import Fault, UnsupportedError
+from banksim.sass import services
+from banksim.sass.printing import parsed, printed
+
+SOURCE = r"""
+#include <cstdio>
+__global__ void sizes(int w) {
+    printf("[%hhd][%hd][%hhu][%hx][%c][%5c][%.2c][%%][%x][%lld]\n", 300, 70000, -1, -1, 200, 65, 66, -1, -5ll);
+}
+__global__ void letters() { printf("%c%c %s\n", 0xc3, 0xa9, "gr\xc3\xb6\xc3\x9f" "er"); }
+__global__ void precision(int w) { printf("[%.*f]\n", w, 1.5); }
+__global__ void width(int w) { printf("[%*d]\n", w, 5); }
+__global__ void absurd() { printf("[%99999999999999999999d]\n", 5); }
+__global__ void lines(int n) { for (int i = 0; i < n; i++) printf("%d\n", i); }
+"""
+SHORT = {"hh": 1, "h": 2, "": 4, "l": 8, "ll": 8, "j": 8, "z": 8, "t": 8}
+
+
+@cache
+def kernels() -> Any:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "prints.cu"
+        file.write_text(SOURCE)
+        return banksim.load(file)
+
+
+def output(name: str, *args: int, engine: str = "llvm") -> str:
+    return banksim.run(kernels()[name], 1, 1, args, engine=engine).output
+
+
+# ---- beside the C library
+def c_library(form: bytes, values: list[Any]) -> bytes:
+    buffer = ctypes.create_string_buffer(20_000)
+    function = ctypes.CDLL(None).snprintf
+    function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p]  # the others are variadic
+    size = function(buffer, len(buffer), form, *values)
+    return buffer.raw[:size]
+
+
+flags = st.lists(st.sampled_from("-+ #0"), max_size=3, unique=True).map("".join)
+figures = st.one_of(st.just(""), st.integers(0, 30).map(str))
+
+
+@st.composite
+def conversions(draw: st.DrawFn) -> tuple[bytes, list[Any], list[tuple[int, bytes]]]:
+    """A format of one conversion, its arguments for C, and their sizes and bytes as a kernel passes them."""
+    kind = draw(st.sampled_from("diouxXcsfFeEgGaA"))
+    length = draw(st.sampled_from([*SHORT])) if kind in "diouxX" else ""
+    values: list[Any] = []
+    passed: list[tuple[int, bytes]] = []
+    width, precision = draw(figures), draw(st.one_of(st.just(""), figures.map(".".__add__)))
+    if draw(st.booleans()):
+        number = draw(st.integers(-30, 30))
+        width = "*"
+        values.append(ctypes.c_int(number))
+        passed.append((4, struct.pack("<i", number)))
+    if draw(st.booleans()) and kind not in "aA":
+        number = draw(st.integers(-3, 30))
+        precision = ".*"
+        values.append(ctypes.c_int(number))
+        passed.append((4, struct.pack("<i", number)))
+    if kind in "aA":
+        precision = ""
+    marks = draw(flags)
+    if kind in "cs":
+        marks = "-" if "-" in marks else ""  # what the others mean there C leaves open
+    if kind not in "oxXfFeEgG":
+        marks = marks.replace("#", "")
+    if kind in "diouxX":
+        number = draw(st.one_of(st.integers(-2, 300), st.integers(-(2**63), 2**63 - 1)))
+        size = 8 if SHORT[length] == 8 else 4
+        content = (number & (2 ** (8 * size) - 1)).to_bytes(size, "little")
+        values.append((ctypes.c_int64 if size == 8 else ctypes.c_int32)(number))
+        passed.append((size, content))
+    elif kind == "c":
+        values.append(ctypes.c_int(draw(st.integers(0, 255))))
+        passed.append((4, struct.pack("<i", values[-1].value)))
+    elif kind == "s":
+        text = draw(st.binary(max_size=12).map(lambda text: text.replace(b"\0", b".")))
+        values.append(ctypes.c_char_p(text))
+        passed.append((8, struct.pack("<q", 77)))
+    else:
+        real = draw(st.floats())
+        values.append(ctypes.c_double(real))
+        passed.append((8, struct.pack("<d", real)))
+    return f"%{marks}{width}{precision}{length}{kind}".encode(), values, passed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc is the C library of CUDA's Linux")
+@given(st.lists(conversions(), min_size=1, max_size=3), st.binary(max_size=5))
+def test_every_conversion_is_that_of_c(
+    given: list[tuple[bytes, list[Any], list[tuple[int, bytes]]]], text: bytes
+) -> None:
+    text = text.replace(b"%", b"%%").replace(b"\0", b"_")
+    form = text.join([b"", *(one for one, _, _ in given), b""])
+    arguments = b""
+    strings = []
+    for _, values, passed in given:
+        strings += [value.value for value in values if isinstance(value, ctypes.c_char_p)]
+        for size, content in passed:
+            arguments += bytes(-len(arguments) % size) + content
+    assert parsed(form).bytes == len(arguments)
+    texts = iter(strings)
+    found = printed(parsed(form), arguments, lambda address: next(texts))
+    assert found == c_library(form, [value for _, values, _ in given for value in values])
+
+
+# ---- in kernels
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_integers_are_cut_to_their_size(engine: str) -> None:
+    assert output("sizes", 0, engine=engine) == "[44][4464][255][ffff][�][    A][B][%][ffffffff][-5]\n"
+
+
+def test_bytes_make_letters_together() -> None:
+    assert output("letters") == "é größer\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "figure"),
+    [
+        ("width", [2_000_000_000], "2000000000"),
+        ("width", [-(2**31)], "-2147483648"),
+        ("width", [4096], "4096"),
+        ("precision", [1_000_000], "1000000"),
+        ("absurd", [], "99999999999999999999"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_absurd_widths_are_refused_by_name(name: str, args: list[int], figure: str, engine: str) -> None:
+    message = rf"printf: a width or precision of {figure}: C guarantees no more than 4,095"
+    with pytest.raises((Fault, UnsupportedError), match=message) as caught:
+        output(name, *args, engine=engine)
+    assert "\n" not in str(caught.value)
+
+
+def test_widths_that_c_guarantees() -> None:
+    assert output("width", 4095) == f"[{'5'.rjust(4095)}]\n"
+    assert output("width", -8) == "[5       ]\n"
+    assert output("precision", -1) == "[1.500000]\n"
+    assert output("precision", 0) == "[2]\n"
+
+
+def test_many_lines_are_printed_soon() -> None:
+    lines = 100_000
+    output("lines", 1)
+    began = time.process_time()
+    found = output("lines", lines)
+    assert found == "".join(f"{n}\n" for n in range(lines))
+    assert time.process_time() - began < 10
+
+
+def test_what_is_beyond_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MOST", 100)
+    found = output("lines", 1000)
+    kept, told, _ = found.rsplit("\n", 2)
+    assert kept.startswith("0\n1\n2\n")
+    assert told == f"[{3890 - len(kept):,} more bytes were printed]"
+
+
+def test_the_command_ends_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.cu").write_text(SOURCE)
+    assert main(["kernel", f"{tmp_path / 'p.cu'}:absurd", "--grid", "1", "--block", "1"]) == 2
+    error = capsys.readouterr().err
+    assert "printf: a width or precision of 9999" in error
+    assert error.count("\n") == 1
