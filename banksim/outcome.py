@@ -56,6 +56,11 @@ class Run:
         return self.judged[0]
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a GPU wants of the host's code for this launch."""
+        return self.launch.notes
+
+    @property
     def output(self) -> str:
         """What the kernel printed, block by block."""
         return self.launch.device.output

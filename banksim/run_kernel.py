@@ -28,6 +28,8 @@ from banksim.trace import Trace
 
 if TYPE_CHECKING:
     from banksim.compilers.numba import Compiled
+    from banksim.loaded import Loaded
+    from banksim.sass.launch import Buffer
 
 DEFAULT = "sm_90"
 """What is compiled for where no architecture that was asked for has code that is executed."""
@@ -120,8 +122,11 @@ def launched(
     if isinstance(kernel, Kernel) and kernel.for_arch and machine not in (None, kernel.arch):
         kernel = kernel.for_arch(machine)
     hidden = scratch_arguments(kernel, args, grid)
-    compiled_kernel, parameters, buffers = resolve(kernel, [*args, *hidden], machine or DEFAULT)
-    return prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
+    compiled_kernel, parameters, buffers, module = resolve(kernel, [*args, *hidden], machine or DEFAULT)
+    launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
+    if module:
+        module.into(launch, persist=False)
+    return launch
 
 
 def judged_by(kernel: Any, arch: str | Architecture | Sequence[str | Architecture] | None) -> tuple[Architecture, ...]:
@@ -136,17 +141,20 @@ def compiled_for(rules: Sequence[Architecture]) -> str:
     return next((rule.name for rule in rules if rule.name in MACHINES), DEFAULT)
 
 
-def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Any]]:
-    """The decoded kernel, and the arguments as its parameters and buffers."""
+def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Buffer], Loaded | None]:
+    """The decoded kernel, the arguments as its parameters and buffers, and its module if that was called back."""
     if isinstance(kernel, Kernel):
-        return kernel, *pointer_parameters(kernel, args)
+        return kernel, *pointer_parameters(kernel, args), None
     if not isfunction(getattr(kernel, "py_func", kernel)):
         raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
     from banksim.compilers.numba import argument_type
 
     types = tuple(argument_type(a) for a in args)
     ready, compiled = numba_kernel(kernel, types, machine)
-    return ready, *numba_parameters(compiled.fields, args, compiled.arguments)
+    from banksim.loaded import loaded
+
+    module = loaded(kernel, ready, compiled) if compiled.setup else None
+    return ready, *numba_parameters(compiled.fields, args, compiled.arguments), module
 
 
 _numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, Compiled]]] = WeakKeyDictionary()

@@ -242,6 +242,7 @@ def executed(done: Run) -> dict[str, Any]:
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,
         "output": done.output,
+        "notes": done.notes,
         "checks": done.checks,
         "findings": [one.to_json() for one in done.findings],
         "findings_lost": done.findings_lost,

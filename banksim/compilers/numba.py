@@ -35,6 +35,7 @@ UNSUPPORTED = {
     "NRT_": "an array that a kernel allocates",
 }
 """What Numba calls from a kernel and nobody here answers; named before a linker or the machine complain of it."""
+Callback = Callable[[Any], object]
 _lock = threading.RLock()
 
 
@@ -68,6 +69,9 @@ class Compiled:
     signature: tuple[str, ...]
     fields: tuple[Field, ...]
     ptx: tuple[str, ...] = ()
+    setup: tuple[Callback, ...] = ()
+    teardown: tuple[Callback, ...] = ()
+    """What linked code wants to be called with the module once it is loaded, and before it goes."""
 
 
 def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], arch: str = "sm_90") -> Compiled:
@@ -80,7 +84,7 @@ def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], a
     body = getattr(function, "py_func", function)
     options = getattr(function, "targetoptions", {})
     try:
-        with no_gpu(capability(arch)) as target:
+        with no_gpu(capability(arch)) as target, callbacks(options) as (setup, teardown):
             codes, cubins = generate(body, types, target, options)
     except (CompileError, InputError, UnsupportedError):
         raise
@@ -103,7 +107,35 @@ def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], a
         signature=tuple(map(str, types)),
         fields=tuple(field for number, kind in enumerate(types) for field in fields(kind, number)),
         ptx=tuple(codes),
+        setup=tuple(setup),
+        teardown=tuple(teardown),
     )
+
+
+@contextmanager
+def callbacks(options: dict[str, Any]) -> Iterator[tuple[list[Callback], list[Callback]]]:
+    """Collects the setup and teardown callbacks of what a function that is compiled meanwhile is linked with; those of
+    numba-cuda itself warn of how it would link."""
+    setup: list[Callback] = []
+    teardown: list[Callback] = []
+    compiler = module("numba.cuda.compiler")
+    compile_function = compiler._compile_pyfunc_with_fixup
+
+    def compile_and_collect(*args: Any, **kwargs: Any) -> Any:
+        library, returned = compile_function(*args, **kwargs)
+        linked = options.get("link") or ()
+        for found, of_library, name in (
+            (setup, library._setup_functions, "setup_callback"),
+            (teardown, library._teardown_functions, "teardown_callback"),
+        ):
+            own = [call for code in linked if (call := getattr(code, name, None))]
+            found.extend(
+                c for c in (*of_library, *own) if not str(getattr(c, "__module__", "")).startswith("numba.cuda")
+            )
+        return library, returned
+
+    with replaced(compiler, "_compile_pyfunc_with_fixup", compile_and_collect):
+        yield setup, teardown
 
 
 def generate(

@@ -23,6 +23,7 @@ from banksim.host import device
 from banksim.host.arguments import Arguments
 from banksim.host.driver import CONTEXT, Driver
 from banksim.host.launches import Launches, Requests, Shape
+from banksim.loaded import loaded
 from banksim.outcome import Run
 from banksim.run_kernel import numba_kernel, run_llvm, run_with_time
 from banksim.sass.launch import Launch, prepare
@@ -130,7 +131,7 @@ class Host:
                 field_bytes(part, values[part.argument], names[part.argument], arguments)
                 for part in made.compiled.fields
             ]
-            self.execute(made, shape, parameters, arguments)
+            self.execute(dispatcher, made, shape, parameters, arguments)
             arguments.give_back()
         finally:
             arguments.free()
@@ -142,8 +143,14 @@ class Host:
             return arguments.given(value)
         return arguments.given(value.value, type(value) is not hints.Out, not isinstance(value, hints.In))
 
-    def execute(self, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments) -> None:
+    def execute(
+        self, dispatcher: Any, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments
+    ) -> None:
         launch = prepare(made.kernel, shape.grid, shape.block, parameters, arguments.buffers, shape.dynamic_shared)
+        if launch.opt_in:
+            refused = f"{launch.opt_in}, which numba-cuda does not call: CUDA_ERROR_INVALID_VALUE on a GPU"
+            raise InputError(f"{made.kernel.plain_name}: {refused}")
+        loaded(dispatcher, made.kernel, made.compiled).into(launch, persist=True)
         shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
         taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
         with shown as tick, taken as take:

@@ -75,7 +75,10 @@ def html(judged: Sequence[Conflicts], title: str, run: Run | None = None, hints:
         hints=[hinted(one, place) for one in (run.hints if run else hints)],
         totals=[total(conflicts) for conflicts in judged],
         sources=sources,
-        notes=[f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses],
+        notes=[
+            *(run.notes if run else ()),
+            *(f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses),
+        ],
         left_out=drawer.left_out,
         time=time_of(run),
     )

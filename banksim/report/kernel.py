@@ -87,6 +87,8 @@ def extent(run: Run, width: int) -> Iterator[Text]:
         others = [conflicts.arch.name for conflicts in one.judged if conflicts.arch.name != one.kernel.arch]
         if others and (run.executions or any(name in MACHINES for name in others)):
             yield from fold(Text(f"{listed(others)}: judged on code of {one.kernel.arch}", QUIET), width)
+    for note in run.notes:
+        yield from fold(Text(note, QUIET), width)
     if is_partial(run):
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)

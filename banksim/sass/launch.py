@@ -26,6 +26,9 @@ BLOCKS_AT_ONCE = 132 * 32
 Specifications per Compute Capability")."""
 WORKSPACE_BYTES = 64
 """More than the words that cooperative_groups' grid barrier uses."""
+WITHOUT_OPT_IN = 48 << 10
+"""Bytes of shared memory, static and dynamic, that a block gets without being asked for (CUDA programming guide,
+"Shared Memory": more is dynamic and needs cudaFuncSetAttribute)."""
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
 
@@ -74,6 +77,19 @@ class Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""
         buffers = [replace(buffer, data=buffer.data.copy()) for buffer in self.buffers]
         return replace(self, buffers=buffers, device=Device(heap=self.device.heap))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a GPU wants of the host's code for this launch."""
+        return (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
+
+    @property
+    def opt_in(self) -> str:
+        """What the host's code has to ask for before a launch with as much shared memory; nothing: an empty text."""
+        if self.shared_bytes - self.kernel.shared_base <= WITHOUT_OPT_IN or not self.dynamic_shared:
+            return ""
+        call = f"cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, {self.dynamic_shared})"
+        return f"more than 48 KiB of shared memory for a block need {call}"
 
     @property
     def threads(self) -> int:

@@ -94,7 +94,7 @@ def prepare(file: Path) -> None:
             assert measured is not None
             content = rewritten(source.content, changes)
             made = source.kernel(content)
-            kernel, parameters, buffers = resolve(made, args, "sm_90")
+            kernel, parameters, buffers, _ = resolve(made, args, "sm_90")
             if where == "catalogue":
                 from banksim.compilers.numba import argument_type
                 from banksim.run_kernel import numba_kernel
