@@ -1,6 +1,6 @@
 """The architectures: how each cuts a request into parts and what its banks serve in one pass.
 
-An architecture is one row of `_PRESETS`; what its accesses do is one of the tables above it. Every rule
+A family of architectures is one row of `_FAMILIES`; what its accesses do is one of the tables above it. Every rule
 carries its source and whether it was measured, is documented, or is assumed because nobody has shown it.
 """
 
@@ -13,6 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
+from banksim.capabilities import CAPABILITIES
 from banksim.errors import InputError
 from banksim.gpus import architecture_of, near_gpus
 from banksim.requests.counts import Status
@@ -232,35 +233,32 @@ def _modern() -> dict[tuple[str, int], Access]:
     }
 
 
-_PRESETS: tuple[tuple[Architecture, str], ...] = (
-    (Architecture("tesla", (1, 3), 16, 4, 4, "documented", GUIDE_1, _tesla()), "10 11 12 13"),
-    (Architecture("fermi", (2, 0), 32, 4, 4, "documented", GUIDE_2, _fermi()), "20 21"),
-    (Architecture("kepler-4", (3, 5), 32, 4, 8, "documented", GUIDE_3, _kepler(), KEPLER_4), "30 32 35 37"),
-    (Architecture("kepler-8", (3, 5), 32, 8, 8, "documented", GUIDE_3, _kepler(), KEPLER_8), ""),
-    (Architecture("maxwell", (5, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "50 52 53"),
-    (Architecture("pascal", (6, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "60 61 62"),
-    (Architecture("volta", (7, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "70 72"),
-    (Architecture("turing", (7, 5), 32, 4, 4, "documented", GUIDE_5, _modern()), "75"),
-    (Architecture("ampere", (8, 0), 32, 4, 4, "documented", GUIDE_5, _modern()), "80 86 87 88"),
-    (Architecture("ada", (8, 9), 32, 4, 4, "documented", GUIDE_5, _modern()), "89"),
-    (Architecture("hopper", (9, 0), 32, 4, 4, "measured", H200, _hopper()), "90 90a"),
-    (
-        Architecture("blackwell", (10, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
-        "100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f",
-    ),
+_FAMILIES: tuple[Architecture, ...] = (
+    Architecture("tesla", (1, 3), 16, 4, 4, "documented", GUIDE_1, _tesla()),
+    Architecture("fermi", (2, 0), 32, 4, 4, "documented", GUIDE_2, _fermi()),
+    Architecture("kepler-4", (3, 5), 32, 4, 8, "documented", GUIDE_3, _kepler(), KEPLER_4),
+    Architecture("kepler-8", (3, 5), 32, 8, 8, "documented", GUIDE_3, _kepler(), KEPLER_8),
+    Architecture("maxwell", (5, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
+    Architecture("pascal", (6, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
+    Architecture("volta", (7, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
+    Architecture("turing", (7, 5), 32, 4, 4, "documented", GUIDE_5, _modern()),
+    Architecture("ampere", (8, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
+    Architecture("ada", (8, 9), 32, 4, 4, "documented", GUIDE_5, _modern()),
+    Architecture("hopper", (9, 0), 32, 4, 4, "measured", H200, _hopper()),
+    Architecture("blackwell", (10, 0), 32, 4, 4, "documented", GUIDE_5, _modern()),
 )
-"""Every architecture: a family, and the sm_NN that share its rules."""
+"""Every family; `banksim.capabilities` says which sm_NN share its rules."""
 
 
 @cache
 def presets() -> Mapping[str, Architecture]:
     """Every architecture by name: the families first, then every sm_NN."""
-    table = {family.name: family for family, _ in _PRESETS}
-    for family, numbers in _PRESETS:
-        for number in numbers.split():
-            digits = number.rstrip("af")
-            capability = (int(digits[:-1]), int(digits[-1]))
-            table[f"sm_{number}"] = replace(family, name=f"sm_{number}", capability=capability)
+    families = {family.name: family for family in _FAMILIES}
+    table = dict(families)
+    for row in CAPABILITIES:
+        for suffix in ("", *row.suffixes):
+            name = f"sm_{row.number}{suffix}"
+            table[name] = replace(families[row.family], name=name, capability=row.version)
     return MappingProxyType(table)
 
 
@@ -285,6 +283,6 @@ def architecture(name: str | Architecture) -> Architecture:
         name = architecture_of(name) or name
     if not isinstance(name, str) or name not in presets():
         near = near_gpus(str(name)) + difflib.get_close_matches(str(name), presets(), n=6, cutoff=0.5)
-        families = [family.name for family, _ in _PRESETS]
+        families = [family.name for family in _FAMILIES]
         raise InputError(f"unknown architecture {name!r}: give {', '.join(near or [*families, 'sm_90'])}")
     return presets()[name]

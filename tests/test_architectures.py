@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,9 +14,13 @@ from strategies import FAMILIES, kinds
 
 import banksim
 from banksim.arch import Access, architecture, presets
+from banksim.capabilities import CAPABILITIES
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.counts import Range
 from banksim.requests.kinds import OPS
+from banksim.sass.machines import MACHINES
+from banksim.timing.generations import _RATES
+from banksim.timing.occupancy import limits
 
 NUMBERS = """10 11 12 13 20 21 30 32 35 37 50 52 53 60 61 62 70 72 75 80 86 87 88 89 90 90a
 100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f"""
@@ -53,6 +59,36 @@ def test_every_real_architecture_has_a_name() -> None:
         assert arch.name == name
         assert architecture(name) is arch
         assert architecture(arch) is arch
+
+
+NEW = """
+from banksim import capabilities as table
+row = table.CAPABILITIES[-1]._replace(number="130", threads=1024, code="hopper", suffixes="a")
+table.CAPABILITIES += (row,)
+import banksim
+from banksim.sass.machines import machine
+from banksim.timing.generations import rates
+from banksim.timing.occupancy import limits
+arch = banksim.architecture("sm_130")
+assert banksim.architecture("sm_130a").capability == arch.capability == (13, 0)
+assert banksim.transactions([128 * lane for lane in range(32)], arch=arch) == 32
+assert (limits(arch).threads, limits("sm_121").threads) == (1024, 1536)
+assert rates(arch) == rates(banksim.architecture("sm_120"))
+assert machine("sm_130") == machine("sm_90")
+"""
+
+
+def test_one_row_makes_an_architecture_known_everywhere() -> None:
+    subprocess.run([sys.executable, "-c", NEW], check=True)
+
+
+def test_every_family_has_all_that_its_members_need() -> None:
+    for row in CAPABILITIES:
+        assert row.family in presets()
+        assert row.family in _RATES
+        assert not row.code or f"sm_{row.number}" in MACHINES
+        assert limits(f"sm_{row.number}").block_shared <= limits(f"sm_{row.number}").shared
+    assert [row.version for row in CAPABILITIES] == sorted({row.version for row in CAPABILITIES})
 
 
 @pytest.mark.parametrize("number", REAL)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from banksim import cache
+from banksim import cache, capabilities
 from banksim.compilers import tools
 from banksim.compilers.ptx import link
 from banksim.errors import BanksimError, InputError
@@ -62,7 +62,7 @@ def _decode(cubin: bytes, ptx: str) -> Kernels:
 @functools.cache
 def decoder() -> str:
     """What tells this version of the decoder from others: its source files, by size and time."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = [Path(capabilities.__file__), *sorted(Path(__file__).parent.glob("*.py"))]
     return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
 
 

@@ -1,13 +1,14 @@
 """The architectures whose machine code is executed: where each keeps what a launch hands to a kernel.
 
-Another architecture is one more entry of `MACHINES`. The places were read from the code that ptxas 13.4 makes of small
-kernels for each; where parameters lie a cubin itself says (.nv.info, PARAM_CBANK).
+Which architecture has which is a column of `banksim.capabilities`. The places were read from the code that ptxas 13.4
+makes of small kernels for each; where parameters lie a cubin itself says (.nv.info, PARAM_CBANK).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from banksim.capabilities import CAPABILITIES
 from banksim.errors import UnsupportedError
 from banksim.sass.program import CONSTANT_WINDOW, LOCAL_WINDOW, SHARED_WINDOW
 
@@ -39,11 +40,8 @@ BLACKWELL = Machine(
     0x360, 0x370, 0x37C, {0x2F8: LOCAL_WINDOW, 0x348: CONSTANT_WINDOW}, 0x120, 0x400, reserved=(0x278, 0x27C)
 )
 
-MACHINES = {
-    **dict.fromkeys(("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89"), TURING),
-    "sm_90": HOPPER,
-    **dict.fromkeys(("sm_100", "sm_103", "sm_110", "sm_120", "sm_121"), BLACKWELL),
-}
+LAYOUTS = {"turing": TURING, "hopper": HOPPER, "blackwell": BLACKWELL}
+MACHINES = {f"sm_{row.number}": LAYOUTS[row.code] for row in CAPABILITIES if row.code}
 
 
 def machine(arch: str) -> Machine:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from banksim.arch import Architecture
 from banksim.banks import pairs_merge
+from banksim.capabilities import capability
 from banksim.conflicts import Explanation
 from banksim.requests.counts import Status
 
@@ -34,24 +35,26 @@ class Rates:
     sources: tuple[str, str, str]
 
 
-_RATES: dict[tuple[int, int], Rates] = {
-    (2, 0): Rates(50, 37, 2, "assumed", (MEI, MEI, GUIDE)),
-    (3, 0): Rates(47, 14, 1, "assumed", (MEI, MEI, GUIDE)),
-    (5, 0): Rates(28, 2, 1, "assumed", (MEI, MEI, GUIDE)),
-    (6, 0): Rates(24, 2, 1, "assumed", (JIA, "taken from compute capability 5.x", GUIDE)),
-    (7, 0): Rates(19, 2, 1, "assumed", (JIA, "taken from sm_90, where it was measured", GUIDE)),
-    (7, 5): Rates(19, 2, 1, "assumed", (TURING, "taken from sm_90, where it was measured", GUIDE)),
-    (8, 0): Rates(23, 2, 1, "assumed", (AMPERE, "taken from sm_90, where it was measured", GUIDE)),
-    (9, 0): Rates(23, 2, 1, "measured", (H200, H200, H200)),
-    (10, 0): Rates(23, 2, 1, "assumed", ("taken from sm_90, where it was measured",) * 3),
+_AMPERE = Rates(23, 2, 1, "assumed", (AMPERE, "taken from sm_90, where it was measured", GUIDE))
+_RATES: dict[str, Rates | None] = {
+    "tesla": None,
+    "fermi": Rates(50, 37, 2, "assumed", (MEI, MEI, GUIDE)),
+    "kepler-4": Rates(47, 14, 1, "assumed", (MEI, MEI, GUIDE)),
+    "maxwell": Rates(28, 2, 1, "assumed", (MEI, MEI, GUIDE)),
+    "pascal": Rates(24, 2, 1, "assumed", (JIA, "taken from compute capability 5.x", GUIDE)),
+    "volta": Rates(19, 2, 1, "assumed", (JIA, "taken from sm_90, where it was measured", GUIDE)),
+    "turing": Rates(19, 2, 1, "assumed", (TURING, "taken from sm_90, where it was measured", GUIDE)),
+    "ampere": _AMPERE,
+    "ada": _AMPERE,
+    "hopper": Rates(23, 2, 1, "measured", (H200, H200, H200)),
+    "blackwell": Rates(23, 2, 1, "assumed", ("taken from sm_90, where it was measured",) * 3),
 }
-"""From this compute capability on. Mei and Chu's latencies, of a chain of loads, hold the addition between two."""
+"""By family; None: nothing was found. Mei and Chu's latencies, of a chain of loads, hold the addition between two."""
 
 
 def rates(arch: Architecture) -> Rates | None:
-    """Of an architecture; None for compute capability 1.x, of which nothing was found."""
-    known = [first for first in _RATES if first <= arch.capability]
-    return _RATES[max(known)] if known else None
+    """Of an architecture, or None."""
+    return _RATES[capability(arch.capability).family]
 
 
 def transfers(found: Explanation) -> int | None:

@@ -1,8 +1,7 @@
 """Blocks that are resident together on one multiprocessor, as NVIDIA's occupancy calculator counts them.
 
-The limits are those of the CUDA C++ Programming Guide (4.2, 10.2 and 13: Technical Specifications per Compute
-Capability); the units of allocation and the order of rounding those of NVIDIA's cuda_occupancy.h and, for compute
-capability 1.x and 2.x, of the CUDA Occupancy Calculator's spreadsheet.
+The limits are those of `banksim.capabilities`; the units of allocation and the order of rounding are those of NVIDIA's
+cuda_occupancy.h and, for compute capability 1.x and 2.x, of the CUDA Occupancy Calculator's spreadsheet.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from banksim.arch import Architecture, architecture
+from banksim.capabilities import capability
 from banksim.errors import InputError
 
 KIB = 1024
@@ -67,71 +67,39 @@ class Occupancy:
         return tuple(name for name, blocks in self.by.items() if blocks == self.blocks)
 
 
-# From this compute capability on: threads and blocks of a multiprocessor, K registers of it and of a block, registers
-# of a thread, KiB of shared memory of a multiprocessor and of a block.
-_SIZES: dict[tuple[int, int], tuple[int, int, int, int, int, int, int]] = {
-    (1, 0): (768, 8, 8, 8, 124, 16, 16),
-    (1, 2): (1024, 8, 16, 16, 124, 16, 16),
-    (2, 0): (1536, 8, 32, 32, 63, 48, 48),
-    (3, 0): (2048, 16, 64, 64, 63, 48, 48),
-    (3, 2): (2048, 16, 64, 32, 255, 48, 48),
-    (3, 5): (2048, 16, 64, 64, 255, 48, 48),
-    (3, 7): (2048, 16, 128, 64, 255, 112, 48),
-    (5, 0): (2048, 32, 64, 64, 255, 64, 48),
-    (5, 2): (2048, 32, 64, 64, 255, 96, 48),
-    (5, 3): (2048, 32, 64, 32, 255, 64, 48),
-    (6, 0): (2048, 32, 64, 64, 255, 64, 48),
-    (6, 1): (2048, 32, 64, 64, 255, 96, 48),
-    (6, 2): (2048, 32, 64, 32, 255, 64, 48),
-    (7, 0): (2048, 32, 64, 64, 255, 96, 96),
-    (7, 5): (1024, 16, 64, 64, 255, 64, 64),
-    (8, 0): (2048, 32, 64, 64, 255, 164, 163),
-    (8, 6): (1536, 16, 64, 64, 255, 100, 99),
-    (8, 7): (1536, 16, 64, 64, 255, 164, 163),
-    (8, 8): (1536, 16, 64, 64, 255, 100, 99),
-    (8, 9): (1536, 24, 64, 64, 255, 100, 99),
-    (9, 0): (2048, 32, 64, 64, 255, 228, 227),
-    (10, 1): (1536, 24, 64, 64, 255, 228, 227),
-    (10, 3): (2048, 32, 64, 64, 255, 228, 227),
-    (11, 0): (1536, 24, 64, 64, 255, 228, 227),
-    (12, 0): (1536, 24, 64, 64, 255, 100, 99),
-}
 _CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 
 
 def limits(arch: str | Architecture) -> Limits:
     """What a multiprocessor of this architecture holds."""
-    capability = architecture(arch).capability
-    threads, blocks, registers, block_registers, thread, shared, block_shared = _SIZES[
-        max(first for first in _SIZES if first <= capability)
-    ]
-    major = capability[0]
+    version = architecture(arch).capability
+    row, major = capability(version), version[0]
     unit = 64 if major == 2 else 256
     if major == 1:
-        unit = 256 if capability < (1, 2) else 512
+        unit = 256 if version < (1, 2) else 512
     return Limits(
-        threads=threads,
-        blocks=blocks,
-        registers=registers * KIB,
-        block_registers=block_registers * KIB,
-        thread_registers=thread,
+        threads=row.threads,
+        blocks=row.blocks,
+        registers=row.registers * KIB,
+        block_registers=row.block_registers * KIB,
+        thread_registers=row.thread_registers,
         register_unit=unit,
-        sub_cores=1 if major == 1 else 2 if major == 2 or capability == (6, 0) else 4,
-        shared=shared * KIB,
-        block_shared=block_shared * KIB,
+        sub_cores=1 if major == 1 else 2 if major == 2 or version == (6, 0) else 4,
+        shared=row.shared * KIB,
+        block_shared=row.block_shared * KIB,
         reserved=KIB if major >= 8 else 0,
         shared_unit={1: 512, 2: 128}.get(major, 128 if major >= 8 else 256),
-        carveouts=_carveouts(capability, shared),
+        carveouts=_carveouts(version, row.shared),
         block_threads=512 if major == 1 else 1024,
     )
 
 
-def _carveouts(capability: tuple[int, int], shared: int) -> tuple[int, ...]:
-    if capability < (7, 0):
+def _carveouts(version: tuple[int, int], shared: int) -> tuple[int, ...]:
+    if version < (7, 0):
         return (shared * KIB,)
-    if capability < (7, 5):
+    if version < (7, 5):
         return tuple(size * KIB for size in (0, 8, 16, 32, 64, 96))
-    if capability < (8, 0):
+    if version < (8, 0):
         return (32 * KIB, 64 * KIB)
     return tuple(size * KIB for size in _CARVEOUTS if size <= shared)
 

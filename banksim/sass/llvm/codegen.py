@@ -26,8 +26,8 @@ from banksim.sass.state import CONTEXT, ERROR, WARP
 def engine_version() -> str:
     """A digest of the sources that translate: another version of banksim translates anew."""
     package = Path(banksim.cache.__file__).parent
-    sources = (file for room in ("requests", "sass") for file in sorted((package / room).rglob("*.py")))
-    return banksim.cache.key(*(file.read_bytes() for file in sources))
+    rooms = (file for room in ("requests", "sass") for file in sorted((package / room).rglob("*.py")))
+    return banksim.cache.key(*(file.read_bytes() for file in (package / "capabilities.py", *rooms)))
 
 
 @dataclass
