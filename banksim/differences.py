@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Literal
 
 from banksim.conflicts import Conflicts
 from banksim.errors import InputError
+from banksim.report.paths import portable
 from banksim.requests.counts import Count, Range, ends, total
 
 Verdict = Literal["worse", "better", "same", "new", "gone", "unknown"]
@@ -92,6 +94,7 @@ def lines_of(sites: Iterable[Mapping[str, Any]]) -> list[Line]:
     for site in sites:
         file, line, text = site["file"], site["line"], str(site["text"]).strip()
         where = text if line else f"{site['function']}: {text}" if site["function"] else text
+        file = portable(file) if file else file
         groups.setdefault((file, line, where or f"{site['op']} {site['width']} B"), []).append(site)
     return [
         Line(file, line, text, summed(group, "transactions"), summed(group, "excess"))
@@ -128,8 +131,9 @@ def compare(arch: str, before: Sequence[Line], after: Sequence[Line]) -> Compari
 
 
 def matched(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[Line | None, Line | None]]:
+    """Each line with itself: that of the same file and text, else that of the same number."""
     pairs: list[tuple[Line | None, Line | None]] = []
-    old, new = list(before), list(after)
+    old, new = renamed(before, after), list(after)
     keys: list[Callable[[Line], object]] = [
         lambda line: line,
         lambda line: (line.file, line.line, line.text),
@@ -144,6 +148,17 @@ def matched(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[Line | 
                 old.remove(same)
                 new.remove(one)
     return pairs + [(one, None) for one in old] + [(None, one) for one in new]
+
+
+def renamed(lines: Sequence[Line], others: Sequence[Line]) -> list[Line]:
+    """Lines whose paths are of another machine, as older reports have them, under the paths of the others that end
+    them, where only one does."""
+    known = {line.file for line in others if line.file}
+    names = {}
+    for file in {line.file for line in lines if line.file and line.file not in known}:
+        ends = [one for one in known if PurePath(file).is_absolute() and file.endswith(f"/{one}")]
+        names[file] = ends[0] if len(ends) == 1 else file
+    return [replace(line, file=names.get(line.file or "", line.file)) for line in lines]
 
 
 def whole_of(lines: Sequence[Line]) -> Line:

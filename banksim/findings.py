@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from banksim.errors import InputError
+from banksim.report.paths import portable
 from banksim.trace import Site
 
 CHECKS = {
@@ -213,7 +214,7 @@ def source_order(finding: Finding) -> tuple[Any, ...]:
 
 
 def place(site: Site) -> str:
-    return f"{site.file}:{site.line}" if site.line else f"SASS {site.offset or 0:#06x}"
+    return f"{portable(site.file or '?')}:{site.line}" if site.line else f"SASS {site.offset or 0:#06x}"
 
 
 def missing(race: Race, placed: Callable[[Site], str] = place) -> str:

@@ -15,6 +15,7 @@ from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.errors import InputError
 from banksim.report.lines import by_line
 from banksim.report.lines import label as source_place
+from banksim.report.paths import portable
 from banksim.report.words import mean, number, ways
 from banksim.requests.counts import Count, Range, ends, per_request
 from banksim.sass.lines import source_lines
@@ -75,7 +76,7 @@ class Excuse:
     reason: str
 
     def __str__(self) -> str:
-        return f'{self.file}:{self.line}: allow({self.most}, "{self.reason}")'
+        return f'{portable(self.file)}:{self.line}: allow({self.most}, "{self.reason}")'
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def check(judged: Sequence[Conflicts], guard: Guard, kernels: Sequence[Sequence[
                 excuse = excuses.get((site.file or "", site.line or 0))
                 if excuse and has_conflict(site) and high(site.degree) <= excuse.most:
                     excused.append((site, excuse))
-                elif not known or (site.file, site.line, label(site)) not in known:
+                elif not known or key(site) not in known:
                     counted.append(site)
             for one in guard.limits:
                 above += [Finding(one, conflicts.arch, site) for site in exceeding(one, counted)]
@@ -212,9 +213,9 @@ def accepted(
     }
 
 
-def label(site: SiteConflicts) -> str:
-    """The text of a site's line as a baseline has it."""
+def key(site: SiteConflicts) -> tuple[str | None, int | None, str]:
+    """What a baseline calls a site's line."""
     from banksim.differences import lines_of
 
     (line,) = lines_of([site.to_json()])
-    return line.text
+    return line.file, line.line, line.text

@@ -115,8 +115,8 @@ def test_json_of_ranges_and_unknown_counts(capsys: pytest.CaptureFixture[str]) -
 def test_json_lists_every_architecture_with_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["arch", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {"tesla", "kepler-8", "sm_90", "sm_121"} <= {one["name"] for one in found}
-    for one in found:
+    assert {"tesla", "kepler-8", "sm_90", "sm_121"} <= {one["name"] for one in found["architectures"]}
+    for one in found["architectures"]:
         assert one["source"]
         assert all(access["source"] and access["status"] for access in one["accesses"])
 

@@ -6,7 +6,6 @@ kernel FILE:NAME` writes layouts into a kernel's source, compiles and executes e
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,10 +63,12 @@ def pattern(options: Namespace) -> int:
 
         write_file(options.html, of_pattern(found))
     if options.json:
+        from banksim.report.json import document
+
         transactions, more = together(found)
         whole = {"transactions": list(transactions), "bytes_added": more}
         arrays = [one.to_json() for one in found]
-        print(json.dumps({"command": "advise", "arrays": arrays, "together": whole}, indent=2))
+        print(document("advise", arrays=arrays, together=whole))
         return 0
     from banksim.report.advice import report
     from banksim.report.console import console, show
@@ -106,7 +107,9 @@ def kernel(options: Namespace) -> int:
 
         write_file(options.html, of_kernel(advice))
     if options.json:
-        print(json.dumps({"command": "advise", **advice.to_json()}, indent=2))
+        from banksim.report.json import document
+
+        print(document("advise", **advice.to_json()))
         return 0
     from banksim.report.console import console, show
     from banksim.report.kernel_advice import report

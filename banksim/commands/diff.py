@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 
 from banksim.commands import judging
@@ -56,7 +55,9 @@ def analysis(path: str, options: Namespace) -> dict[str, list[Line]]:
 
 def show(compared: list[Comparison], options: Namespace) -> None:
     if options.json:
-        print(json.dumps({"command": "diff", "architectures": [one.to_json() for one in compared]}, indent=2))
+        from banksim.report.json import document
+
+        print(document("diff", architectures=[one.to_json() for one in compared]))
         return
     from banksim.report import console, diff
 

@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Any
 from banksim.arch import Architecture
 from banksim.conflicts import Conflicts
 from banksim.gpus import gpus_of
+from banksim.report.paths import portable_all
 
 if TYPE_CHECKING:
     from banksim.host.launches import Launches
 
 
+FORMAT = 1
+"""Grows when a reader of the old form would misread the new one; a new name in it is no reason."""
+
+
+def document(command: str, /, **content: Any) -> str:
+    """JSON text of a command: what schema it has, who wrote it, and its content."""
+    from banksim.__main__ import version
+
+    head = {"schema": f"banksim/{command}/{FORMAT}", "version": version(), "command": command}
+    return json.dumps({**head, **portable_all(content)}, indent=2)
+
+
 def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> str:
     """JSON text: the command, what it adds, and under `conflicts` one object for each architecture."""
-    return json.dumps({"command": command, **more, "conflicts": [c.to_json() for c in judged]}, indent=2)
+    return document(command, **more, conflicts=[c.to_json() for c in judged])
 
 
 def launches(program: str, status: int, found: Launches) -> str:
@@ -37,7 +50,7 @@ def launches(program: str, status: int, found: Launches) -> str:
 
 def architectures(chosen: Iterable[Architecture]) -> str:
     """JSON text: an object for each architecture, with its figures and the rule of every access."""
-    return json.dumps([architecture(one) for one in chosen], indent=2)
+    return document("arch", architectures=[architecture(one) for one in chosen])
 
 
 def architecture(one: Architecture) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
@@ -11,10 +12,13 @@ from banksim.conflicts import Conflicts, SiteConflicts
 from banksim.findings import CHECKS, Finding, Hint, accesses, hinted, in_words
 from banksim.guard import Findings, cost, has_conflict, what
 from banksim.report.lines import by_line
+from banksim.report.paths import portable
 from banksim.trace import Site
 from banksim.visible import visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+BASE = "SRCROOT"
+"""What SARIF calls the root of the project, whose place is the reader's to know: another checkout has another."""
 RULE = "bank-conflict"
 TITLE = "Shared-memory bank conflict"
 RULES = {"races": "shared-memory-race", "uninitialized": "uninitialized-shared-memory"}
@@ -40,12 +44,6 @@ def message(conflicts: Conflicts, site: SiteConflicts) -> str:
     return f"{what(site)}: {cost(site)} on {conflicts.arch.name} ({site.status})"
 
 
-def relative(file: str) -> str:
-    """A path as a repository has it: from the current folder, where it lies in it."""
-    path = PurePath(file)
-    return (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
-
-
 # ---- GitHub
 def github(
     judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = (), hints: Sequence[Hint] = ()
@@ -59,7 +57,7 @@ def github(
         if site not in excused:
             lines.append(annotation(level(conflicts, site, findings), site, TITLE, message(conflicts, site)))
     for excuse in findings.unused:
-        properties = f"file={escaped(relative(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
+        properties = f"file={escaped(portable(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
         lines.append(f"::notice {properties}::{escaped(str(excuse))}")
     return visible("\n".join(lines)) or "No conflicts."
 
@@ -67,7 +65,7 @@ def github(
 def annotation(level: str, site: SiteConflicts | Site, title: str, text: str) -> str:
     where = {"title": title}
     if site.file and site.line:
-        where = {"file": relative(site.file), "line": str(site.line), **where}
+        where = {"file": portable(site.file), "line": str(site.line), **where}
     properties = ",".join(f"{name}={escaped(value, ':,')}" for name, value in where.items())
     return f"::{level} {properties}::{escaped(text)}"
 
@@ -130,7 +128,12 @@ def sarif(
             },
         ],
     }
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run = {
+        "tool": {"driver": driver},
+        "originalUriBaseIds": {BASE: {"description": {"text": "The root of the project."}}},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
@@ -168,15 +171,17 @@ def located(here: Site, others: Sequence[Site]) -> dict[str, Any]:
 
 
 def location(site: SiteConflicts | Site) -> dict[str, Any]:
+    """A line of a file: of one in a project the path from its root, of another the whole path."""
     from urllib.parse import quote
 
     assert site.file is not None
-    file = relative(site.file)
-    uri = Path(file).as_uri() if PurePath(file).is_absolute() else quote(file)
+    file = portable(site.file)
+    whole = PurePath(file).is_absolute()
+    place = {"uri": Path(file).as_uri()} if whole else {"uri": quote(os.fsencode(file)), "uriBaseId": BASE}
     region: dict[str, Any] = {"startLine": site.line}
     if site.text.strip():
         region["snippet"] = {"text": site.text.strip()}
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
 def figures(site: SiteConflicts) -> dict[str, Any]:
