@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from banksim.arch import Architecture
 from banksim.compiled import judge_at, rule_words
 from banksim.conflicts import Tally
+from banksim.jit import inlined, outer
 from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
@@ -56,7 +56,7 @@ class Kinds(NamedTuple):
     of: npt.NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, room: Any, out: Any) -> Any:
     """How many kinds there are, each with its (site, op and width, next kind of the site) in `room`; −1: too many."""
     used = 0
@@ -80,7 +80,7 @@ def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, room: Any,
     return used
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _warps(kinds: Any, blocks: Any, warps: Any, count: Any) -> Any:
     """(kind, block, mask of warps) of every stretch of requests of a kind from one block."""
     last, seen = np.full(count, -1, np.int64), np.zeros(count, np.uint64)
@@ -105,7 +105,7 @@ def _warps(kinds: Any, blocks: Any, warps: Any, count: Any) -> Any:
     return kind_out[:used], block_out[:used], mask_out[:used]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _base(addresses: Any, row: Any, active: Any, keep: Any) -> Any:
     """The place that the addresses of a request are counted from: the period that its first lane is in."""
     for lane in range(LANES):
@@ -114,7 +114,7 @@ def _base(addresses: Any, row: Any, active: Any, keep: Any) -> Any:
     return word(0)
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _alike(
     addresses: Any, masks: Any, ops: Any, kinds: Any, blocks: Any, warps: Any, read: Any, factors: Any, keep: Any
 ) -> Any:
@@ -172,7 +172,7 @@ def _alike(
     return firsts[:used], times[:used]
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _tally(columns: Any, kinds: Any, rows: Any, times: Any, table: Any, rule: Any, entries: Any) -> None:
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)

@@ -14,10 +14,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
+from banksim.jit import callback, inlined, inner, outer
 from banksim.requests.kinds import OPS, WIDTHS
 from banksim.vectors import across, equal, equal_to, lowest, ones, pointer, room, word
 
@@ -26,7 +30,7 @@ UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """The record of an op and width: log2 of the bytes that share a group's word, groups, log2 of the lanes of a
 part, the same if pairs merge (0: never), whom a pass serves, passes of each, lanes that give addresses."""
-KEEP, HEADER = 0, 1
+KEEP, BROADCASTS, HEADER = 0, 1, 2
 RULE_WORDS = HEADER + len(OPS) * len(WIDTHS) * FIELDS
 """Length of what `rule_words` returns."""
 
@@ -38,7 +42,8 @@ def translation_period(arch: Architecture) -> int:
 
 @lru_cache
 def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
-    """`arch` as the numbers that `judge` reads: which address bits tell words apart, then the records."""
+    """`arch` as the numbers that `judge` reads: which address bits tell words apart, the address of `judge_broadcast`
+    where a record needs it (so they are of this process only), then the records."""
     rule = np.zeros(RULE_WORDS, np.int64)
     # Where a row has two words of a bank, they share a pass: the address bit that parts them is dropped.
     rule[KEEP] = 0xFFFFFFFF & ~(0 if arch.pass_width == arch.bank_width else arch.banks * arch.bank_width)
@@ -58,6 +63,8 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
                     access.passes,
                     access.rows,
                 )
+    if (records[..., SERVES] == BROADCAST).any():
+        rule[BROADCASTS] = judge_broadcast.address
     rule.flags.writeable = False
     return rule
 
@@ -66,24 +73,24 @@ pair = np.uint64
 ALL = np.uint32(0xFFFFFFFF)
 _room_for_keys, _room_for_bits, _room_for_tags = room(33), room(32), room(64)
 _room_for_left, _room_for_lanes, _room_for_picked = room(32), room(32), room(32)
-_room_for_banks, _room_for_words, _room_for_counts = room(32), room(32), room(32)
+_room_for_banks, _room_for_words, _room_for_counts, _room_for_found = room(32), room(32), room(32), room(10)
 _equal_across_1, _equal_across_2 = (across("==", [lane ^ other for lane in range(32)]) for other in (1, 2))
 _below_next, _above_next = (across(relation, [*range(1, 32), 31]) for relation in "<>")
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def lane_word(mask: Any, lane: Any) -> Any:
     """All bits set if the lane is active, else none. (Every step is cut to 32 bits: numba would widen it.)"""
     return word(word(0) - word(word(mask >> word(lane)) & word(1)))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def full_adder(a: Any, b: Any, c: Any) -> Any:
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def lanes_of_groups(bits: Any) -> Any:
     """The sum of 32 words bit by bit of the sum: word k holds bit k of the number of lanes of each group."""
     pairs = carray(bits, 16, np.uint64)  # two lanes at a time, until the last step
@@ -106,7 +113,7 @@ def lanes_of_groups(bits: Any) -> Any:
     return word(n0), word(n1), word(n2), word(n3), word(n4), word(carry)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def most_lanes(sums: Any, field: Any) -> Any:
     """The most lanes in any of the groups of `field`, and the groups that have so many."""
     n0, n1, n2, n3, n4, n5 = sums
@@ -118,7 +125,7 @@ def most_lanes(sums: Any, field: Any) -> Any:
     return most, field
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def pairs_merge(address: Any, mask: Any) -> Any:
     """As banks.pairs_merge."""
     both = word(mask & (mask >> word(1))) & word(0x55555555)
@@ -128,7 +135,7 @@ def pairs_merge(address: Any, mask: Any) -> Any:
     return not word(both & ~_equal_across_2(address))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
     """Whether no two of `lanes`, which are `count`, hold the same key."""
     held = carray(keys, 33, np.uint32)
@@ -149,14 +156,14 @@ def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
     return True
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def monotonic(keys: Any) -> Any:
     """Whether keys only rise, or only fall, from lane to lane: then no two are equal."""
     neighbours = word(ALL >> word(1))
     return not neighbours & ~_below_next(keys) or not neighbours & ~_above_next(keys)
 
 
-@njit(cache=True)
+@inner
 def drop_repeats(keys: Any, bits: Any, mask: Any, part: Any, shift: Any) -> None:
     """Clear the bit of every lane that wants what an earlier lane of its part wants."""
     held, tags = carray(keys, 33, np.uint32), _room_for_tags()
@@ -175,7 +182,7 @@ def drop_repeats(keys: Any, bits: Any, mask: Any, part: Any, shift: Any) -> None
         bit[lane] = word(bit[lane] & ~lane_word(repeats, lane))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def most_of_parts(sums: Any, parts: Any, groups: Any) -> Any:
     """Over the parts: sum of the most lanes in one group, parts that have a lane, most of all."""
     total = ideal = worst = 0
@@ -187,13 +194,13 @@ def most_of_parts(sums: Any, parts: Any, groups: Any) -> Any:
     return total, ideal, worst
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def part_field(part: Any, groups: Any) -> Any:
     """The bits that a part's lanes may have."""
     return word(((1 << groups) - 1) << (part * groups))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> Any:
     """Whether lanes may share a word so that a part takes less: seen in one of its busiest groups."""
     for part in range(parts):
@@ -203,14 +210,14 @@ def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> An
     return False
 
 
-@njit(cache=True)
-def broadcasts(bank: Any, count: Any, words: Any, lucky: Any) -> Any:
-    """The length of banks.broadcasts: `words` words, each with its bank and how many lanes want it."""
+@inner
+def broadcasts(bank: Any, count: Any, words: Any, sign: Any) -> Any:
+    """The length of banks.broadcasts: `words` words, each with its bank and how many lanes want it; `sign`: −1 for the
+    shortest, 1 for the longest."""
     left = carray(_room_for_left(), 32, np.int32)
     lanes = carray(_room_for_lanes(), 32, np.int32)
     picked = carray(_room_for_picked(), 32, np.int32)
-    sign = -1 if lucky else 1  # so that smallest and largest stand for both
-    remaining = passes = 0
+    remaining = passes = np.int64(0)
     for w in range(words):
         left[w] = count[w]
         remaining += count[w]
@@ -238,9 +245,10 @@ def broadcasts(bank: Any, count: Any, words: Any, lucky: Any) -> Any:
     return passes
 
 
-@njit(cache=True)
-def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, part: Any, shift: Any) -> Any:
-    """`judge_at` where a pass serves one word to all who want it and one lane of every other bank."""
+@callback(types.void(*[types.voidptr] * 2, *[types.int64] * 5))
+def judge_broadcast(address: Any, found: Any, mask: Any, width: Any, groups: Any, part: Any, shift: Any) -> None:
+    """`judge_at` where a pass serves one word to all who want it and one lane of every other bank; to `found`, five
+    numbers. Only GPUs of compute capability 1.x have such passes: others are spared its compilation."""
     addresses = carray(address, 32, np.uint32)
     bank = carray(_room_for_banks(), 32, np.int32)
     key = carray(_room_for_words(), 32, np.uint32)
@@ -248,7 +256,7 @@ def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, part: Any,
     low = high = ideal = worst_low = worst_high = 0
     for offset in range(0, width, 1 << shift):
         for first in range(0, 32, 1 << part):
-            words = 0
+            words = np.int64(0)
             for lane in range(first, first + (1 << part)):
                 if not lane_word(mask, lane):
                     continue
@@ -261,13 +269,41 @@ def judge_broadcast(address: Any, mask: Any, width: Any, groups: Any, part: Any,
                     words += 1
                 count[w] += 1
             if words:
-                fewest, most = broadcasts(bank, count, words, True), broadcasts(bank, count, words, False)
+                fewest = broadcasts(bank, count, words, np.int64(-1))
+                most = broadcasts(bank, count, words, np.int64(1))
                 low, high, ideal = low + fewest, high + most, ideal + 1
                 worst_low, worst_high = max(worst_low, fewest), max(worst_high, most)
-    return low, high, ideal, worst_low, worst_high
+    result = carray(found, 5, np.int64)
+    result[0], result[1], result[2], result[3], result[4] = low, high, ideal, worst_low, worst_high
 
 
-@njit(cache=True, forceinline=True)
+@intrinsic
+def _call_broadcast(
+    typing_context: Any,
+    function: Any,
+    address: Any,
+    found: Any,
+    mask: Any,
+    width: Any,
+    groups: Any,
+    part: Any,
+    shift: Any,
+) -> Any:
+    """Call `judge_broadcast`, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        long = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [long] * 5)
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, *[types.voidptr] * 2, *[types.int64] * 5), generate
+
+
+call_broadcast: Any = _call_broadcast
+
+
+@inlined
 def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """`judge_both` of pointers."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
@@ -286,7 +322,10 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
         part = rules[record + MERGED]
     groups, shift = rules[record + GROUPS], rules[record + SHIFT]
     if serves == BROADCAST:
-        return judge_broadcast(address, mask, width, groups, part, shift)
+        place = _room_for_found()
+        call_broadcast(rules[BROADCASTS], address, place, mask, width, groups, part, shift)
+        found = carray(place, 5, np.int64)
+        return found[0], found[1], found[2], found[3], found[4]
     parts, passes = 32 >> part, rules[record + PASSES]
     if serves == ONCE:
         ideal = 0
@@ -323,7 +362,7 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     return total * passes, total * passes, ideal * passes, worst, worst
 
 
-@njit(cache=True)
+@inner
 def parts(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """Parts of one request, with or without an active lane; 1 where the rule is not known. Arguments: as `judge`, but
     `address` a pointer."""
@@ -337,13 +376,13 @@ def parts(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     return max(rule[record + ROWS] >> part, 1)
 
 
-@njit(cache=True)
+@outer
 def judge_both(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """`judge` with both ends of the degree: (low, high, ideal, degree low, degree high)."""
     return judge_at(pointer(address.ctypes.data), mask, op, width, pointer(rule.ctypes.data))
 
 
-@njit(cache=True)
+@outer
 def judge(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """(low, high, ideal, degree) of one request; low is −1 where the count is unknown.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.np.numpy_support import carray
 
 from banksim.arch import Architecture
 from banksim.compiled import UNKNOWN, judge_at, rule_words
+from banksim.jit import inlined, outer
 from banksim.requests.checks import request_columns
 from banksim.requests.columns import (
     ADDRESS,
@@ -48,7 +48,7 @@ NO_ORDER = np.empty(0, np.int64)
 room_for_sixteen = room((4 + FIGURES) * REQUESTS)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def judge_rows(columns: Any, order: Any, first: Any, last: Any, table: Any, place: Any) -> Any:
     """Judge the requests from `first` on, `REQUESTS` of them or what is left before `last`; `order` is empty, or says
     which row of the columns is the first, the second, and so on.
@@ -79,7 +79,7 @@ def judge_rows(columns: Any, order: Any, first: Any, last: Any, table: Any, plac
     return carray(figures, (FIGURES, REQUESTS), np.uint32), kind_at
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _count(columns: Any, rows: Any, read: Any, table: Any, rule: Any, ideals: Any, low_out: Any, high_out: Any) -> Any:
     """Counts of each row; returns the first row that is misaligned or unknown, or −1."""
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)

@@ -12,11 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from banksim.arch import Architecture
 from banksim.compiled import judge_at, rule_words
 from banksim.conflicts import Tally
+from banksim.jit import inlined, outer
 from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
@@ -52,18 +52,18 @@ NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def kind_of(op: Any, width: Any) -> Any:
     return np.int64(op) << np.int64(8) | np.int64(width)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def place_of(block: Any, warp: Any) -> Any:
     """A number by which warps are in the order of (block, warp)."""
     return np.int64(block) << np.int64(32) | np.int64(warp)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def entry_of(site: Any, kind: Any, heads: Any, entries: Any) -> Any:
     """The number of an entry, or −1."""
     entry = heads[site]
@@ -72,14 +72,14 @@ def entry_of(site: Any, kind: Any, heads: Any, entries: Any) -> Any:
     return entry
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def begin(entries: Any, n: Any, place: Any, row: Any) -> None:
     """Set the figures of entry n to those of no request; the first to come is that of `row`."""
     entries[n, FIGURES:] = 0
     entries[n, EXCESS], entries[n, PLACE], entries[n, WORST] = NO_EXCESS, place, row
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def add(
     entries: Any, n: Any, times: Any, low: Any, high: Any, ideal: Any, degree_low: Any, degree_high: Any,
     place: Any, row: Any,
@@ -97,7 +97,7 @@ def add(
         entries[n, EXCESS], entries[n, PLACE], entries[n, WORST] = excess, place, row
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def note_warp(entries: Any, n: Any, block: Any, warp: Any) -> None:
     """Count the warp for entry n if it is new in the last block that came."""
     bit = np.int64(1) << np.int64(warp & 63)
@@ -110,7 +110,7 @@ def note_warp(entries: Any, n: Any, block: Any, warp: Any) -> None:
             entries[n, FIRST_WARPS] |= bit
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _tally(
     columns: Any, first: Any, last: Any, table: Any, rule: Any, used: Any, before: Any, heads: Any, entries: Any
 ) -> Any:
@@ -155,7 +155,7 @@ def _tally(
     return last, used, before, ordered
 
 
-@njit(cache=True)
+@outer
 def _count_warps(columns: Any, rows: Any, heads: Any, entries: Any, seen: Any) -> Any:
     """Count the warps of each entry, in any order of rows. `seen`, (slots, 2) of zeros, is a hash table of what
     was counted: entry + 1, and block and warp; False if it fills up."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -25,6 +24,7 @@ from banksim.commands.sizes import sizes, whole
 from banksim.commands.tracing import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
 from banksim.findings import checks as checks_of
+from banksim.progress import BlocksProgress
 from banksim.report.kernel import is_partial
 from banksim.visible import say
 from banksim.writing import replaced
@@ -38,8 +38,6 @@ EXAMPLE = """\
       --arg 'float32[1024,1024]' --arg 'float32[1024,1024]=random' --arch kepler-4,sm_90"""
 SUFFIXES = "py|cu|cuh|cpp|cxx|cc|ptx|cubin|fatbin|o|obj|so|dll|exe"
 FILE = re.compile(rf"(?P<file>.*?\.(?:{SUFFIXES})|[^:]+)(?::(?P<name>.+))?", re.DOTALL)
-PROGRESS_AFTER = 1.0
-"""Seconds after which a run shows how far it is."""
 
 
 def options(parser: ArgumentParser) -> None:
@@ -105,7 +103,7 @@ def run(options: Namespace) -> int:
     prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
     block = given or (None if prepared else (32,))
     launch = kernel, grid, block, arguments
-    progress = Progress(prod(grid))
+    progress = BlocksProgress(prod(grid))
     shown = progress if sys.stderr.isatty() else None
     if elsewhere:
         from banksim import distributed
@@ -269,24 +267,3 @@ def time_of(done: Run) -> dict[str, Any]:
     from banksim.report.cycles import as_json
 
     return {"cycles": as_json(done)}
-
-
-class Progress:
-    """A line on standard error that says how far a run is, once it has taken a while."""
-
-    def __init__(self, blocks: int) -> None:
-        self.blocks = blocks
-        self.began = time.perf_counter()
-        self.shown = False
-
-    def __call__(self, blocks: int, thread_instructions: int) -> None:
-        seconds = time.perf_counter() - self.began
-        if seconds > PROGRESS_AFTER:
-            speed = thread_instructions / seconds / 1e9
-            text = f"{blocks:,} of {self.blocks:,} blocks, {speed:.2f} G thread instructions/s"
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
-            self.shown = True
-
-    def clear(self) -> None:
-        if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -6,8 +6,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from banksim.commands import judging, workers
-from banksim.commands.progress import Progress
 from banksim.partial import judge_pieces
+from banksim.progress import Progress
 from banksim.storage import FORMATS, open_trace
 
 EXAMPLE = """\

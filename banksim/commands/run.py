@@ -84,9 +84,9 @@ def run(options: Namespace) -> int:
 @contextmanager
 def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
     """A line on standard error while a launch takes long; it vanishes at the launch's end."""
-    from banksim.commands.kernel import Progress
+    from banksim.progress import BlocksProgress
 
-    shown = Progress(blocks)
+    shown = BlocksProgress(blocks)
     try:
         yield shown
     finally:

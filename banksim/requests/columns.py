@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from numba.np.numpy_support import carray
 
+from banksim.jit import inlined, outer
 from banksim.requests.kinds import ADDRESSED, OPS
 from banksim.vectors import having, pointer, word
 
@@ -61,28 +61,28 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def row_of(column: Any, row: Any) -> Any:
     """Where a row of a column, (address, stride), lies."""
     return pointer(np.uint64(column[0] + row * column[1]))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def byte_at(column: Any, row: Any) -> Any:
     return carray(row_of(column, row), 1, np.uint8)[0]
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def word_at(column: Any, row: Any) -> Any:
     return carray(row_of(column, row), 1, np.uint32)[0]
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def unpacked(columns: Any, k: Any) -> Any:
     return columns[k, 0], columns[k, 1]
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _first_misaligned(columns: Any, rows: Any, read: Any) -> Any:
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
@@ -125,7 +125,7 @@ def _hashing() -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
 WEIGHTS, CODES = _hashing()
 
 
-@njit(cache=True, nogil=True)
+@outer
 def _codes(letters: Any, known: Any, weights: Any, codes: Any, out: Any) -> None:
     count = min(letters.shape[1], known.shape[1])
     for row in range(len(letters)):

@@ -308,7 +308,7 @@ def progress_of(team: list[Worker]) -> tuple[int, int]:
 def settle(worker: Worker) -> None:
     from banksim.sass.runtime import SYMBOLS
 
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"] or 0)(worker.context.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"].address)(worker.context.ctypes.data)
 
 
 def merged(tallies: list[Array]) -> Array:

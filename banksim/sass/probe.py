@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, cfunc, from_dtype, types  # type: ignore[attr-defined]
+from numba import carray, from_dtype, types  # type: ignore[attr-defined]
 
 from banksim.errors import UnsupportedError
 from banksim.findings import Access, Hint
+from banksim.jit import Callback, callback
 from banksim.sass import state
 from banksim.sass.launch import Launch
 from banksim.sass.program import BYTES, Kernel
-from banksim.sass.runtime import pointer
 from banksim.sass.state import BLOCK_BARRIERS, LANES, aligned, layout
 from banksim.sass.watch.kinds import Kinds, kinds
 from banksim.sass.watch.records import (
@@ -36,6 +36,7 @@ from banksim.sass.watch.records import (
     WAIT,
     WRITE,
 )
+from banksim.vectors import pointer
 
 MOST_BLOCKS = 8
 """Blocks of a launch that are looked at …"""
@@ -69,7 +70,7 @@ WARP = _pointer_to(from_dtype(state.WARP))
 _PROBE = PROBE
 
 
-@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr), cache=True)
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr))
 def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) -> None:
     """Hold a request against those of other warps since the last barrier."""
     c = carray(context, 1)[0]
@@ -196,5 +197,5 @@ def every(blocks: int) -> int:
     return -(-blocks // min(1 + blocks // OF_BLOCKS, MOST_BLOCKS))
 
 
-SYMBOLS: dict[str, Any] = {"touch": touch.address}
-"""Addresses of the functions that LLVM code calls."""
+SYMBOLS: dict[str, Callback] = {"touch": touch}
+"""The functions that LLVM code calls."""

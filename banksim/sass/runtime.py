@@ -9,11 +9,12 @@ from typing import Any
 
 import llvmlite.ir as ir
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types  # type: ignore[attr-defined]
+from numba import carray, from_dtype, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from banksim.compiled import judge, parts
+from banksim.compiled import judge_at, parts
+from banksim.jit import Callback, callback, inner
 from banksim.sass import state
 from banksim.sass.state import (
     AND,
@@ -32,8 +33,10 @@ from banksim.sass.state import (
     WARPSYNC,
     YIELDED,
 )
+from banksim.vectors import lowest, ones, pointer, room
 
 _TALLY = state.TALLY
+_room_for_parts, _room_for_later = room(32), room(32)
 # The layouts are part of the functions' types, and with these of the key under which numba caches their code.
 _pointer_to: Any = types.CPointer
 WARP = _pointer_to(from_dtype(state.WARP))
@@ -41,19 +44,6 @@ MEMO = _pointer_to(from_dtype(state.MEMO))
 CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
 MEMOS = state.MEMO
 POINTER = types.voidptr
-
-
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """An integer as a pointer."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], cgutils.voidptr_t)
-
-    return POINTER(types.uint64), generate
-
-
-pointer: Any = _pointer  # numba supplies the first argument
 
 
 @intrinsic
@@ -74,24 +64,7 @@ def _tell(typing_context: Any, function: Any, c: Any, w: Any, mask: Any, what: A
 tell: Any = _tell
 
 
-@njit(cache=True)
-def popcount(v: Any) -> Any:
-    n = 0
-    while v:
-        v &= v - np.uint32(1)
-        n += 1
-    return n
-
-
-@njit(cache=True)
-def lowest(mask: Any) -> Any:
-    lane = 0
-    while not (mask >> np.uint32(lane)) & np.uint32(1):
-        lane += 1
-    return lane
-
-
-@njit(cache=True)
+@inner
 def put_aside(w: Any, mask: Any, pc: Any, wait: Any, phase: Any) -> None:
     n = w.groups
     w.group_mask[n] = mask
@@ -101,7 +74,7 @@ def put_aside(w: Any, mask: Any, pc: Any, wait: Any, phase: Any) -> None:
     w.groups = n + 1
 
 
-@njit(cache=True)
+@inner
 def remove(w: Any, g: Any) -> None:
     """Take a group out; the others keep their order."""
     w.groups -= 1
@@ -112,7 +85,7 @@ def remove(w: Any, g: Any) -> None:
         w.group_phase[h] = w.group_phase[h + 1]
 
 
-@njit(cache=True)
+@inner
 def come_to(w: Any, g: Any) -> Any:
     """Threads that wait where group g waits, at the same barrier of the same frame."""
     b = w.group_wait[g]
@@ -125,7 +98,7 @@ def come_to(w: Any, g: Any) -> Any:
     return come
 
 
-@njit(cache=True)
+@inner
 def release(c: Any, w: Any, g: Any, released: Any) -> Any:
     """Group g, the last to come, goes on with all of `released`; → its new place. Nobody waits for them there any
     more. Groups that came to one barrier at different places go on apart, unless it opens a collective region."""
@@ -153,7 +126,7 @@ def release(c: Any, w: Any, g: Any, released: Any) -> Any:
     return g
 
 
-@njit(cache=True)
+@inner
 def with_yield(w: Any) -> Any:
     """Threads that have yielded."""
     yielded = np.uint32(0)
@@ -163,7 +136,7 @@ def with_yield(w: Any) -> Any:
     return yielded
 
 
-@njit(cache=True)
+@inner
 def join(c: Any, w: Any) -> None:
     """Let groups go on as one where every live thread that a convergence barrier gathers has come. Threads that have
     yielded hold nobody up at a BSYNC (measured on one H200)."""
@@ -181,7 +154,7 @@ def join(c: Any, w: Any) -> None:
         g -= 1
 
 
-@njit(cache=True)
+@inner
 def left_alone(c: Any, w: Any) -> Any:
     """The place of a group at WARPSYNC that goes on without the others that it names, as all of these wait at a BSYNC
     and nobody else can go on (measured on one H200; numba-cuda's own reduction relies on it); -1 if there is none."""
@@ -192,11 +165,11 @@ def left_alone(c: Any, w: Any) -> Any:
     for g in range(w.groups - 1, -1, -1):
         mask = w.group_mask[g]
         if w.group_wait[g] == WARPSYNC and not w.convergence[WARPSYNC, lowest(mask)] & w.live & ~mask & ~converging:
-            return release(c, w, g, mask)
+            return release(c, w, g, np.uint64(mask))  # as `join` calls it: compiled once
     return -1
 
 
-@njit(cache=True)
+@inner
 def phase_over(c: Any, where: Any) -> Any:
     """Whether the transaction barrier at an address (its lowest bit: the parity of the phase) has gone on."""
     address: Any = np.uint64(c.shared) + np.uint64(where & np.uint32(0xFFFFFFF8))
@@ -204,7 +177,7 @@ def phase_over(c: Any, where: Any) -> Any:
     return upper >> np.uint32(31) != where & np.uint32(1)
 
 
-@cfunc(types.int32(CONTEXT, WARP), cache=True)
+@callback(types.int32(CONTEXT, WARP))
 def schedule(context: Any, warp: Any) -> Any:
     """Choose the group that runs next: RUN (`active` and `pc` are set), BLOCKED or DONE.
 
@@ -263,12 +236,12 @@ def schedule(context: Any, warp: Any) -> Any:
     return RUN
 
 
-@cfunc(types.void(WARP, types.uint32, types.uint32, types.uint32, types.uint32), cache=True)
+@callback(types.void(WARP, types.uint32, types.uint32, types.uint32, types.uint32))
 def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
     """A group parts at a branch: that with fewer threads goes on (`active` and `pc` are set), that behind the branch
     if they are equal (measured on one H200)."""
     w = carray(warp, 1)[0]
-    if popcount(taken) < popcount(rest):
+    if ones(taken) < ones(rest):
         put_aside(w, rest, behind, READY, 0)
         w.slot, w.active, w.pc = rest, taken, target
     else:
@@ -276,22 +249,23 @@ def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
         w.slot, w.active, w.pc = taken, rest, behind
 
 
-@njit(cache=True)
-def parts_of(mask: Any, keys: Any) -> Any:
+@inner
+def find_parts(mask: Any, keys: Any, parts: Any) -> None:
     """The threads of `mask` by their keys, in the order in which they run (32 masks, 0 behind the last). Those that go
     with the lowest lane are split off first, and they run before the rest unless the rest has fewer threads; and so on
     with the rest (measured on one H200)."""
-    parts = np.zeros(32, np.uint32)
-    later = np.zeros(32, np.uint32)
+    later = carray(_room_for_later(), 32, np.uint32)
+    for n in range(32):
+        parts[n] = 0
     front, back = 0, 0
     while mask:
-        first = lowest(mask)
+        first = np.int64(lowest(mask))
         same = np.uint32(0)
         for lane in range(first, 32):
             if (mask >> np.uint32(lane)) & np.uint32(1) and keys[lane] == keys[first]:
                 same |= np.uint32(1) << np.uint32(lane)
         mask &= ~same
-        if mask and popcount(mask) < popcount(same):
+        if mask and ones(mask) < ones(same):
             later[back] = same
             back += 1
         else:
@@ -301,10 +275,9 @@ def parts_of(mask: Any, keys: Any) -> Any:
         back -= 1
         parts[front] = later[back]
         front += 1
-    return parts
 
 
-@njit(cache=True)
+@inner
 def run_first(w: Any, parts: Any, targets: Any) -> None:
     """The first of several parts goes on (`active` and `pc` are set), the others in turn, each by itself."""
     for n in range(31, 0, -1):
@@ -313,20 +286,23 @@ def run_first(w: Any, parts: Any, targets: Any) -> None:
     w.slot, w.active, w.pc = np.uint32(0), parts[0], targets[lowest(parts[0])]
 
 
-@cfunc(types.void(WARP, types.uint32, POINTER), cache=True)
+@callback(types.void(WARP, types.uint32, POINTER))
 def scatter(warp: Any, mask: Any, targets: Any) -> None:
     """Part the threads of `mask` by their targets (a word a lane): an indirect branch or return."""
     pc = carray(targets, 32, np.uint32)
-    run_first(carray(warp, 1)[0], parts_of(mask, pc), pc)
+    parts = carray(_room_for_parts(), 32, np.uint32)
+    find_parts(mask, pc, parts)
+    run_first(carray(warp, 1)[0], parts, pc)
 
 
-@cfunc(types.void(WARP, types.uint32, POINTER), cache=True)
+@callback(types.void(WARP, types.uint32, POINTER))
 def end_collective(warp: Any, mask: Any, targets: Any) -> None:
     """The threads that came last to a collective region go on first, then the others."""
     w = carray(warp, 1)[0]
     pc = carray(targets, 32, np.uint32)
     last = mask & w.collected
-    parts = parts_of(mask & ~last, pc)
+    parts = carray(_room_for_parts(), 32, np.uint32)
+    find_parts(mask & ~last, pc, parts)
     if last:
         for n in range(31, 0, -1):
             parts[n] = parts[n - 1]
@@ -334,24 +310,26 @@ def end_collective(warp: Any, mask: Any, targets: Any) -> None:
     run_first(w, parts, pc)
 
 
-@cfunc(types.void(WARP, types.uint32, types.uint32, types.int32), cache=True)
+@callback(types.void(WARP, types.uint32, types.uint32, types.int32))
 def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
     """WARPSYNC whose threads name different masks: those with one mask wait for each other only."""
     w = carray(warp, 1)[0]
-    parts = parts_of(mask, w.convergence[number])
+    parts = carray(_room_for_parts(), 32, np.uint32)
+    find_parts(mask, w.convergence[number], parts)
     w.slot = np.uint32(0)
     for n in range(31, -1, -1):
         if parts[n]:
             put_aside(w, parts[n], pc, number, 0)
 
 
-@cfunc(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32), cache=True)
+@callback(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32))
 def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
     """BSYNC of threads of which each may wait for others: those for whom all have come go on at once, with those who
     waited (`active` and `pc` are set; → these threads); the others wait."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
-    parts = parts_of(mask, w.convergence[number])
+    parts = carray(_room_for_parts(), 32, np.uint32)
+    find_parts(mask, w.convergence[number], parts)
     go = np.uint32(0)
     for n in range(31, -1, -1):
         if parts[n]:
@@ -369,7 +347,7 @@ def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
     return go
 
 
-@cfunc(types.void(WARP, types.uint32, types.uint32), cache=True)
+@callback(types.void(WARP, types.uint32, types.uint32))
 def give_way(warp: Any, mask: Any, pc: Any) -> None:
     """YIELD: whoever else of the warp can go on goes first; the groups that yield take turns."""
     w = carray(warp, 1)[0]
@@ -381,7 +359,7 @@ def give_way(warp: Any, mask: Any, pc: Any) -> None:
         w.group_phase[g], w.group_phase[g - 1] = w.group_phase[g - 1], w.group_phase[g]
 
 
-@njit(cache=True)
+@inner
 def complete(c: Any, b: Any) -> None:
     """End the phase of barrier b: publish its reduction, let the next one begin."""
     if c.watch:
@@ -398,7 +376,7 @@ def complete(c: Any, b: Any) -> None:
     c.phase[b] += 1
 
 
-@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 6, types.int32), cache=True)
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 6, types.int32))
 def arrive(
     context: Any, warp: Any, mask: Any, votes: Any, number: Any, expected: Any, how: Any, pc: Any, waits: Any
 ) -> None:
@@ -409,29 +387,29 @@ def arrive(
     put_aside(w, mask, pc, AT_BARRIER + b if waits else READY, c.phase[b])
     if c.watch:
         tell(c.follow, c, w, mask, state.ARRIVED, b)
-    c.arrived[b] += popcount(mask)
+    c.arrived[b] += ones(mask)
     c.expected[b] = expected
     if how != NO_REDUCTION:
         w.reduced = b
         c.reduction[b] = how
-        c.votes[b] += popcount(votes & mask)
+        c.votes[b] += ones(votes & mask)
     if c.arrived[b] >= (expected if expected else c.live):
         complete(c, b)
 
 
-@cfunc(types.void(CONTEXT, WARP, types.uint32), cache=True)
+@callback(types.void(CONTEXT, WARP, types.uint32))
 def leave(context: Any, warp: Any, mask: Any) -> None:
     """Threads exit: a barrier that waited for them only is complete."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     w.live &= ~mask
-    c.live -= popcount(mask)
+    c.live -= ones(mask)
     for b in range(BLOCK_BARRIERS):
         if c.arrived[b] and not c.expected[b] and c.arrived[b] >= c.live:
             complete(c, b)
 
 
-@njit(cache=True)
+@inner
 def credit(memo: Any, tallies: Any, architectures: Any) -> None:
     """Add what the last pattern of a site cost, as often as it was met."""
     hits = memo.hits
@@ -447,7 +425,7 @@ def credit(memo: Any, tallies: Any, architectures: Any) -> None:
     memo.hits = 0
 
 
-@cfunc(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER), cache=True)
+@callback(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER))
 def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> None:
     """A site meets a pattern other than its last: settle that one, ask every bank rule about this one."""
     c = carray(context, 1)[0]
@@ -462,7 +440,8 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
     address = carray(addresses, 32, np.uint32)
     m.parts = parts(addresses, mask, m.op, m.width, rules[0])
     for a in range(count):
-        low, high, ideal, degree = judge(address, mask, m.op, m.width, rules[a])
+        rule = pointer(c.rules + np.uint64(8 * words * a))
+        low, high, ideal, _, degree = judge_at(addresses, mask, m.op, m.width, rule)
         t = tallies[m.site * count + a]
         t.last_low, t.last_high, t.last_ideal = low, high, ideal
         if degree > t.degree:
@@ -476,7 +455,7 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
                 t.worst_address[lane] = address[lane]
 
 
-@cfunc(types.void(types.uint64, POINTER, types.uint32, types.uint32, types.uint32), cache=True)
+@callback(types.void(types.uint64, POINTER, types.uint32, types.uint32, types.uint32))
 def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
     """Note a use of the bytes that lanes access."""
     at = carray(offsets, 32, np.uint32)
@@ -487,7 +466,7 @@ def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
                 byte[k] |= np.uint8(use)
 
 
-@cfunc(types.void(CONTEXT), cache=True)
+@callback(types.void(CONTEXT))
 def settle(context: Any) -> None:
     """At the end of a launch: credit what every site met last."""
     c = carray(context, 1)[0]
@@ -498,5 +477,5 @@ def settle(context: Any) -> None:
 
 
 CALLED = (schedule, part, end_collective, scatter, sync_by_mask, meet, give_way, arrive, leave, judge_new, note, settle)
-SYMBOLS: dict[str, Any] = {f.__name__: f.address for f in CALLED}
-"""Addresses of the functions that LLVM code calls."""
+SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
+"""The functions that LLVM code calls."""

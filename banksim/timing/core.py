@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import carray, njit, types  # type: ignore[attr-defined]
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
+from banksim.jit import inlined, inner, outer
 from banksim.sass import state
-from banksim.sass.runtime import pointer
 from banksim.timing.front import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
 from banksim.timing.memory import NEVER, SUB_CORES, Path, Waiting, grant, has_place, offer, serve, settle, take_in
+from banksim.vectors import pointer
 
 READY, BLOCKED, DONE = range(3)
 """What a warp does: issues, waits for other warps, has left (or there is no block in its place)."""
@@ -82,12 +83,12 @@ def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
 call: Any = _call
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def record_of(warp: Any) -> Any:
     return carray(pointer(warp.record), 1, _WARP)[0]
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def executes(row: Any, record: Any) -> Any:
     """Whether any thread of the running group has the instruction's guard."""
     if row.guard < 0:
@@ -99,7 +100,7 @@ def executes(row: Any, record: Any) -> Any:
     return ((~mask if row.inverted else mask) & record.active) != 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
     """Whether warp w can issue its next instruction; if not, when to look again is noted where it is known."""
     warp = sm.warps[w]
@@ -129,7 +130,7 @@ def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
     return True
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
     """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
     after others, in the order in which they came to wait."""
@@ -151,7 +152,7 @@ def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
     return best
 
 
-@njit(cache=True)
+@inner
 def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
     """Say where the time since the warp's last instruction went."""
     warp = sm.warps[w]
@@ -187,7 +188,7 @@ def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
         here.contention += t - at
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any) -> None:
     """A scoreboard of the warp counts one more."""
     if scoreboard >= 0:
@@ -196,7 +197,7 @@ def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any)
         sm.classes[w, scoreboard] = what
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any, active: Any) -> None:
     """Send what a memory instruction asked for on its way. Without an active thread it takes one transaction's time."""
     row = sm.code[i]
@@ -223,7 +224,7 @@ def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, co
     watch(sm, waiting, w, row.read, i, what)
 
 
-@njit(cache=True)
+@inner
 def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
     """A barrier that ended at t lets a warp go on."""
     warp = sm.warps[w]
@@ -232,7 +233,7 @@ def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
     waiting.wake[w] = 0
 
 
-@njit(cache=True)
+@inner
 def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> Any:
     """Look which warps of a block that waited can go on. → OK, or a fault."""
     for w in range(len(sm.warps)):
@@ -249,7 +250,7 @@ def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> 
     return OK
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def phases(context: Any) -> Any:
     """Changes when a barrier of the block ends a phase."""
     n = np.uint32(0)
@@ -258,7 +259,7 @@ def phases(context: Any) -> Any:
     return n
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -> Any:
     """Execute warp w's next instruction at cycle t. → OK, or a fault."""
     warp = sm.warps[w]
@@ -334,7 +335,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
     return OK
 
 
-@njit(cache=True)
+@inner
 def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
     """The first cycle after t, in which nothing moved, when something may."""
     soon = t + 1
@@ -367,7 +368,7 @@ def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
     return max(first, soon)
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def finished(sm: Any, place: Any) -> Any:
     """Whether all warps of the block at a place have left."""
     left = 0
@@ -376,13 +377,13 @@ def finished(sm: Any, place: Any) -> Any:
     return left == 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def bare(array: Any) -> Any:
     """The same memory as an array that nobody counts references to: counting takes longer than the simulation."""
     return carray(pointer(array.ctypes.data), array.shape, array.dtype)
 
 
-@njit(cache=True, nogil=True)
+@outer
 def run(sm: Any, path: Any, waiting: Any, f: Any, step: Any) -> Any:
     """Simulate until a block has finished. → −1 − its place; state.FAULT and more where something is wrong."""
     sm = Multiprocessor(

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from banksim.jit import inlined
 
 SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
@@ -108,7 +109,7 @@ def new_waiting(warps: int, scoreboards: int) -> Waiting:
     return Waiting(none, until, owner, np.zeros(warps, np.int64), np.full(warps, -1), np.zeros(warps, np.int64))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
     """One that a scoreboard counts ends at a cycle."""
     if scoreboard >= 0:
@@ -117,7 +118,7 @@ def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
         waiting.wake[warp] = 0
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     """The slot whose cycle this is ends a request and takes the next. → whether anything moved."""
     slot, one = t & 1, path.one[0]
@@ -152,7 +153,7 @@ def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     return moved
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def pending(places: Any, left: Any, t: Any) -> Any:
     """How many of the places that were left last are not free yet."""
     n = 0
@@ -161,7 +162,7 @@ def pending(places: Any, left: Any, t: Any) -> Any:
     return n
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def grant(path: Any, s: Any) -> None:
     """Sub-core s has had its turn."""
     n = 0
@@ -173,7 +174,7 @@ def grant(path: Any, s: Any) -> None:
     path.order[n] = s
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     """The pool takes one request of the sub-cores' queues. → whether it did."""
     one = path.one[0]
@@ -209,14 +210,14 @@ def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
     return True
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def has_place(path: Any, f: Any, s: Any, t: Any) -> Any:
     """Whether sub-core s may issue a memory instruction."""
     core = path.sub_cores[s]
     return t >= core.issued + f.apart and core.count + pending(path.queue_places[s], core.left, t) < f.queue
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def offer(path: Any, waiting: Any, f: Any, s: Any, t: Any, warp: Any, cost: Any, parts: Any, later: Any) -> Any:
     """Put a request into sub-core s's queue. → its row, whose scoreboards are to be set."""
     core, one = path.sub_cores[s], path.one[0]

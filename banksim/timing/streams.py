@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from banksim.compiled import parts as parts_of
+from banksim.jit import inner, outer
 from banksim.timing.memory import (
     NEVER,
     SUB_CORES,
@@ -34,7 +34,7 @@ class Requests(NamedTuple):
     parts: npt.NDArray[np.int64]
 
 
-@njit(cache=True)
+@outer
 def parts_of_each(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """Parts of each request, idle ones too."""
     found = np.zeros(len(address), np.int64)
@@ -50,7 +50,7 @@ def path_cycles(requests: Requests, numbers: Any, chained: bool) -> int:
     return int(run(requests, new_path(), new_waiting(warps, 1), numbers, warps, chained))
 
 
-@njit(cache=True)
+@outer
 def run(requests: Any, path: Any, waiting: Any, f: Any, warps: Any, chained: Any) -> Any:
     total = len(requests.number)
     next_of = np.full(warps, -1)
@@ -77,7 +77,7 @@ def run(requests: Any, path: Any, waiting: Any, f: Any, warps: Any, chained: Any
     return t
 
 
-@njit(cache=True)
+@inner
 def epoch(
     requests: Any, path: Any, waiting: Any, f: Any, next_of: Any, end_of: Any, ready: Any, t: Any, chained: Any
 ) -> Any:
@@ -114,7 +114,7 @@ def epoch(
     return done
 
 
-@njit(cache=True)
+@inner
 def idle(path: Any) -> Any:
     """Whether nothing is on its way."""
     for s in range(SUB_CORES):

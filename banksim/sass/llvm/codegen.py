@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -205,27 +205,29 @@ def add_block_loop(module: ir.Module) -> None:
 
 @cache
 def prepare_llvm() -> str:
-    """Set LLVM up once, tell it where the run-time functions are. → what distinguishes this computer."""
+    """Set LLVM up once. → what distinguishes this computer."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
+
+
+def supply(names: Iterable[str], watched: bool) -> None:
+    """Tell LLVM where the run-time functions are that a kernel calls; what none called before is compiled now."""
     from banksim.sass import probe, runtime
     from banksim.sass.serving import serve
     from banksim.sass.tracing import hand_on
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    for name, address in (*runtime.SYMBOLS.items(), *probe.SYMBOLS.items()):
-        llvm.add_symbol(name, address)
-    llvm.add_symbol("hand_on", ctypes.cast(hand_on, ctypes.c_void_p).value)
-    llvm.add_symbol("serve", ctypes.cast(serve, ctypes.c_void_p).value)
-    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
+    compiled = runtime.SYMBOLS | probe.SYMBOLS
+    if watched:
+        from banksim.sass.watch import shadow
 
-
-@cache
-def prepare_watching() -> None:
-    """Tell LLVM where the functions are that watch accesses."""
-    from banksim.sass.watch.shadow import SYMBOLS
-
-    for name, address in SYMBOLS.items():
-        llvm.add_symbol(name, address)
+        compiled |= shadow.SYMBOLS
+    plain = {"serve": serve, "hand_on": hand_on}
+    for name in names:
+        if name in compiled:
+            llvm.add_symbol(name, compiled[name].address)
+        elif name in plain:
+            llvm.add_symbol(name, ctypes.cast(plain[name], ctypes.c_void_p).value)
 
 
 @cache
@@ -254,7 +256,8 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[
     options.loop_vectorization = options.slp_vectorization = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
-    meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites}
+    calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
+    meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls}
     return machine.emit_object(module), json.dumps(meaning).encode()
 
 
@@ -263,8 +266,6 @@ def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False,
     """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
     `watch.shadow`): from the user's cache if it was compiled before."""
     computer = prepare_llvm()
-    if watched:
-        prepare_watching()
     ways = f"{traced} {stepwise} {watched}"
     key = banksim.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
     stored = banksim.cache.get(key)
@@ -274,12 +275,13 @@ def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False,
     else:
         size = int.from_bytes(stored[:8], "little")
         meaning, code = stored[8 : 8 + size], stored[8 + size :]
+    known = json.loads(meaning)
+    supply(known["calls"], watched)
     empty = llvm.parse_assembly("")
     engine = llvm.create_mcjit_compiler(empty, target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    known = json.loads(meaning)
     return Compiled(
         blocks=prototype(engine.get_function_address("blocks")),
         spans=[tuple(s) for s in known["spans"]],

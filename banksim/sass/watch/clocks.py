@@ -9,36 +9,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, njit  # type: ignore[attr-defined]
+from numba import carray  # type: ignore[attr-defined]
 
+from banksim.jit import inner
 from banksim.sass import state
-from banksim.sass.runtime import pointer
 from banksim.sass.state import AT_BARRIER, LANES
 from banksim.sass.watch import records
 from banksim.sass.watch.records import AGENTS
+from banksim.vectors import lowest, pointer
 
 WATCH, MEMBER, WARP = records.WATCH, records.MEMBER, state.WARP
 
 
-@njit(cache=True)
+@inner
 def watch_of(c: Any) -> Any:
     return carray(pointer(c.watch), 1, WATCH)[0]
 
 
-@njit(cache=True)
+@inner
 def members_of(r: Any) -> Any:
     return carray(pointer(r.members), r.warps, MEMBER)
 
 
-@njit(cache=True)
-def lowest(mask: Any) -> Any:
-    lane = 0
-    while not mask >> lane & 1:
-        lane += 1
-    return lane
-
-
-@njit(cache=True)
+@inner
 def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
     """Take lanes out of a row, into one of their own. What the row did so far, all its lanes did together."""
     for lane in range(LANES):
@@ -58,14 +51,14 @@ def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
     return new
 
 
-@njit(cache=True)
+@inner
 def row_of(r: Any, x: Any, mask: Any) -> Any:
     """The row of lanes that run together, which have it for themselves afterwards."""
     row = x.row_of[lowest(mask)]
     return row if x.row_mask[row] == mask else divide(r, x, row, mask)
 
 
-@njit(cache=True)
+@inner
 def meet(r: Any, x: Any, mask: Any, one: Any) -> None:
     """Lanes wait for each other: each knows afterwards what any of them did or knew. `one`: they share a row."""
     first = row_of(r, x, x.row_mask[x.row_of[lowest(mask)]] & mask)
@@ -89,11 +82,13 @@ def meet(r: Any, x: Any, mask: Any, one: Any) -> None:
     while rest:
         row = x.row_of[lowest(rest)]
         rest &= ~x.row_mask[row]
-        x.lanes[row] = x.lanes[first]
-        x.known[row] = x.known[first]
+        for lane in range(LANES):
+            x.lanes[row, lane] = x.lanes[first, lane]
+        for who in range(AGENTS):
+            x.known[row, who] = x.known[first, who]
 
 
-@njit(cache=True)
+@inner
 def publish(r: Any, x: Any, row: Any, me: Any, clock: Any) -> None:
     """Add to a clock what a row knows and what its warp did so far."""
     for who in range(r.warps):
@@ -102,7 +97,7 @@ def publish(r: Any, x: Any, row: Any, me: Any, clock: Any) -> None:
     clock[me] = r.now + 1
 
 
-@njit(cache=True)
+@inner
 def take_over(r: Any, x: Any, row: Any, clock: Any) -> None:
     """A row knows now what a clock says."""
     for who in range(r.warps):
@@ -111,7 +106,7 @@ def take_over(r: Any, x: Any, row: Any, clock: Any) -> None:
 
 
 # ---- the block's barriers
-@njit(cache=True)
+@inner
 def pass_barrier(c: Any, r: Any, b: Any) -> None:
     """The phase of barrier b ends. One that all threads of the block came to (or left) orders all that they did; one
     of some threads hands those that wait what all that came have published."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types  # type: ignore[attr-defined]
+from numba import carray, from_dtype, types  # type: ignore[attr-defined]
 
+from banksim.jit import callback, inner
 from banksim.sass import state
-from banksim.sass.runtime import pointer
 from banksim.sass.state import LANES, PASSED, TOGETHER, WAITED
 from banksim.sass.watch import records
-from banksim.sass.watch.clocks import lowest, meet, members_of, pass_barrier, publish, row_of, watch_of
+from banksim.sass.watch.clocks import meet, members_of, pass_barrier, publish, row_of, watch_of
 from banksim.sass.watch.records import AGENTS, COMMITS, LATEST
+from banksim.vectors import lowest, pointer
 
 _pointer_to: Any = types.CPointer
 CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
@@ -23,7 +24,7 @@ WARP = _pointer_to(from_dtype(state.WARP))
 _WORD = records.WORD
 
 
-@cfunc(types.void(CONTEXT, WARP), cache=True)
+@callback(types.void(CONTEXT, WARP))
 def commit_copies(context: Any, warp: Any) -> None:
     """LDGDEPBAR: the warp's copies so far are a group."""
     r = watch_of(carray(context, 1)[0])
@@ -32,7 +33,7 @@ def commit_copies(context: Any, warp: Any) -> None:
     x.commits += 1
 
 
-@cfunc(types.void(CONTEXT, WARP, types.uint32), cache=True)
+@callback(types.void(CONTEXT, WARP, types.uint32))
 def await_copies(context: Any, warp: Any, pending: Any) -> None:
     """DEPBAR: all groups of the warp's copies have arrived but the last `pending`."""
     r = watch_of(carray(context, 1)[0])
@@ -45,26 +46,34 @@ def await_copies(context: Any, warp: Any, pending: Any) -> None:
         x.known[row, agent] = max(x.known[row, agent], x.committed[newest % COMMITS])
 
 
-@njit(cache=True)
+@inner
+def clear(array: Any) -> None:
+    for n in range(len(array)):
+        array[n] = 0
+
+
+@inner
 def forget(r: Any) -> None:
     """Begin the times anew: no piece of memory and no clock may hold an old one."""
     r.now = 0
-    carray(pointer(r.last_write), r.pieces, np.int64)[:] = 0
+    clear(carray(pointer(r.last_write), r.pieces, np.int64))
     for summaries in (r.readers, r.writers, r.copiers, r.updaters):
-        carray(pointer(summaries), r.pieces, np.int64)[:] = 0
-    carray(pointer(r.executed), r.warps * r.sites, np.int32)[:] = 0
+        clear(carray(pointer(summaries), r.pieces, np.int64))
+    clear(carray(pointer(r.executed), r.warps * r.sites, np.int32))
     members = members_of(r)
     for n in range(r.warps):
         members[n].seen = 0
-        members[n].lanes[:] = 0
-        members[n].known[:] = 0
+        for row in range(LANES):
+            clear(members[n].lanes[row])
+        for row in range(LANES):
+            clear(members[n].known[row])
     words = carray(pointer(r.words), records.WORDS, _WORD)
     for n in range(len(words)):
-        words[n].gathered[:] = 0
-        words[n].passed[:] = 0
+        clear(words[n].gathered)
+        clear(words[n].passed)
 
 
-@cfunc(types.void(CONTEXT), cache=True)
+@callback(types.void(CONTEXT))
 def watch_block(context: Any) -> None:
     """Everything before is over: its times are below those of the block."""
     c = carray(context, 1)[0]
@@ -86,7 +95,7 @@ def watch_block(context: Any) -> None:
         x.row_mask[0] = x.whole
 
 
-@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 3), cache=True)
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3))
 def follow(context: Any, warp: Any, lanes: Any, what: Any, number: Any) -> None:
     """Threads of a warp go on together, have waited for each other, come to a barrier; or a barrier's phase ends."""
     c = carray(context, 1)[0]

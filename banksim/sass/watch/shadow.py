@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
+from numba import carray, types  # type: ignore[attr-defined]
 
-from banksim.sass.runtime import pointer
+from banksim.jit import Callback, callback, inner
 from banksim.sass.state import LANES
 from banksim.sass.watch import records
-from banksim.sass.watch.clocks import lowest, members_of, publish, row_of, take_over, watch_of
+from banksim.sass.watch.clocks import members_of, publish, row_of, take_over, watch_of
 from banksim.sass.watch.events import CONTEXT, WARP, await_copies, commit_copies, watch_block
 from banksim.sass.watch.records import (
     AGENTS,
@@ -50,6 +50,7 @@ from banksim.sass.watch.records import (
     WORDS,
     WRITE,
 )
+from banksim.vectors import lowest, pointer, room
 
 POINTER = types.voidptr
 UNIT = 16
@@ -58,21 +59,22 @@ NONE = 0xFFFFFFFF
 """No line, no piece."""
 WITH_WRITES, WITH_READS, WITH_UPDATES, WITH_STORES = 1, 2, 4, 8
 """What a request is to be compared with, piece by piece; the last bit: it stores values, maybe the old ones."""
+_room_for_addresses = room(LANES)
 _FINDING, _WORD = records.FINDING, records.WORD
 
 
 # ---- findings
-@njit(cache=True)
+@inner
 def site_in(entry: Any) -> Any:
     return entry >> ENTRY_SITE & (SITES - 1)
 
 
-@njit(cache=True)
+@inner
 def position_in(entry: Any) -> Any:
     return entry >> ENTRY_POSITION & (POSITIONS - 1)
 
 
-@njit(cache=True)
+@inner
 def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, second_warp: Any, piece: Any) -> Any:
     """The record of a finding of two sites, counted once more; -1 if there is no room for it."""
     found = carray(pointer(r.found), FOUND, _FINDING)
@@ -94,7 +96,7 @@ def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, sec
     return -1
 
 
-@njit(cache=True)
+@inner
 def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any, equal: Any) -> None:
     """Two accesses that nothing orders. Where the warp of the old one has come by the other's instruction too since the
     last barrier, that comes first in the program which its warp came by sooner; else that which comes first in the
@@ -118,7 +120,7 @@ def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any,
 
 
 # ---- piece by piece
-@njit(cache=True)
+@inner
 def is_known(r: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, who: Any) -> Any:
     """Whether an access by warp or agent `who` is ordered before what the row's lanes do now."""
     time = entry >> ENTRY_TIME
@@ -132,7 +134,7 @@ def is_known(r: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, who: An
     return active >> lane & 1 or time < max(x.lanes[row, lane], x.known[row, me])
 
 
-@njit(cache=True)
+@inner
 def same_bytes(c: Any, r: Any, values: Any, lane: Any, k: Any, piece: Any) -> Any:
     """Whether a lane writes to a piece (its k-th) what stands there."""
     there = carray(pointer(np.uint64(c.shared)), (piece + 1) << r.shift, np.uint8)
@@ -144,7 +146,7 @@ def same_bytes(c: Any, r: Any, values: Any, lane: Any, k: Any, piece: Any) -> An
     return True
 
 
-@njit(cache=True)
+@inner
 def against_each(
     r: Any, c: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, piece: Any, warps: Any, planes: Any, atomic: Any
 ) -> None:
@@ -159,7 +161,7 @@ def against_each(
                     race(r, c, old, who, entry, me, piece, False)
 
 
-@njit(cache=True)
+@inner
 def compare(
     r: Any,
     c: Any,
@@ -204,7 +206,7 @@ def compare(
 
 
 # ---- line by line
-@njit(cache=True)
+@inner
 def is_line_known(r: Any, x: Any, row: Any, me: Any, summary: Any) -> Any:
     """Whether all accesses that a line's summary tells of are certainly known to the whole warp."""
     time, warps = summary >> ENTRY_TIME, summary & LOWER
@@ -213,7 +215,7 @@ def is_line_known(r: Any, x: Any, row: Any, me: Any, summary: Any) -> Any:
     return warps & warps - 1 == 0 and time < x.known[row, lowest(warps)]
 
 
-@njit(cache=True)
+@inner
 def are_copies_known(r: Any, x: Any, row: Any, summary: Any) -> Any:
     warps = summary & LOWER
     if summary >> ENTRY_TIME < r.began:
@@ -224,7 +226,7 @@ def are_copies_known(r: Any, x: Any, row: Any, summary: Any) -> Any:
     return summary >> ENTRY_TIME < max(r.copied[agent], x.known[row, agent])
 
 
-@njit(cache=True)
+@inner
 def enter(lines: Any, line: Any, entry: Any, since: Any, me: Any) -> None:
     """Note in a line's summary that the warp accesses it."""
     warps = lines[line]
@@ -233,7 +235,7 @@ def enter(lines: Any, line: Any, entry: Any, since: Any, me: Any) -> None:
     lines[line] = entry >> ENTRY_TIME << ENTRY_TIME | warps & LOWER | np.int64(1) << me
 
 
-@njit(cache=True)
+@inner
 def keep(
     r: Any, x: Any, row: Any, me: Any, active: Any, mask: Any, entry: Any, width: Any, addresses: Any, planes: Any
 ) -> None:
@@ -249,7 +251,7 @@ def keep(
                 latest[me, piece] = entry | lane
 
 
-@njit(cache=True)
+@inner
 def read_together(
     r: Any,
     c: Any,
@@ -305,7 +307,7 @@ def read_together(
         initialize(r, c, me, kind, mask, entry, width, addresses)
 
 
-@njit(cache=True)
+@inner
 def visit(
     r: Any,
     c: Any,
@@ -389,13 +391,13 @@ def visit(
 
 
 # ---- what is written
-@njit(cache=True)
+@inner
 def began_at(c: Any) -> Any:
     """The summary of a line of which the block has written no piece; blocks come in the order of their numbers."""
     return (np.int64(c.block) + 1) << ENTRY_TIME
 
 
-@njit(cache=True)
+@inner
 def initialize(r: Any, c: Any, me: Any, kind: Any, mask: Any, entry: Any, width: Any, addresses: Any) -> None:
     """Notice reads of what nothing has written since the block began; remember what is written."""
     shift, pieces = np.uint32(r.shift), np.uint32(width >> r.shift)
@@ -421,7 +423,7 @@ def initialize(r: Any, c: Any, me: Any, kind: Any, mask: Any, entry: Any, width:
 
 
 # ---- words that synchronise
-@njit(cache=True)
+@inner
 def begin_phase(c: Any, word: Any, address: Any) -> None:
     """Notice that a transaction barrier has gone on: what was published there is for those who wait for that."""
     where: Any = np.uint64(c.shared) + np.uint64(address & ~7)
@@ -433,7 +435,7 @@ def begin_phase(c: Any, word: Any, address: Any) -> None:
             word.gathered[who] = 0
 
 
-@njit(cache=True)
+@inner
 def synchronize(c: Any, r: Any, x: Any, row: Any, me: Any, kind: Any, mask: Any, addresses: Any) -> None:
     """What an atomic, or an access to a transaction barrier, publishes at its word and takes over from it."""
     words = carray(pointer(r.words), WORDS, _WORD)
@@ -460,7 +462,7 @@ def synchronize(c: Any, r: Any, x: Any, row: Any, me: Any, kind: Any, mask: Any,
             word.gathered[LANES + me] = r.now + 1
 
 
-@njit(cache=True)
+@inner
 def request(r: Any, c: Any, w: Any, number: Any, kind: Any, mask: Any, size: Any, addresses: Any, values: Any) -> None:
     """A request of an instruction by its number, as what kind of access."""
     me, active = np.int64(w.index), np.int64(w.active)
@@ -488,7 +490,7 @@ def request(r: Any, c: Any, w: Any, number: Any, kind: Any, mask: Any, size: Any
         initialize(r, c, me, kind, mask, site << ENTRY_SITE, size, addresses)
 
 
-@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER), cache=True)
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER))
 def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any, values: Any) -> None:
     """One request: an instruction whose `lanes` access `width` bytes each at `places`; `values`: what they store, by
     words, all lanes of one after the other."""
@@ -502,14 +504,14 @@ def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any,
         request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values)
 
 
-@cfunc(types.void(CONTEXT, WARP, *[types.uint32] * 5), cache=True)
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 5))
 def watch_bulk(context: Any, warp: Any, pc: Any, start: Any, size: Any, inward: Any, barrier: Any) -> None:
     """A bulk copy of some bytes of shared memory: out of it, or `inward`, with a transaction barrier that is told."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     r = watch_of(c)
     kind = np.int64(BULK if inward else READ)
-    addresses = np.zeros(LANES, np.uint32)
+    addresses = carray(_room_for_addresses(), LANES, np.uint32)
     values = c.scratch
     end = start + size
     while start < end:
@@ -527,5 +529,5 @@ def watch_bulk(context: Any, warp: Any, pc: Any, start: Any, size: Any, inward: 
 
 
 CALLED = (watch, watch_bulk, watch_block, commit_copies, await_copies)
-SYMBOLS: dict[str, Any] = {f.__name__: f.address for f in CALLED}
-"""Addresses of the functions that LLVM code calls."""
+SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
+"""The functions that LLVM code calls."""
