@@ -44,6 +44,8 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from banksim.requests.kinds import OPS
+from banksim.trace import Trace
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "hardware"
@@ -187,12 +189,15 @@ def without_clock(kernel: Any) -> Any:
 
 
 @functools.cache
-def executed(name: str) -> tuple[Any, list[Any]]:
+def executed(name: str, trace: Any = None) -> tuple[Any, list[Any]]:
     """The run of a launch, and its arguments after it."""
     entry, arguments = ENTRIES[name], [argument(rule) for rule in ENTRIES[name]["arguments"]]
     kernel = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
     grid, block, shared = entry["grid"], entry["block"], entry["dynamic_shared"]
-    run = banksim.run(kernel, grid, block, arguments, dynamic_shared=shared, workers=1, max_instructions=5_000_000)
+    limit = 5_000_000
+    run = banksim.run(
+        kernel, grid, block, arguments, dynamic_shared=shared, workers=1, max_instructions=limit, trace=trace
+    )
     return run, arguments
 
 
@@ -260,6 +265,27 @@ def test_shared(name: str) -> None:
         total = sum(n for pc, n in machine.items() if opcodes[pc // 16].startswith(loads))
         counter = entry["hardware"]["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]
         assert total == counter - NOISY.get(name, 0)
+
+
+COMPARED = ("*bitonic*", "atomics.shared_conflicts/*", "atomics.table_*/row", "samples.*", "textbook.transpose*")
+
+
+@pytest.mark.parametrize("name", [name for name in ENDING if any(fnmatch.fnmatchcase(name, one) for one in COMPARED)])
+def test_nsights_ideal(name: str) -> None:
+    """What the source page calls ideal, of every instruction whose transactions it has right."""
+    traces: list[Trace] = []
+    run, _ = executed.__wrapped__(name, traces.append)
+    found: dict[int | None, int] = {}
+    for trace in traces:
+        ops = np.array(OPS)[trace.op]
+        each_one = banksim.nsight_ideal(trace.address, op=ops, width=trace.width, mask=trace.mask)
+        for site, count in zip(trace.site.tolist(), np.atleast_1d(each_one).tolist(), strict=True):
+            found[trace.sites[site].offset] = found.get(trace.sites[site].offset, 0) + count
+    page = {row[0]: (row[4], row[5]) for row in ENTRIES[name]["rows"] if len(row) > 5}
+    counted = {site.offset: site.transactions for site in run.conflicts.sites}
+    right = {pc for pc, transactions in counted.items() if page[pc][0] == transactions}
+    assert all(site.op == "ld" and site.width >= 8 for site in run.conflicts.sites if site.offset not in right)
+    assert {pc: found[pc] for pc in right} == {pc: page[pc][1] for pc in right}
 
 
 @each("results", [name for name in ENDING if not because(RACING, name)])
