@@ -71,7 +71,8 @@ class Run:
 
     @cached_property
     def instructions(self) -> int:
-        """Warp instructions executed, as the hardware's inst_executed counts them."""
+        """Warp instructions executed, as the profiler's source page counts them. (The hardware's own counter has more
+        where groups of a warp part at an indirect branch or come to a WARPSYNC one after the other.)"""
         return sum(e.warps for e in self.profile)
 
     @cached_property

@@ -19,6 +19,9 @@ active mask, place and clock at every step of every lane):
   execute the instruction again (counted by the hardware, not by the profiler's source page).
 - BSYNC waits for threads that are blocked elsewhere, not for those that have yielded (spin_lock_naive: its 32
   threads pass one at a time). BREAK and EXIT release it at once.
+- Where groups come to a WARPSYNC one after the other, its threads execute it once more together when the last has
+  come: counted by the hardware's counters, not by the profiler's source page, whose rows are compared here
+  (scan_shuffles, radix_digits, aggregate_partition: test_warpsync_is_counted_once_more).
 - WARPSYNC.COLLECTIVE gathers the threads of its mask behind the instruction of the last group to come;
   ENDCOLLECTIVE sends all to where they came from. WARPSYNC.EXCLUSIVE parts threads of different masks.
 - __syncthreads() in both sides of a divergent branch never ends (order_barrier_sides); threads that returned
@@ -311,3 +314,26 @@ def test_hangs(name: str) -> None:
     """What never ends on the GPU is a fault here."""
     with pytest.raises(Fault):
         executed(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["scan_shuffles/8", "scan_shuffles/32", "radix_digits/8", "radix_digits/20", "aggregate_partition"]
+)
+def test_warpsync_is_counted_once_more(name: str) -> None:
+    """By how much the hardware's counters are above the source page's rows, where nothing but WARPSYNC explains it."""
+    recorded = json.loads((DATA / "sorts.json").read_text())
+    (launch,) = [one for one in recorded["launches"] if one["name"] == f"sorts.{name}"]
+    opcodes = recorded["listings"][launch["kernel"]].split()
+    rows = {offset: (warps, threads) for offset, warps, threads, *_ in launch["rows"]}
+    again = [0, 0]
+    for number, opcode in enumerate(opcodes):
+        if opcode == "WARPSYNC.ALL" and 16 * number in rows:
+            (came, threads), (gathered, _) = rows[16 * number], rows[16 * number + 16]
+            gatherings = came - gathered  # of two groups each; all warps of aggregate_partition come in four
+            if name != "aggregate_partition":
+                threads = 32 * gatherings
+            elif gatherings:
+                gatherings = gathered
+            again = [again[0] + gatherings, again[1] + threads * (gatherings > 0)]
+    counters = [launch["hardware"][f"smsp__{what}inst_executed.sum"] for what in ("", "thread_")]
+    assert [whole - sum(row[n] for row in rows.values()) for n, whole in enumerate(counters)] == again

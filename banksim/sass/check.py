@@ -26,7 +26,38 @@ def barrier_number(i: Instruction) -> int:
     return number
 
 
+OLDER = ("sm_90", "sm_80", "sm_75")
+"""Architectures whose code is tried, newest first, where that of a newer one is refused."""
+
+
 def check(kernel: Kernel) -> None:
+    """Raise `UnsupportedError` for the first instruction or modifier that is not known; it says which older
+    architecture's code of the same source has none, if there is a source."""
+    try:
+        check_code(kernel)
+    except UnsupportedError as error:
+        known = next((arch for arch in OLDER if is_older(arch, kernel.arch) and is_known(kernel, arch)), None)
+        if known is None:
+            raise
+        raise UnsupportedError(f"{error}; the code for {known} has nothing of that kind: --arch {known}") from None
+
+
+def is_older(arch: str, than: str) -> bool:
+    return int(arch.removeprefix("sm_")) < int(than.removeprefix("sm_").rstrip("af"))
+
+
+def is_known(kernel: Kernel, arch: str) -> bool:
+    """Whether a kernel can be compiled for an architecture, and all its code there is known."""
+    if kernel.for_arch is None:
+        return False
+    try:
+        check_code(kernel.for_arch(arch))
+    except BanksimError:
+        return False
+    return True
+
+
+def check_code(kernel: Kernel) -> None:
     """Raise `UnsupportedError` for the first instruction or modifier that is not known."""
     for i in kernel.instructions:
         known = OPERATIONS.get(i.name) or CONTROL.get(i.name)
