@@ -78,7 +78,7 @@ def kernels(cubin: bytes) -> list[Kernel]:
     except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, BanksimError):
             raise
-        raise InputError(f"a damaged cubin: {str(error) or type(error).__name__}") from error
+        raise InputError(f"a damaged cubin: {(str(error) or type(error).__name__).splitlines()[0]}") from error
 
 
 def read(cubin: bytes) -> list[Kernel]:

@@ -74,7 +74,9 @@ class Elf:
             raise InputError("not a cubin: the file does not begin as an ELF file does")
         try:
             self._read()
-        except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
+        except InputError:
+            raise
+        except (struct.error, IndexError, ValueError) as error:
             raise InputError(f"a damaged cubin: {error}") from None
 
     def _read(self) -> None:

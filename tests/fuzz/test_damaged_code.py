@@ -1,6 +1,6 @@
 """Damaged cubins and PTX: an error of one line, or what both engines agree on; never a crash.
 
-pytest --hypothesis-profile=deep tests/test_fuzz.py searches for hours.
+pytest --hypothesis-profile=deep tests/fuzz/test_damaged_code.py searches for hours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from banksim.kernels import load
 from banksim.sass.cubin import _decode
 from banksim.sass.elf import NO_BITS, Elf
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 SOURCES = [HERE / "data" / "triton" / f"{name}.cubin" for name in ("add", "softmax", "transpose")]
 PTX = (HERE / "kernels" / "plain.ptx").read_text()
 CODE, CONTROL = ".text.", 13
