@@ -75,6 +75,8 @@ def told(error: Exception) -> str:
     if isinstance(error, OSError):
         name = error.filename or ("standard output" if error.errno in FULL else "")
         return f"{name}: {error.strerror}" if name and error.strerror else str(error)
+    if isinstance(error, MemoryError):
+        return f"too little memory{f': {error}' if str(error) else ''}"
     if "BANKSIM_TRACEBACK" in os.environ:
         raise error
     what = f"{type(error).__name__}: {error}".splitlines()[0]

@@ -236,6 +236,18 @@ def test_an_unforeseen_error_is_one_line_too(
     )
 
 
+@pytest.mark.parametrize("words", ["", "for an array"])
+def test_too_little_memory_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise MemoryError(words)
+
+    monkeypatch.setattr("banksim.commands.pattern.pattern", broken)
+    assert main(ROW) == 2
+    assert capsys.readouterr().err == f"banksim: too little memory{words and ': ' + words}\n"
+
+
 def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
