@@ -14,11 +14,13 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.advise import sources
-from banksim.advise.changes import groups
+from banksim.advise.changes import groups, padded
+from banksim.advise.costs import Cost
 from banksim.advise.cuda_source import CudaSource, cuda_arrays
-from banksim.advise.kernels import KernelAdvice, advise_kernel
+from banksim.advise.kernels import Bench, KernelAdvice, Measured, Search, Tried, advise_kernel
 from banksim.advise.numba_source import NumbaSource
 from banksim.advise.numba_source import Reader as NumbaReader
+from banksim.arch import architecture
 from banksim.compilers.numba import load_python
 from banksim.errors import CompileError, InputError
 from cuda_kernels.products import tiled
@@ -426,3 +428,56 @@ def test_a_kernel_without_such_arrays_is_said_to_be_one(tmp_path: Path, capsys: 
     file.write_text('extern "C" __global__ void plain(int *out) { out[threadIdx.x] = 1; }\n')
     assert main(["advise", "kernel", f"{file}:plain", "--arg", "int32[32]"]) == 2
     assert "plain declares no shared array whose layout could change" in capsys.readouterr().err
+
+
+# ---- what is worth the while
+@pytest.mark.parametrize(
+    "pragma", ["#pragma unroll", "  # pragma unroll 4", "#pragma \\\n unroll", '_Pragma("unroll")', "#pragma nounroll"]
+)
+def test_pragmas_before_statements_without_braces_are_no_obstacle(pragma: str) -> None:
+    loops = (
+        f"\nif (n)\n{pragma}\nfor (int i = 0; i < n; ++i)\n{pragma}\nfor (;;)\ns[i][threadIdx.x] = s[threadIdx.x][i];"
+    )
+    source = "__global__ void k(int n) { __shared__ int s[32][32];" + loops + "\n}\n"
+    (array,) = cuda_arrays(source.encode(), "k")
+    assert (array.fixed, len(array.uses)) == ("", 2)
+    assert all(source[use.start : use.end].startswith("s[") for use in array.uses)
+
+
+def measured(transactions: int, cycles: float | None) -> Measured:
+    cost = Cost(transactions=transactions, ideal=0, time=1000.0 + transactions, cycles=cycles)
+    return Measured(kernel=None, run=None, costs=(cost,), results=(), dynamic=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ((9000, 28_605.0), (8000, 28_603.0), "saves too little: 28,605 simulated cycles a block become 28,603"),
+        ((9000, 28_605.0), (8000, 28_000.0), ""),
+        ((9_000_000, None), (8_999_999, None), "saves too little: 1 of 9,000,000 transactions"),
+        ((9000, None), (8000, None), ""),
+    ],
+)
+def test_what_saves_next_to_nothing_is_refused(
+    before: tuple[int, float | None], after: tuple[int, float | None], said: str
+) -> None:
+    """The second of two arrays too, whose cure stands on that of the first."""
+    one, two = cuda_arrays(b"__global__ void k() { __shared__ int a[2][2], b[2][2]; a[0][0] = b[0][0]; }", "k")
+    first, second = padded(one, 1), padded(two, 1)
+    alone = Search(None, measured(*before))  # type: ignore[arg-type]
+    assert alone.negligible((first,), measured(*after)) == (said and f"it {said}")
+    beside = Search(None, measured(10**9, before[1] and 1e9))  # type: ignore[arg-type]
+    beside.best = Tried((first,), measured(*before), is_same=True)
+    assert beside.negligible((first, second), measured(*after)) == (said and f"beside a: rows of 3 it {said}")
+
+
+def test_two_ways_to_one_source_are_one_layout(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(CUDA)
+    source = CudaSource(file, "copy<32>", defines=["HALF=8"])
+    arguments = [np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32)]
+    bench = Bench(source, 1, (32, 32), arguments, (architecture("sm_50"),), 0)
+    search = Search(bench, bench.measure(()))
+    (array,) = (one for one in source.declared if one.name == "tile")
+    assert search.attempt((padded(array, 1),)) is search.attempt((padded(array, 1),))
+    assert (len(search.tried), bench.runs) == (1, 2)

@@ -16,8 +16,12 @@ from banksim.patterns.types import ALIASES, FUNDAMENTAL
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-ATTRIBUTE = re.compile(rb"\b(?:__align__|alignas|__launch_bounds__)\s*\((?:[^()]|\([^()]*\))*\)")
-"""What may stand in a declaration and the grammar does not know there."""
+UNREAD = re.compile(
+    rb"\b(?:__align__|alignas|__launch_bounds__|_Pragma)\s*\((?:[^()]|\([^()]*\))*\)"
+    rb"|^[ \t]*#[ \t]*pragma\b(?:\\\r?\n|[^\n])*",
+    re.MULTILINE,
+)
+"""What the grammar does not know in every place that it may stand in."""
 PURE = re.compile(r"(?:(?:cuda::)?std::)?(?:min|max|abs)|__(?:ffs|clz|popc|brev|mul24|umul24)|int|unsigned|size_t")
 """Functions that an index may call twice."""
 DEFINITIONS = ("preproc_def", "preproc_function_def")
@@ -70,7 +74,7 @@ def cuda_arrays(content: bytes, name: str) -> Iterator[Declared]:
         import tree_sitter_cuda
     except ImportError:
         raise missing("advice on CUDA C++ needs tree-sitter-cuda", "cuda") from None
-    code = ATTRIBUTE.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), content)
+    code = UNREAD.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), content)
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
     root = parser.parse(code).root_node
     last = name.partition("<")[0].partition("(")[0].rpartition("::")[2]

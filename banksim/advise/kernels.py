@@ -26,6 +26,8 @@ MOST_RACES = 3
 """Races that are named."""
 MOST_RUNS = 64
 """Programs that are compiled and executed."""
+WORTH = 0.001
+"""The part of the cost that a layout has to save: less is no reason to change a source."""
 Changes = tuple[Change, ...]
 
 
@@ -307,6 +309,8 @@ class Search:
     def __init__(self, bench: Bench, before: Measured) -> None:
         self.bench, self.before = bench, before
         self.tried: list[Tried] = []
+        self.sources: dict[bytes, Tried] = {}
+        """What was tried, by the source with it: two ways to one source are one layout."""
         self.best: Tried | None = None
 
     @property
@@ -339,6 +343,9 @@ class Search:
                 f"{self.bench.source.name}: more than {MOST_RUNS} programs to compile and run: name one array "
                 f"with --array ({listed(sorted({one.name for one in self.bench.source.declared}))})"
             )
+        source = rewritten(self.bench.source.content, changes)
+        if source in self.sources:
+            return self.sources[source]
         try:
             measured = self.bench.measure(changes)
             is_same = measured.results == self.before.results
@@ -346,13 +353,29 @@ class Search:
             if not refused and self.before.cycles is not None:
                 measured = self.bench.timed(measured)
                 refused = slower(measured, self.before)
+            refused = refused or self.negligible(changes, measured)
             found = Tried(changes, measured, refused, is_same)
         except (CompileError, Fault, InputError) as error:
             found = Tried(changes, None, f"it does not run: {self.gist(error)}")
         self.tried.append(found)
+        self.sources[source] = found
         if not found.refused and (self.best is None or self.is_cheaper(found, self.best)):
             self.best = found
         return found
+
+    def negligible(self, changes: Changes, after: Measured) -> str:
+        """That a change is not worth the while, if it is not, beside the best of those before it."""
+        best, before = self.best, self.before
+        if best is not None and best.measured is not None and best.changes == changes[: len(best.changes)]:
+            before = best.measured
+        if any(1 - new.of(old) >= WORTH for new, old in zip(after.costs, before.costs, strict=True)):
+            return ""
+        what = f"beside {best.name} it saves too little" if best and before is best.measured else "it saves too little"
+        if after.cycles is not None and before.cycles is not None:
+            return f"{what}: {cycles(before, after)}"
+        pairs = list(zip(before.transactions, after.transactions, strict=True))
+        saved, was = max((old - new, old) for old, new in pairs)
+        return f"{what}: {number(saved)} of {number(was)} transactions"
 
     def gist(self, error: BanksimError) -> str:
         """The first line of a message, in which a copy of the file is called as the file is."""
@@ -386,8 +409,12 @@ def slower(after: Measured, before: Measured) -> str:
     """That the compiled code takes longer, if it does."""
     if after.cycles is None or before.cycles is None or after.cycles <= before.cycles:
         return ""
+    return f"it is slower: {cycles(before, after)}"
+
+
+def cycles(before: Measured, after: Measured) -> str:
     was, becomes = (number(round(one.cycles or 0)) for one in (before, after))
-    return f"it is slower: {was} simulated cycles a block become {becomes}"
+    return f"{was} simulated cycles a block become {becomes}"
 
 
 def losses(after: Measured, before: Measured, saved: int, arch: str) -> Iterator[str]:
