@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from banksim.arch import architecture
 from banksim.conflicts import Conflicts
 from banksim.findings import Finding, Hint
 from banksim.sass.launch import Launch
@@ -54,6 +55,12 @@ class Run:
     @property
     def conflicts(self) -> Conflicts:
         return self.judged[0]
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The architectures whose rule was judged on the code of another."""
+        own = architecture(self.kernel.arch).capability
+        return tuple(one.arch.name for one in self.judged if one.arch.capability != own)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -166,3 +166,22 @@ def test_an_error_names_the_architecture(tmp_path: Path) -> None:
 def test_an_unknown_architecture_is_one_line(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernel", f"{source}:rows", "--arch", "sm_75,sm_76"]) == 2
     assert capsys.readouterr().err.startswith("banksim: unknown architecture 'sm_76': give sm_")
+
+
+@pytest.mark.parametrize(
+    ("arch", "foreign"), [("kepler-4,sm_90", ("kepler-4",)), ("sm_61", ("sm_61",)), ("hopper", ()), ("sm_80", ())]
+)
+def test_a_rule_on_other_code_is_said_to_be(arch: str, foreign: tuple[str, ...], capsys: Any, tmp_path: Any) -> None:
+    """In every report that names the architecture: text, JSON and HTML."""
+    file = tmp_path / "k.cu"
+    file.write_text('extern "C" __global__ void k(int* a) { __shared__ int s[32]; s[threadIdx.x] = 1; a[0] = s[0]; }')
+    page = tmp_path / "k.html"
+    command = ["kernel", f"{file}:k", "--arg", "int32[32]", "--arch", arch, "--html", str(page)]
+    said = [f"{name}: judged on code of sm_90" for name in foreign]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert [one for one in said if one in text] == said
+    assert ("judged on code" in text) == bool(foreign)
+    assert ("judged on code" in page.read_text()) == bool(foreign)
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["judged_on_others_code"] == list(foreign)

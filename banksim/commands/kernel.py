@@ -235,6 +235,7 @@ def executed(done: Run) -> dict[str, Any]:
     """What was executed of the code of one architecture."""
     return {
         "code": done.kernel.arch,
+        "judged_on_others_code": list(done.foreign),
         "blocks": done.blocks,
         "partial": is_partial(done),
         "instructions": done.instructions,

@@ -14,7 +14,7 @@ from banksim.report.drawing import Picture, picture
 from banksim.report.figures import MEANINGS, access
 from banksim.report.kernel import flat
 from banksim.report.lines import by_line, place, shown, within, worst_excess
-from banksim.report.words import mean, number, ways
+from banksim.report.words import listed, mean, number, ways
 from banksim.requests.counts import ends
 from banksim.sass.lines import source_lines
 
@@ -103,7 +103,9 @@ def launch(run: Run | None) -> str:
         return ""
     sizes = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
     partial = ", PARTIAL: interrupted" if run.partial else ""
-    return "grid {}, block {}".format(*sizes) + f": {number(run.instructions)} warp instructions{partial}"
+    foreign = [(listed(one.foreign), one.kernel.arch) for one in run.executions or (run,) if one.foreign]
+    judged = "".join(f"; {names}: judged on code of {code}" for names, code in foreign)
+    return "grid {}, block {}".format(*sizes) + f": {number(run.instructions)} warp instructions{partial}{judged}"
 
 
 def time_of(run: Run | None) -> dict[str, Any] | None:

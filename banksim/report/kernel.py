@@ -15,7 +15,6 @@ from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.terminal import drawn, title
 from banksim.report.words import listed, number, plural
 from banksim.requests.counts import Count, ends
-from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:
     from banksim.outcome import Executed, Run
@@ -84,9 +83,8 @@ def extent(run: Run, width: int) -> Iterator[Text]:
         launch += f": {plural(run.instructions, 'warp instruction')}"
     yield from fold(Text(launch, QUIET), width)
     for one in run.executions or (run,):
-        others = [conflicts.arch.name for conflicts in one.judged if conflicts.arch.name != one.kernel.arch]
-        if others and (run.executions or any(name in MACHINES for name in others)):
-            yield from fold(Text(f"{listed(others)}: judged on code of {one.kernel.arch}", QUIET), width)
+        if one.foreign:
+            yield from fold(Text(f"{listed(one.foreign)}: judged on code of {one.kernel.arch}", QUIET), width)
     for note in run.notes:
         yield from fold(Text(note, QUIET), width)
     if is_partial(run):

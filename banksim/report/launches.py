@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from banksim.arch import architecture
 from banksim.conflicts import Conflicts
 from banksim.report.figures import figures, notes
 from banksim.report.kernel import flat
@@ -18,7 +19,6 @@ from banksim.report.table import Column, above, beside, fold, prose
 from banksim.report.terminal import drawn, title
 from banksim.report.words import listed, mean, number, plural, ways
 from banksim.requests.counts import Count, ends, largest
-from banksim.sass.machines import MACHINES
 
 if TYPE_CHECKING:
     from banksim.host.launches import KernelLaunches, Launches, Times
@@ -70,7 +70,8 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     instructions = sum(kernel.instructions for kernel in launches.kernels)
     what = f"{plural(launches.count, 'launch')} of {plural(len(launches.kernels), 'kernel')}"
     yield from fold(Text(f"{what}: {plural(instructions, 'warp instruction')}", QUIET), width)
-    others = [rule.name for rule in launches.rules if rule.name in MACHINES and rule.name != launches.code]
+    own = architecture(launches.code).capability
+    others = [rule.name for rule in launches.rules if rule.capability != own]
     if others:
         yield from fold(Text(f"{listed(others)}: judged on code of {launches.code}", QUIET), width)
     partial = sum(kernel.partial for kernel in launches.kernels)
