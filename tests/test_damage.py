@@ -175,6 +175,16 @@ def test_all_frames_of_a_zstandard_file_are_read(tmp_path: Path) -> None:
     assert sum(len(chunk) for chunk in open_trace(path)) == len(TRACE)
 
 
+@pytest.mark.parametrize("line", [b"\n", b"#\n", b"\r\n"])
+def test_a_file_of_empty_lines_is_refused_soon(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "t.csv.gz"
+    head = csv(path).partition(b"\n")[0] + b"\n"
+    path.write_bytes(gzip.compress(head) + gzip.compress(line * (1 << 20)) * 1000)
+    assert str(complaint(lambda: [*open_trace(path)])).endswith(
+        ": 100,000 lines with nothing in them: this is no trace"
+    )
+
+
 @pytest.mark.parametrize("ending", ["gz", "xz", "zst"])
 def test_a_bomb_is_refused_at_its_first_line(tmp_path: Path, ending: str) -> None:
     """1 GiB of zeros; nothing of that size is ever in memory."""

@@ -15,6 +15,8 @@ from banksim.errors import InputError
 from banksim.extras import missing
 
 LONGEST_LINE = 1 << 16
+MOST_EMPTY = 100_000
+"""Lines of a letter or none, one after the other: kilobytes of a packed file can be millions of them."""
 COMPRESSED = (".gz", ".xz", ".zst")
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, MemoryError)
 """What decompression raises; zstandard's own error is known by its name, as it need not be installed."""
@@ -111,11 +113,16 @@ class Frames(io.RawIOBase):
 
 def lines(path: str) -> Iterator[str]:
     """The lines of a text, decompressed, without their ends. `InputError` for what is damaged or no text."""
-    number = 0
+    number = empty = 0
     with unpacked(path) as file:
         try:
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
+                empty = 0 if len(line) > 2 else empty + 1
+                if empty > MOST_EMPTY:
+                    raise InputError(
+                        f"{path}, line {number}: {MOST_EMPTY:,} lines with nothing in them: this is no trace"
+                    )
                 if len(line) > LONGEST_LINE:
                     raise InputError(f"{path}, line {number}: longer than {LONGEST_LINE} bytes: this is no trace")
                 yield line.decode("utf-8").rstrip("\r\n")

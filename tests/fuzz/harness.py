@@ -25,8 +25,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 
 LIMIT = 30
-"""Seconds of one input, of which none should take more than a few."""
-BATCH = 200
+"""Seconds of processors that one input may take; none should take more than a few."""
+BATCH = 1000
 """Inputs of one process."""
 MEMORY = 12 << 30
 """Bytes of address space of such a process: what claims more is to be refused, not tried."""
@@ -80,18 +80,18 @@ def run(words: list[str], stdin: bytes = b"") -> tuple[int | str, str, str]:
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Raise `HangError` after some seconds."""
+    """Raise `HangError` after some seconds of work."""
 
     def stop(*_: object) -> None:
         raise HangError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def judged(status: int | str, err: str) -> str | None:
