@@ -250,3 +250,27 @@ def test_form_feeds_end_no_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", ["/dev/zero", "/dev/stdin", "nul\0", "/", "x" * 5000])
 def test_sources_that_are_no_files_are_not_read(file: str) -> None:
     assert source_lines(file) == ()
+
+
+NUMBA = """
+from numba import cuda, float32
+@cuda.jit
+def spalte(out):
+    tile = cuda.shared.array((32, 32), float32)
+    tile[cuda.threadIdx.x, 0] = 1  # banksim: allow(32, "gemeint")
+    cuda.syncthreads()
+    out[cuda.threadIdx.x] = tile[cuda.threadIdx.x, 0]  # banksim: allow(32, "gemeint")
+"""
+
+
+def test_comments_excuse_lines_of_files_with_any_name(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = alone / "$(touch PWN) ü 日本"
+    folder.mkdir()
+    (folder / "kernel é.py").write_text(NUMBA)
+    words = [f"{folder}/kernel é.py:spalte", "--arg", "float32[32]", "--fail-above", "0", "--html", "é.html"]
+    assert main(["kernel", *words]) == 0
+    said = capsys.readouterr()
+    assert "kernel é.py:6  tile[cuda.threadIdx.x, 0] = 1" in said.out
+    assert said.err == ""
+    assert "kernel é.py" in Path("é.html").read_text(encoding="utf-8")
+    assert not [path for path in alone.rglob("*") if path.name == "PWN"]
