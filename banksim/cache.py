@@ -87,14 +87,15 @@ def made(folder: Path) -> bool:
     return usable(folder)
 
 
-def usable(folder: Path) -> bool:
-    """Whether nobody else can write to a folder, or there is none yet. If they can, that is said once."""
+def usable(folder: Path, variable: str = "BANKSIM_CACHE") -> bool:
+    """Whether nobody else can write to a folder, or there is none yet. If they can, that is said once, with the
+    environment's `variable` that names another."""
     try:
         why = strangers(folder.stat())
     except FileNotFoundError:
         return True
     if why is not None:
-        refuse(folder, why)
+        refuse(folder, why, variable)
     return why is None
 
 
@@ -108,8 +109,8 @@ def strangers(state: os.stat_result) -> str | None:
 
 
 @functools.cache
-def refuse(folder: Path, why: str) -> None:
-    say(f"nothing is kept in the cache {folder}, nor taken from it: {why}; BANKSIM_CACHE names another folder")
+def refuse(folder: Path, why: str, variable: str) -> None:
+    say(f"nothing is kept in the cache {folder}, nor taken from it: {why}; {variable} names another folder")
 
 
 def keep(content: bytes, name: str) -> Path:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from numba import cfunc, njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 from numba.extending import register_jitable
 
+from banksim.cache import usable
 from banksim.progress import Progress
 
 COMPILE = "numba:compile"
@@ -35,7 +38,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def outer(function: Callable[..., Any]) -> Any:
     """A function that Python calls: its code is kept in numba's cache. Other threads of Python run meanwhile."""
-    return kept(lambda **how: njit(nogil=True, **how)(function))
+    return kept(function, lambda **how: njit(nogil=True, **how)(function))
 
 
 class Callback:
@@ -48,22 +51,34 @@ class Callback:
     @cached_property
     def address(self) -> int:
         with event.trigger_event(COMPILE, {"dispatcher": self}):
-            return int(kept(lambda **how: cfunc(self.signature, **how)(self.py_func)).address)
+            return int(kept(self.py_func, lambda **how: cfunc(self.signature, **how)(self.py_func)).address)
 
 
 def callback(signature: Any) -> Callable[[Callable[..., Any]], Callback]:
     return lambda function: Callback(signature, function)
 
 
-def kept(compiled: Callable[..., Any]) -> Any:
-    """What `compiled(cache=True)` gives; where numba finds no folder to keep code in, without keeping it."""
+def kept(function: Callable[..., Any], compiled: Callable[..., Any]) -> Any:
+    """What `compiled(cache=True)` gives; where numba finds no folder to keep the code of a function in, or one that
+    others can write to, without keeping it."""
     try:
-        return compiled(cache=True)
+        return compiled(cache=True) if trusted(function.__code__.co_filename, function) else compiled()
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
         tell_once()
         return compiled()
+
+
+FOLDERS: dict[str, bool] = {}
+
+
+def trusted(source: str, function: Callable[..., Any]) -> bool:
+    """Whether numba's folder for the functions of a source is beside it, and as much to be trusted, or the user's."""
+    if source not in FOLDERS:
+        folder = Path(FunctionCache(function).cache_path)  # type: ignore[no-untyped-call]
+        FOLDERS[source] = folder.parent == Path(source).parent or usable(folder, "NUMBA_CACHE_DIR")
+    return FOLDERS[source]
 
 
 @cache

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.caching import FunctionCache
 
 import banksim
-from banksim import cache
+from banksim import cache, jit
 from banksim.sass import cubin
 from banksim.sass.llvm.codegen import compile_kernel
 
@@ -227,3 +228,18 @@ def test_a_link_to_a_folder_of_ones_own_is_used(tmp_path: Path, monkeypatch: pyt
     cache.put(KEY, b"payload")
     assert cache.get(KEY) == b"payload"
     assert files(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o700])
+def test_numba_s_cache_is_trusted_no_more_than_ours(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "FOLDERS", {})
+    cache.refuse.cache_clear()
+    place = Path(FunctionCache(flip).cache_path)
+    place.chmod(mode)
+    asked: list[dict[str, bool]] = []
+    jit.kept(flip, lambda **how: asked.append(how))
+    assert asked == ([{"cache": True}] if mode == 0o700 else [{}])
+    assert ("NUMBA_CACHE_DIR names another" in capsys.readouterr().err) == (mode == 0o777)
