@@ -98,6 +98,7 @@ def test_files_are_read_and_checked(tmp_path: Path) -> None:
         ("float32[-1]", "give a shape"),
         ("float32[4", "give a type, a shape and a value"),
         ("", "give a type, a shape and a value"),
+        ("bool[4]=99999999999999999999", "99999999999999999999 is no bool: give 0 or 1"),
         ("uint8=256", "256 is no uint8"),
         ("uint8[4]=-1", "-1 is no uint8"),
         ("int32=1.5", "1.5 is no int32"),

@@ -128,13 +128,15 @@ def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -
 
 def filled(dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> npt.NDArray[Any]:
     """`value` everywhere, if the type can hold it."""
+    if dtype.kind == "b" and value not in (0, 1):
+        raise InputError(f"{short(str(value))} is no {dtype}: give 0 or 1")
     if dtype.kind in "iu" and not (np.iinfo(dtype).min <= value <= np.iinfo(dtype).max and value == int(value)):
         raise InputError(f"{value} is no {dtype}")
     try:
         with np.errstate(over="raise"):
             return np.full(shape, float(value) if dtype.kind in "fc" else value, dtype)
-    except FloatingPointError:
-        raise InputError(f"{value} is no {dtype}") from None
+    except (FloatingPointError, OverflowError):
+        raise InputError(f"{short(str(value))} is no {dtype}") from None
 
 
 def random(
