@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,11 @@ from banksim.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.findings import Finding, Hint
+    from banksim.host.launches import Launches
     from banksim.outcome import Run
 
+Plain = Callable[[], dict[str, Any]]
+"""Makes the report as plain data, which every form for programs holds."""
 PICTURES = {
     "worst": "of all accesses the worst request, if it has a conflict",
     "all": "the worst request of every access",
@@ -107,21 +110,20 @@ def is_data(options: Namespace) -> bool:
 
 def finish(
     options: Namespace,
-    command: str,
+    plain: Plain,
     judged: Sequence[Conflicts],
     labels: Sequence[str],
     found: Sequence[Finding] = (),
     hinted: Sequence[Hint] = (),
-    **more: Any,
 ) -> int:
-    """Print the report, `labels` naming the sites and `more` going into the JSON; the exit status of the conflicts."""
+    """Print the report, `labels` naming the sites, `plain` making all of it; the exit status of the conflicts."""
     most = limit(options)
     if options.report_format != "text":
-        print(review(options, judged, found=found, hinted=hinted))
+        print(review(options, plain(), judged, found=found, hinted=hinted))
     elif options.json:
-        from banksim.report.json import conflicts
+        from banksim.report.json import text
 
-        print(conflicts(command, judged, **more))
+        print(text(plain()))
     else:
         from banksim.report.console import console, show
         from banksim.report.terminal import report
@@ -132,20 +134,27 @@ def finish(
 
 
 def write_html(
-    options: Namespace, judged: Sequence[Conflicts], what: str, run: Run | None = None, hints: Sequence[Hint] = ()
+    options: Namespace,
+    plain: Plain,
+    judged: Sequence[Conflicts],
+    what: str,
+    run: Run | None = None,
+    launches: Launches | None = None,
 ) -> None:
-    """Write the file of `--html`: `what` names the program; of a single launch also its `run`, else the `hints` of
-    all."""
+    """Write the file of `--html`: `what` names the program; of one launch also its `run`, of a program its
+    `launches`."""
     if options.html is not None:
         from banksim.report.html import html
         from banksim.report.words import listed
 
-        text = html(judged, f"{what} on {listed([conflicts.arch.name for conflicts in judged])}", run, hints)
+        title = f"{what} on {listed([conflicts.arch.name for conflicts in judged])}"
+        text = html(judged, title, run, launches, plain())
         write_file(options.html, text)
 
 
 def review(
     options: Namespace,
+    plain: dict[str, Any],
     judged: Sequence[Conflicts],
     kernels: Sequence[Sequence[Conflicts]] = (),
     found: Sequence[Finding] = (),
@@ -156,7 +165,7 @@ def review(
     from banksim.report.review import WRITERS
 
     conflicting = guard.check(judged, limit(options) or guard.Guard(()), kernels)
-    return WRITERS[options.report_format](judged, conflicting, found, hinted)
+    return WRITERS[options.report_format](judged, conflicting, found, hinted, plain)
 
 
 def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Sequence[Sequence[Conflicts]] = ()) -> int:

@@ -206,10 +206,14 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
 
 
 def report(done: Run, options: Namespace) -> int:
-    judging.write_html(options, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
+    def plain() -> dict[str, Any]:
+        from banksim.report.json import conflicts
+
+        return conflicts("kernel", done.judged, **described(done))
+
+    judging.write_html(options, plain, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
     if judging.is_data(options):
-        more = {**described(done), **time_of(done)}
-        status = judging.finish(options, "kernel", done.judged, [], done.findings, done.hints, **more)
+        status = judging.finish(options, plain, done.judged, [], done.findings, done.hints)
         return status or int(bool(done.findings))
     from banksim.report import kernel
     from banksim.report.console import console, show
@@ -258,6 +262,7 @@ def executed(done: Run) -> dict[str, Any]:
             }
             for executed in done.profile
         ],
+        **time_of(done),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from typing import Any
 
 from banksim.commands import judging
@@ -12,6 +13,7 @@ from banksim.commands.tracing import aside, trace_option, written
 from banksim.errors import InputError
 from banksim.judge import replay
 from banksim.patterns import pattern
+from banksim.report.json import conflicts
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32
@@ -70,12 +72,13 @@ def run(options: Namespace) -> int:
     judging.limit(options)
     trace = pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)
     judged = [replay(trace, rule) for rule in rules]
-    judging.write_html(options, judged, "Shared-memory bank conflicts")
+    plain = partial(conflicts, "pattern", judged)
+    judging.write_html(options, plain, judged, "Shared-memory bank conflicts")
     with written(options.trace) as writer:
         if writer:
             writer.write(trace)
     with aside(options.trace):
-        return judging.finish(options, "pattern", judged, [site.text for site in judged[0].sites])
+        return judging.finish(options, plain, judged, [site.text for site in judged[0].sites])
 
 
 def description(options: Namespace) -> dict[str, Any]:

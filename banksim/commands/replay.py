@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from banksim.commands import judging, workers
 from banksim.partial import judge_pieces
 from banksim.progress import Progress
+from banksim.report.json import conflicts
 from banksim.storage import FORMATS, open_trace
 
 EXAMPLE = """\
@@ -46,9 +48,10 @@ def run(options: Namespace) -> int:
             judged = judge_pieces(source.pieces, rules, dedup, shown)
     finally:
         progress.clear()
-    judging.write_html(options, judged, "Shared-memory bank conflicts")
+    plain = partial(conflicts, "replay", judged, notes=source.notes)
+    judging.write_html(options, plain, judged, "Shared-memory bank conflicts")
     if judging.is_data(options):
-        return judging.finish(options, "replay", judged, [], notes=source.notes)
+        return judging.finish(options, plain, judged, [])
     from banksim.report.console import console, show
     from banksim.report.trace import report
 

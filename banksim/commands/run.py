@@ -11,6 +11,7 @@ import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from banksim.commands import checking, judging, timing
@@ -95,26 +96,29 @@ def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
 
 def report(launches: Launches, ended: Ended, program: str, options: Namespace) -> None:
     """Write it where it belongs."""
-    judging.write_html(options, launches.judged, f"{program}: bank conflicts", hints=launches.hints)
+    from banksim.report import json
+
+    plain = partial(json.launches, program, ended.status, launches)
+    judging.write_html(options, plain, launches.judged, f"{program}: bank conflicts", launches=launches)
     if options.output is None:
-        write(launches, ended, program, options, sys.stderr)
+        write(launches, plain, program, options, sys.stderr)
     elif options.output == "-":
-        write(launches, ended, program, options, sys.stdout)
+        write(launches, plain, program, options, sys.stdout)
     else:
         file = io.StringIO()
-        write(launches, ended, program, options, file)
+        write(launches, plain, program, options, file)
         write_file(options.output, file.getvalue())
 
 
-def write(launches: Launches, ended: Ended, program: str, options: Namespace, file: IO[str]) -> None:
+def write(launches: Launches, plain: judging.Plain, program: str, options: Namespace, file: IO[str]) -> None:
     if options.report_format != "text":
         each = [kernel.judged for kernel in launches.kernels]
-        print(judging.review(options, launches.judged, each, launches.findings, launches.hints), file=file)
+        print(judging.review(options, plain(), launches.judged, each, launches.findings, launches.hints), file=file)
         return
     if options.json:
-        from banksim.report.json import launches as as_json
+        from banksim.report.json import text
 
-        print(as_json(program, ended.status, launches), file=file)
+        print(text(plain()), file=file)
         return
     from banksim.report.console import console, show
     from banksim.report.launches import report as laid_out

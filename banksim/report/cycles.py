@@ -128,6 +128,7 @@ def page(run: Run) -> dict[str, Any]:
     heads = [(head, figure) for head, figure in HEADS if figure(cycles.spent)]
     whole = max(cycles.spent.total, 1)
     return {
+        "arch": cycles.figures.name,
         "sentences": [total(cycles), limits(cycles), launch(estimate(run.launch, cycles))],
         "heads": ["share", *(" ".join(head).strip() for head, _ in heads)],
         "rows": [

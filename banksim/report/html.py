@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banksim.banks import explain
 from banksim.conflicts import Conflicts, SiteConflicts
-from banksim.findings import Hint, hinted
+from banksim.findings import hinted
+from banksim.report import cycles, findings, kernel
+from banksim.report import launches as of_launches
 from banksim.report.drawing import Picture, picture
-from banksim.report.figures import MEANINGS, access
-from banksim.report.kernel import flat
+from banksim.report.figures import access, notes
 from banksim.report.lines import by_line, place, shown, within, worst_excess
-from banksim.report.words import listed, mean, number, ways
+from banksim.report.words import mean, number, ways
 from banksim.requests.counts import ends
 from banksim.sass.lines import source_lines
 
 if TYPE_CHECKING:
-    from banksim.outcome import Run
+    from rich.text import Text
 
+    from banksim.host.launches import Launches
+    from banksim.outcome import Run
+    from banksim.report.table import Column
+
+NOTHING: Mapping[str, Any] = {}
+WIDE = 1 << 20
+"""Columns: the page folds lines by itself."""
 MOST_PICTURES = 40
 """Pictures of a report; each takes up to 80 kB."""
 AROUND = 4
@@ -62,25 +70,33 @@ class Source:
     rows: tuple[Row, ...]
 
 
-def html(judged: Sequence[Conflicts], title: str, run: Run | None = None, hints: Sequence[Hint] = ()) -> str:
-    """The whole report; with the `run` that made the requests also the launch, the machine code and its hints."""
+def html(
+    judged: Sequence[Conflicts],
+    title: str,
+    run: Run | None = None,
+    launches: Launches | None = None,
+    plain: Mapping[str, Any] = NOTHING,
+) -> str:
+    """The whole report; with the `run` that made the requests also the launch, the machine code, the time and what
+    checks found, with all `launches` of a program each kernel. `plain`: all of it as plain data, shown at the end."""
     lines = [by_line(conflicts) for conflicts in judged]
     drawer = Drawer(lines)
     sources = list(files(lines, run, drawer)) + list(loose(lines, drawer))
-    statuses = {site.status for conflicts in lines for site in conflicts.sites}
+    told = run or launches
     return page(
         "report.html.j2",
         title=title,
-        launch=launch(run),
-        hints=[hinted(one, place) for one in (run.hints if run else hints)],
+        launch=extent(run, launches),
+        checked=checked(run, launches),
+        hints=[hinted(one, place) for one in (told.hints if told else ())],
+        tables=[grid(*table) for table in launches_tables(launches)] if launches and launches.kernels else [],
         totals=[total(conflicts) for conflicts in judged],
         sources=sources,
-        notes=[
-            *(run.notes if run else ()),
-            *(f"{status}: {what}" for status, what in MEANINGS.items() if status in statuses),
-        ],
+        notes=[*plain.get("notes", ()), *(notes(lines) if sources else ())],
         left_out=drawer.left_out,
-        time=time_of(run),
+        times=[cycles.page(one) for one in (run.executions or (run,)) if one.cycles] if run else [],
+        output=run.output if run else "",
+        plain=plain,
     )
 
 
@@ -95,26 +111,51 @@ def page(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["table"] = is_table
     return environment.get_template(template).render(values)
 
 
-def launch(run: Run | None) -> str:
-    if run is None:
-        return ""
-    sizes = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
-    partial = ", PARTIAL: interrupted" if run.partial else ""
-    foreign = [(listed(one.foreign), one.kernel.arch) for one in run.executions or (run,) if one.foreign]
-    judged = "".join(f"; {names}: judged on code of {code}" for names, code in foreign)
-    return "grid {}, block {}".format(*sizes) + f": {number(run.instructions)} warp instructions{partial}{judged}"
+def is_table(rows: Any) -> bool:
+    """Whether plain data is a table: rows of the same names, with nothing in their cells that has parts."""
+    if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        return False
+    cells = [cell for row in rows for cell in row.values()]
+    return all(list(row) == list(rows[0]) for row in rows) and not any(
+        isinstance(cell, Mapping | list | tuple) for cell in cells
+    )
 
 
-def time_of(run: Run | None) -> dict[str, Any] | None:
-    """The simulated time by source line, if it was asked for."""
-    if run is None or run.cycles is None:
-        return None
-    from banksim.report.cycles import page
+def extent(run: Run | None, launches: Launches | None) -> list[str]:
+    """What was executed, of what code, and whether that is all of it."""
+    if run is not None:
+        return [line.plain for line in kernel.extent(run, WIDE)]
+    return [line.plain for line in of_launches.extent(launches, WIDE)] if launches else []
 
-    return page(run)
+
+def checked(run: Run | None, launches: Launches | None) -> list[str]:
+    """What checks found, or that they found nothing: paragraphs of lines."""
+    if run is not None and run.checks:
+        found = findings.report(run.findings, run.checks, WIDE, run.findings_lost)
+    elif launches is not None and launches.checks:
+        lost = sum(one.findings_lost for one in launches.kernels)
+        found = findings.report(launches.findings, launches.checks, WIDE, lost)
+    else:
+        return []
+    return [paragraph.plain for paragraph in found]
+
+
+def launches_tables(launches: Launches) -> Iterator[tuple[str, Sequence[Text], Sequence[Column]]]:
+    """The kernels of a program, and their times if these were asked for."""
+    yield ("Kernels", *of_launches.kernel_columns(launches))
+    if any(one.times for one in launches.kernels):
+        yield ("Time", *of_launches.time_columns(launches))
+
+
+def grid(name: str, labels: Sequence[Text], columns: Sequence[Column]) -> dict[str, Any]:
+    """A table of a terminal's report for the page."""
+    heads = [f"{column.name}, {column.group}" if column.group else column.name for column in columns]
+    cells = [[column.cells[row].plain for column in columns] for row in range(len(labels))]
+    return {"name": name, "heads": heads, "rows": list(zip([one.plain for one in labels], cells, strict=True))}
 
 
 def total(conflicts: Conflicts) -> dict[str, Any]:

@@ -20,21 +20,30 @@ FORMAT = 1
 """Grows when a reader of the old form would misread the new one; a new name in it is no reason."""
 
 
-def document(command: str, /, **content: Any) -> str:
-    """JSON text of a command: what schema it has, who wrote it, and its content."""
+def plain(command: str, /, **content: Any) -> dict[str, Any]:
+    """The report of a command as plain data: what schema it has, who wrote it, and its content."""
     from banksim.__main__ import version
 
     head = {"schema": f"banksim/{command}/{FORMAT}", "version": version(), "command": command}
-    return json.dumps({**head, **portable_all(content)}, indent=2)
+    return {**head, **portable_all(content)}
 
 
-def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> str:
-    """JSON text: the command, what it adds, and under `conflicts` one object for each architecture."""
-    return document(command, **more, conflicts=[c.to_json() for c in judged])
+def text(found: dict[str, Any]) -> str:
+    return json.dumps(found, indent=2)
 
 
-def launches(program: str, status: int, found: Launches) -> str:
-    """JSON text: how a program ended, its kernels with their launches, and under `conflicts` all of them together."""
+def document(command: str, /, **content: Any) -> str:
+    """The same as text."""
+    return text(plain(command, **content))
+
+
+def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> dict[str, Any]:
+    """Plain data: the command, what it adds, and under `conflicts` one object for each architecture."""
+    return plain(command, **more, conflicts=[c.to_json() for c in judged])
+
+
+def launches(program: str, status: int, found: Launches) -> dict[str, Any]:
+    """Plain data: how a program ended, its kernels with their launches, and under `conflicts` all of them together."""
     return conflicts(
         "run",
         found.judged,

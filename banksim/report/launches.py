@@ -82,6 +82,12 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
 
 
 def kernels(launches: Launches, width: int) -> list[Text]:
+    """The table of the kernels."""
+    labels, columns = kernel_columns(launches)
+    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+
+
+def kernel_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
     """A row for each kernel."""
     entries = launches.kernels
     names = Counter(kernel.name for kernel in entries)
@@ -95,7 +101,7 @@ def kernels(launches: Launches, width: int) -> list[Text]:
     for n, rule in enumerate(launches.rules):
         found = [kernel.judged[n] for kernel in entries]
         columns += verdicts(found, rule.name if len(launches.rules) > 1 else "")
-    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    return labels, columns
 
 
 def times(launches: Launches, width: int) -> Iterator[Text]:
@@ -103,13 +109,7 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
     if not entries:
         return
-    labels = [Text(kernel.name, STRONG) for kernel, _ in entries]
-    columns = [
-        Column(("cycles of", "one SM"), [Text(number(t.cycles)) for _, t in entries]),
-        Column(("without", "conflicts"), [Text(number(t.ideal)) for _, t in entries]),
-        Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, t in entries]),
-        Column(("launches,", "estimate"), [Text(microseconds(kernel.launches, t)) for kernel, t in entries]),
-    ]
+    labels, columns = time_columns(launches)
     yield Text("\n").join(
         beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
     )
@@ -117,6 +117,19 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     note = "Time: the blocks that one SM holds at first, of each launch; the estimate is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))
     yield Text("\n").join(fold(Text(note, QUIET), width))
+
+
+def time_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
+    """A row for each kernel that was timed."""
+    entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
+    labels = [Text(kernel.name, STRONG) for kernel, _ in entries]
+    columns = [
+        Column(("cycles of", "one SM"), [Text(number(t.cycles)) for _, t in entries]),
+        Column(("without", "conflicts"), [Text(number(t.ideal)) for _, t in entries]),
+        Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, t in entries]),
+        Column(("launches,", "estimate"), [Text(microseconds(kernel.launches, t)) for kernel, t in entries]),
+    ]
+    return labels, columns
 
 
 def share(times: Times) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -17,6 +17,9 @@ from banksim.trace import Site
 from banksim.visible import visible
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+Plain = Mapping[str, Any]
+"""A report as plain data."""
+NOTHING: Plain = {}
 BASE = "SRCROOT"
 """What SARIF calls the root of the project, whose place is the reader's to know: another checkout has another."""
 RULE = "bank-conflict"
@@ -46,7 +49,11 @@ def message(conflicts: Conflicts, site: SiteConflicts) -> str:
 
 # ---- GitHub
 def github(
-    judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = (), hints: Sequence[Hint] = ()
+    judged: Sequence[Conflicts],
+    findings: Findings,
+    found: Sequence[Finding] = (),
+    hints: Sequence[Hint] = (),
+    plain: Plain = NOTHING,
 ) -> str:
     """Workflow commands: an annotation for each finding of a check and each hint, and for each line with a conflict
     that no comment excuses."""
@@ -56,10 +63,22 @@ def github(
     for conflicts, site in conflicting(judged):
         if site not in excused:
             lines.append(annotation(level(conflicts, site, findings), site, TITLE, message(conflicts, site)))
+    lines += [f"::{level} title=banksim::{escaped(text)}" for level, text in remarks(plain)]
     for excuse in findings.unused:
         properties = f"file={escaped(portable(excuse.file), ':,')},line={excuse.line},title=Unused excuse"
         lines.append(f"::notice {properties}::{escaped(str(excuse))}")
     return visible("\n".join(lines)) or "No conflicts."
+
+
+def remarks(plain: Plain) -> Iterator[tuple[str, str]]:
+    """What is to be said of a report as a whole: whether it is all, and its notes."""
+    for one in (plain, *plain.get("kernels", ())):
+        name = f"{one['kernel']}: " if "kernel" in one else ""
+        if one.get("partial"):
+            yield "warning", f"{name}PARTIAL: interrupted before the end"
+        if one.get("findings_lost"):
+            yield "warning", f"{name}{one['findings_lost']} more findings found no room in this report"
+        yield from (("notice", f"{name}{note}") for note in one.get("notes", ()))
 
 
 def annotation(level: str, site: SiteConflicts | Site, title: str, text: str) -> str:
@@ -79,9 +98,13 @@ def escaped(text: str, also: str = "") -> str:
 
 # ---- SARIF
 def sarif(
-    judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding] = (), hints: Sequence[Hint] = ()
+    judged: Sequence[Conflicts],
+    findings: Findings,
+    found: Sequence[Finding] = (),
+    hints: Sequence[Hint] = (),
+    plain: Plain = NOTHING,
 ) -> str:
-    """A SARIF 2.1.0 log; what a comment excuses is there as suppressed."""
+    """A SARIF 2.1.0 log; what a comment excuses is there as suppressed. It holds the whole report too, as `plain`."""
     from banksim.__main__ import version
 
     excuses = {id(site): excuse for site, excuse in findings.excused}
@@ -128,11 +151,15 @@ def sarif(
             },
         ],
     }
+    levels = {"warning": "warning", "notice": "note"}
+    said = [{"level": levels[level], "message": {"text": text}} for level, text in remarks(plain)]
     run = {
         "tool": {"driver": driver},
         "originalUriBaseIds": {BASE: {"description": {"text": "The root of the project."}}},
         "columnKind": "unicodeCodePoints",
         "results": results,
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": said}],
+        "properties": {"report": plain},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
@@ -189,7 +216,7 @@ def figures(site: SiteConflicts) -> dict[str, Any]:
     return {name: found[name] for name in ("op", "width", "requests", "transactions", "ideal", "excess", "degree")}
 
 
-WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings, Sequence[Finding], Sequence[Hint]], str]] = {
+WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings, Sequence[Finding], Sequence[Hint], Plain], str]] = {
     "github": github,
     "sarif": sarif,
 }
