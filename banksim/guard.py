@@ -1,6 +1,7 @@
 """Limits that keep conflicts out: which lines are above them, which are excused, which were there before.
 
-A line of source excuses itself with a comment: `banksim: allow(4, "why")` allows conflicts up to 4-way on that line.
+A line of source excuses itself with a comment: `banksim: allow(4, "why")` allows conflicts up to 4-way on that line,
+`banksim: allow(unknown, "why")` those whose cost nobody knows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FIGURES: dict[Figure, str] = {
     "degree": "n of the worst n-way conflict",
 }
 LIMIT = re.compile(r"(?:(?P<of_line>line-)?(?P<figure>[a-z-]+)=)?(?P<most>\d+(?:\.\d+)?)")
-EXCUSE = re.compile(r"""banksim:\s*allow\(\s*(\d+)\s*,\s*(["'])(.*?)\2\s*\)""")
+EXCUSE = re.compile(r"""banksim:\s*allow\(\s*(\d+|unknown)\s*,\s*(["'])(.*?)\2\s*\)""")
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,22 @@ class Guard:
 
 @dataclass(frozen=True)
 class Excuse:
-    """A comment that allows conflicts up to `most`-way on its line."""
+    """A comment that allows conflicts up to `most`-way on its line; None: those of unknown cost."""
 
     file: str
     line: int
-    most: int
+    most: int | None
     reason: str
 
     def __str__(self) -> str:
-        return f'{portable(self.file)}:{self.line}: allow({self.most}, "{self.reason}")'
+        most = "unknown" if self.most is None else self.most
+        return f'{portable(self.file)}:{self.line}: allow({most}, "{self.reason}")'
+
+    def covers(self, site: SiteConflicts) -> bool:
+        """Whether it allows what a line costs."""
+        if site.degree is None or self.most is None:
+            return site.degree is None and self.most is None
+        return high(site.degree) <= self.most
 
 
 @dataclass(frozen=True)
@@ -93,11 +101,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a guard found: lines above limits; excuses that excused a line (with it), and those that excused none."""
+    """What a guard found: lines above limits; excuses that excused a line (with it), those that excused
+    none, and those that allow less than their line has."""
 
     above: tuple[Finding, ...]
     excused: tuple[tuple[SiteConflicts, Excuse], ...] = field(default=())
     unused: tuple[Excuse, ...] = field(default=())
+    exceeded: tuple[tuple[SiteConflicts, Excuse], ...] = field(default=())
 
 
 def place(site: SiteConflicts) -> str:
@@ -129,21 +139,25 @@ def check(judged: Sequence[Conflicts], guard: Guard, kernels: Sequence[Sequence[
     excuses = {(one.file, one.line): one for one in found_excuses(site for one in lines for site in one.sites)}
     above: list[Finding] = []
     excused: list[tuple[SiteConflicts, Excuse]] = []
+    exceeded: list[tuple[SiteConflicts, Excuse]] = []
     for at, conflicts in enumerate(lines):
         known = accepted(conflicts, guard.baseline)
         for kernel in [by_line(one[at]) for one in kernels] or [conflicts]:
             counted = []
             for site in kernel.sites:
                 excuse = excuses.get((site.file or "", site.line or 0))
-                if excuse and has_conflict(site) and high(site.degree) <= excuse.most:
+                if excuse and has_conflict(site) and excuse.covers(site):
                     excused.append((site, excuse))
-                elif not known or key(site) not in known:
+                    continue
+                if excuse and has_conflict(site):
+                    exceeded.append((site, excuse))
+                if not known or key(site) not in known:
                     counted.append(site)
             for one in guard.limits:
                 above += [Finding(one, conflicts.arch, site) for site in exceeding(one, counted)]
-    used = {excuse for _, excuse in excused}
+    used = {excuse for _, excuse in (*excused, *exceeded)}
     unused = [excuse for excuse in excuses.values() if excuse not in used]
-    return Findings(tuple(above), tuple(excused), tuple(unused))
+    return Findings(tuple(above), tuple(excused), tuple(unused), tuple(exceeded))
 
 
 def exceeding(limit: Limit, sites: Sequence[SiteConflicts]) -> list[SiteConflicts]:
@@ -190,7 +204,7 @@ def found_excuses(sites: Iterable[SiteConflicts]) -> Iterator[Excuse]:
         # There are none where the source is not here, as of a trace from elsewhere.
         for at, line in enumerate(source_lines(file)[first - 1 : last], first):
             if match := EXCUSE.search(line):
-                yield Excuse(file, at, int(match[1]), match[3])
+                yield Excuse(file, at, None if match[1] == "unknown" else int(match[1]), match[3])
 
 
 # ---- baseline

@@ -133,7 +133,19 @@ def test_a_comment_excuses_its_line_up_to_its_limit(tmp_path: Path) -> None:
     found = check([strided(4, 8, 2, file=file)], Guard((Limit(),)))
     assert [one.site.line for one in found.above] == [2, 3]
     assert [(site.line, excuse.reason) for site, excuse in found.excused] == [(1, "four are fine")]
-    assert [str(excuse) for excuse in found.unused] == [f'{file}:2: allow(4, "not eight")']
+    assert [str(excuse) for _, excuse in found.exceeded] == [f'{file}:2: allow(4, "not eight")']
+    assert found.unused == ()
+
+
+def test_a_cost_that_nobody_knows_has_an_excuse_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text('a; // banksim: allow(unknown, "a copy")\nb; // banksim: allow(32, "is known")\n')
+    sites = [Site("LDGSTS", 16 * line, str(file), line, "copy") for line in (1, 2)]
+    judged = banksim.replay(Trace.from_arrays("cas", 16, 1, np.zeros((2, 32), int), site=[0, 1], sites=sites))
+    found = check([judged], Guard((limit("0"),)))
+    assert [(site.line, excuse.reason) for site, excuse in found.excused] == [(1, "a copy")]
+    assert [site.line for site, _ in found.exceeded] == [2]
+    assert [one.site.line for one in found.above] == [2]
 
 
 def test_what_is_excused_is_not_part_of_the_total(tmp_path: Path) -> None:

@@ -175,6 +175,8 @@ def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Seque
     found = guard.check(judged, most, kernels)
     for finding in found.above:
         say(finding)
+    for site, excuse in found.exceeded:
+        say(f"excuse exceeded, {guard.cost(site)}: {excuse}")
     for excuse in found.unused:
         say(f"unused excuse: {excuse}")
     return int(bool(found.above))
