@@ -55,11 +55,11 @@ _TABLE = """
       70     volta     -        -          2048    32     64        64       255       96     96
       72     volta     -        -          2048    32     64        64       255       96     96
       75     turing    -        turing     1024    16     64        64       255       64     64
-      80     ampere    -        turing     2048    32     64        64       255       164    163
-      86     ampere    -        turing     1536    16     64        64       255       100    99
-      87     ampere    -        turing     1536    16     64        64       255       164    163
-      88     ampere    -        turing     1536    16     64        64       255       100    99
-      89     ada       -        turing     1536    24     64        64       255       100    99
+      80     ampere    -        ampere     2048    32     64        64       255       164    163
+      86     ampere    -        ampere     1536    16     64        64       255       100    99
+      87     ampere    -        ampere     1536    16     64        64       255       164    163
+      88     ampere    -        ampere     1536    16     64        64       255       100    99
+      89     ada       -        ampere     1536    24     64        64       255       100    99
       90     hopper    a        hopper     2048    32     64        64       255       228    227
       100    blackwell af       blackwell  2048    32     64        64       255       228    227
       101    blackwell af       -          1536    24     64        64       255       228    227

@@ -58,9 +58,10 @@ class Module(Mapping[str, Kernel]):
         if not isinstance(name, str):
             raise InputError(f"{name!r} is no name of a kernel")
         kernel = self._found(name)
-        if self._again and kernel.name not in self._ready:
-            self._ready[kernel.name] = replace(kernel, for_arch=partial(self._again, name))
-        return self._ready.get(kernel.name, kernel)
+        if kernel.name not in self._ready:  # one of its own, whose variables can be filled
+            again = partial(self._again, name) if self._again else None
+            self._ready[kernel.name] = replace(kernel, for_arch=again)
+        return self._ready[kernel.name]
 
     def _found(self, name: str) -> Kernel:
         if name in self._kernels:

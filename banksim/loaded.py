@@ -36,9 +36,9 @@ class Loaded:
         self.kernel = kernel
         self.variables = np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8)
         self.variables[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
-        self.constants = len(kernel.constants.get(VARIABLES, b""))
-        place = machine(kernel.arch).variables
-        self.first_constant = int.from_bytes(kernel.constants[0][place : place + 8], "little") - HEAP
+        self.constants = len(kernel.banks.get(VARIABLES, b""))
+        place = machine(kernel.arch).places["variables"]
+        self.first_constant = int.from_bytes(kernel.banks[0][place : place + 8], "little") - HEAP
         self.teardown = compiled.teardown
         self.code = object_code() if compiled.setup or compiled.teardown else None
         self.call(compiled.setup)

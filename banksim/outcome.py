@@ -11,6 +11,7 @@ from banksim.conflicts import Conflicts
 from banksim.findings import Finding, Hint
 from banksim.sass.launch import Launch
 from banksim.sass.program import Instruction, Kernel
+from banksim.sass.variables import Unfilled, unfilled
 
 if TYPE_CHECKING:
     from banksim.timing.cycles import Cycles
@@ -75,6 +76,11 @@ class Run:
     def execution(self, conflicts: Conflicts) -> Run:
         """The run of the code that one of `judged` was found on."""
         return next((one for one in self.executions if any(conflicts is own for own in one.judged)), self)
+
+    @cached_property
+    def unfilled(self) -> tuple[Unfilled, ...]:
+        """The `__constant__` variables that were read though nobody filled them (banksim.sass.variables)."""
+        return unfilled(self.launch, (one.instruction for one in self.profile if one.predicated_on))
 
     @cached_property
     def instructions(self) -> int:

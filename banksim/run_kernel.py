@@ -119,8 +119,8 @@ def launched(
     """A launch ready to run, of the code for the first of `rules` that can be executed: of what `run` takes, errors as
     there."""
     machine = next((rule.name for rule in rules if rule.name in MACHINES), None)
-    if isinstance(kernel, Kernel) and kernel.for_arch and machine not in (None, kernel.arch):
-        kernel = kernel.for_arch(machine)
+    if isinstance(kernel, Kernel) and machine and machine != kernel.arch:
+        kernel = kernel.on(machine)
     hidden = scratch_arguments(kernel, args, grid)
     compiled_kernel, parameters, buffers, module = resolve(kernel, [*args, *hidden], machine or DEFAULT)
     launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)

@@ -49,7 +49,7 @@ def kernel(lines: list[str]) -> Kernel:
         shared_bytes=0,
         local_bytes=0,
         registers=64,
-        constants={0: bytes(PARAMETERS + 16)},
+        banks={0: bytes(PARAMETERS + 16)},
         cubin="\n".join(lines).encode(),  # what engines know a kernel by
     )
 

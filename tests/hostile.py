@@ -84,7 +84,7 @@ def kernel(text: str) -> Kernel:
         shared_bytes=SHARED,
         local_bytes=LOCAL,
         registers=24,
-        constants={0: bytes(PARAMETERS + 24), 3: bytes(range(64))},
+        banks={0: bytes(PARAMETERS + 24), 3: bytes(range(64))},
         cubin="\n".join(lines).encode(),
     )
 

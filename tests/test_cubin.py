@@ -139,7 +139,7 @@ def test_local_memory_and_registers() -> None:
 
 # ---- variables and constants
 def test_constants_hold_their_initial_values() -> None:
-    bank = kernel("calls.cu", "addresses").constants[3]
+    bank = kernel("calls.cu", "addresses").banks[3]
     offsets = cubin.constant_symbols(made("calls.cu"))
     table = np.frombuffer(bank, "<f4", 4, offsets["table"])
     other = np.frombuffer(bank, "<f4", 4, offsets["other"])
@@ -159,10 +159,10 @@ def test_pointers_in_variables_and_constants_point_to_the_heap(arch: str) -> Non
     offsets = cubin.constant_symbols(made("calls.cu", arch))
     variable = HEAP + found.symbols["variable"]
     assert word(found.globals, found.symbols["to_variable"]) == variable + 4
-    assert word(found.constants[3], offsets["constant_to_variable"]) == variable
+    assert word(found.banks[3], offsets["constant_to_variable"]) == variable
     copy = word(found.globals, found.symbols["to_table"]) - offsets["table"] - HEAP
-    assert found.globals[copy : copy + len(found.constants[3])] == found.constants[3]
-    assert HEAP + copy in {word(found.constants[0], place) for place in read_from_bank_0(found)}
+    assert found.globals[copy : copy + len(found.banks[3])] == found.banks[3]
+    assert HEAP + copy in {word(found.banks[0], place) for place in read_from_bank_0(found)}
 
 
 def read_from_bank_0(found: Kernel) -> set[int]:
@@ -186,7 +186,7 @@ def test_generic_addresses_of_local_and_shared_memory_are_in_bank_0(arch: str, w
         a[3] = l[a[2]];
     }"""
     (found,) = cubin.decode(compile_cuda(source, arch)).values()
-    addresses = {word(found.constants[0], place) for place in read_from_bank_0(found)}
+    addresses = {word(found.banks[0], place) for place in read_from_bank_0(found)}
     assert LOCAL_WINDOW in addresses
     assert (SHARED_WINDOW in addresses) == (windows == 2), "later architectures read SR_SWINHI"
 
@@ -199,13 +199,13 @@ def test_generic_address_of_the_parameters_is_in_bank_0(arch: str) -> None:
         o[0] = p[i];
     }"""
     (found,) = cubin.decode(compile_cuda(source, arch)).values()
-    assert CONSTANT_WINDOW in {word(found.constants[0], place) for place in read_from_bank_0(found)}
+    assert CONSTANT_WINDOW in {word(found.banks[0], place) for place in read_from_bank_0(found)}
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_constant_bank_4_has_the_addresses_of_variables(arch: str) -> None:
     found = kernel("calls.cu", "addresses", arch)
-    bank = found.constants[4]
+    bank = found.banks[4]
     addresses = {word(bank, at) - HEAP for at in range(0, len(bank), 8)}
     assert {found.symbols["counter"], found.symbols["unset"], found.symbols["to_table"]} <= addresses
 
@@ -217,7 +217,7 @@ def test_jump_tables(arch: str) -> None:
     branches = [i for i in found.instructions if i.name in ("BRX", "BRXU")]
     assert branches
     assert set(found.targets) == {i.pc for i in branches}
-    bank = found.constants[2]
+    bank = found.banks[2]
     offsets = {word(bank, at, 4) for at in range(0, len(bank), 4)}
     for branch in branches:
         distance = branch.operands[-1].number - (1 << 32)
@@ -247,7 +247,7 @@ def test_subroutines_of_the_compiler_have_no_source_line() -> None:
 def test_function_pointers_are_offsets_of_functions() -> None:
     found = kernel("calls.cu", "pointers")
     inside = {pc for name, pc in found.functions.items() if name != found.name}
-    bank = found.constants[2]
+    bank = found.banks[2]
     assert inside <= {word(bank, at) for at in range(0, len(bank), 8)}
 
 
@@ -287,7 +287,7 @@ def test_functions_of_the_driver_have_stand_ins_behind_the_code() -> None:
     assert all(found.instructions[pc // BYTES].operands[0].text == name for name, pc in beyond.items())
     assert set(beyond) == {"vprintf", "malloc", "free"}
     assert len(set(beyond.values())) == 3
-    bank = found.constants[4]
+    bank = found.banks[4]
     assert set(beyond.values()) <= {word(bank, at) for at in range(0, len(bank), 8)}
 
 

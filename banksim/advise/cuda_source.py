@@ -43,8 +43,11 @@ class CudaSource:
         includes: Sequence[str | Path] = (),
         std: str | None = None,
         arch: str = "sm_90",
+        constants: Mapping[str, Any] | None = None,
     ) -> None:
-        """`arch`: what to compile for; the others as for `banksim.load`."""
+        """`arch`: what to compile for; `constants`: what the module's variables are filled with; the others as for
+        `banksim.load`."""
+        self.constants = constants or {}
         self.file, self.name, self.arch = Path(file), name, arch
         self.options: dict[str, Any] = {"defines": defines, "includes": [self.file.parent, *includes], "std": std}
         try:
@@ -64,7 +67,9 @@ class CudaSource:
         def compiled(*instances: str) -> Mapping[str, Any]:
             return decode(compile_cuda(file, self.arch, **self.options, instances=instances))
 
-        return Module(compiled(), str(self.file), compiled)[self.name]
+        found = Module(compiled(), str(self.file), compiled)[self.name]
+        found.constants.update(self.constants)
+        return found
 
 
 def cuda_arrays(content: bytes, name: str) -> Iterator[Declared]:

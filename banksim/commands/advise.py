@@ -136,4 +136,4 @@ def source(options: Namespace) -> Source:
     if file.endswith(".py"):
         return NumbaSource(found, file)
     arch = next((rule.name for rule in judging.architectures(options) if rule.name in MACHINES), DEFAULT)
-    return CudaSource(file, found.plain_name, options.define, options.include, options.std, arch)
+    return CudaSource(file, found.plain_name, options.define, options.include, options.std, arch, found.constants)

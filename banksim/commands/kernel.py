@@ -75,6 +75,14 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         help="an argument, in the order of the signature: an array such as float32[64,64]=random, "
         f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
     )
+    parser.add_argument(
+        "--constant",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="fill a __constant__ or __device__ variable of the module, as the host would, with a value as for --arg: "
+        "mask=int32[4]=arange, scale=float32=2.5, taps=file.npy",
+    )
     parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory")
     parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
     parser.add_argument(
@@ -156,6 +164,24 @@ def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any
     if match is None:
         raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
     file, name = match.groups()
+    if not file.endswith(".py"):
+        return filled(found_in(file, name, options, rules), options.constant)
+    if options.constant:
+        raise InputError(f"--constant is for CUDA C++, PTX and cubins, and {file} is none")
+    return found_in(file, name, options, rules)
+
+
+def filled(kernel: Any, constants: Sequence[str]) -> Any:
+    """The kernel, its module's variables filled as `--constant` says."""
+    for seed, text in enumerate(constants):
+        name, given, value = text.partition("=")
+        if not given:
+            raise InputError(f"--constant {text!r}: give NAME=VALUE such as mask=int32[4]=arange or n=5")
+        kernel.constants[name.strip()] = value_of(value, seed)
+    return kernel
+
+
+def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Architecture] | None) -> Any:
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
         from banksim.kernels import load
@@ -246,6 +272,7 @@ def executed(done: Run) -> dict[str, Any]:
         "thread_instructions": done.thread_instructions,
         "output": done.output,
         "notes": done.notes,
+        "unfilled": [one.to_json() for one in done.unfilled],
         "checks": done.checks,
         "findings": [one.to_json() for one in done.findings],
         "findings_lost": done.findings_lost,

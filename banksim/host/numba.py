@@ -63,7 +63,7 @@ class Overload:
 
     @property
     def const_mem_size(self) -> int:
-        return len(self.kernel.constants.get(3, b""))
+        return len(self.kernel.banks.get(3, b""))
 
     @property
     def max_threads_per_block(self) -> int:

@@ -88,7 +88,10 @@ def html(
         title=title,
         launch=extent(run, launches),
         checked=checked(run, launches),
-        hints=[hinted(one, place) for one in (told.hints if told else ())],
+        hints=[
+            *(kernel.unfilled(one) for one in (run.unfilled if run else ())),
+            *(hinted(one, place) for one in (told.hints if told else ())),
+        ],
         tables=[grid(*table) for table in launches_tables(launches)] if launches and launches.kernels else [],
         totals=[total(conflicts) for conflicts in judged],
         sources=sources,

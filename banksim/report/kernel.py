@@ -18,6 +18,7 @@ from banksim.requests.counts import Count, ends
 
 if TYPE_CHECKING:
     from banksim.outcome import Executed, Run
+    from banksim.sass.variables import Unfilled
 
 
 def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False) -> Text:
@@ -27,6 +28,7 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
     """
     heading = title(f"{run.kernel.plain_name}: bank conflicts", run.judged, width)
     paragraphs = [Text("\n").join([heading, *extent(run, width)])]
+    paragraphs += zeros(run, width)
     if run.checks:
         from banksim.report.findings import report as checked
 
@@ -90,6 +92,18 @@ def extent(run: Run, width: int) -> Iterator[Text]:
     if is_partial(run):
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)
+
+
+def zeros(run: Run, width: int) -> Iterator[Text]:
+    """Which variables were read as zeros since nobody filled them."""
+    if run.unfilled:
+        yield Text("\n").join(line for one in run.unfilled for line in fold(Text(unfilled(one), HOT), width))
+
+
+def unfilled(one: Unfilled) -> str:
+    where = f" at {place(one.site)}" if one.site.file else ""
+    what = f"__constant__ {one.name} ({one.size} bytes) was read{where} and is all zeros"
+    return f"{what}: nobody filled it, give --constant {one.name}=TYPE[SHAPE]=VALUE"
 
 
 def is_partial(run: Run) -> bool:

@@ -32,7 +32,9 @@ def shared_start(kernel: Kernel) -> int:
     """The first byte of shared memory that a kernel may use: that of its own variables; where it asks for the part
     that is reserved for CUDA's own code below them (%reserved_smem_offset), as groups of several warps of
     cooperative_groups do, the first of all."""
-    return 0 if reads(kernel, machine(kernel.arch).reserved) else kernel.shared_base
+    places = machine(kernel.arch).places
+    reserved = [places[name] for name in ("reserved end", "reserved part 1") if name in places]
+    return 0 if reads(kernel, reserved) else kernel.shared_base
 
 
 def reads(kernel: Kernel, places: Sequence[int]) -> bool:

@@ -14,9 +14,10 @@ from banksim.compilers.ptx import link
 from banksim.errors import BanksimError, InputError
 from banksim.sass import listing, names
 from banksim.sass.elf import FUNCTION, OBJECT, Elf, Symbol
+from banksim.sass.launch_constants import WINDOWS
 from banksim.sass.lines import Line, in_own_code, line_table
 from banksim.sass.machines import machine
-from banksim.sass.program import BYTES, HEAP, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
+from banksim.sass.program import BYTES, HEAP, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter, Variable
 from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS
 from banksim.sass.stored import Kernels, pack, unpack
 from banksim.trace import Site
@@ -25,7 +26,7 @@ from banksim.trace import Site
 MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
 UNKNOWN = 0xFFFFFFFF
 """The stack of a kernel that recurses or calls through pointers, as ptxas 13.5 writes it; older ones write 0."""
-KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS = 0x17, 0x2F, 0x34
+KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS, KPARAM_INFO_V2 = 0x17, 0x2F, 0x34, 0x45
 GLOBAL, GLOBAL_INIT, CONSTANT = ".nv.global", ".nv.global.init", ".nv.constant3"
 THREADS = 1024
 """Threads that a block may have on every GPU."""
@@ -104,8 +105,8 @@ def check_sizes(kernel: Kernel) -> None:
     wanted = {
         "registers": (kernel.registers, ZERO_REGISTER["R"]),
         "bytes of local memory": (kernel.local_bytes, LOCAL_MEMORY),
-        "constant banks": (max(kernel.constants, default=0) + 1, CONSTANT_BANKS),
-        "bytes in a constant bank": (max(map(len, kernel.constants.values()), default=0), CONSTANT_BANK),
+        "constant banks": (max(kernel.banks, default=0) + 1, CONSTANT_BANKS),
+        "bytes in a constant bank": (max(map(len, kernel.banks.values()), default=0), CONSTANT_BANK),
         "bytes up to its last parameter": (
             max((kernel.parameter_base + p.offset + p.size for p in kernel.parameters), default=0),
             CONSTANT_BANK,
@@ -207,12 +208,13 @@ class Reading:
                 number, _, owner = section.removeprefix(".nv.constant").partition(".")
                 if owner in ("", self.name):
                     banks[int(number)] = self.filled(section)
-        variables = {self.machine.variables: HEAP + self.heap.get(CONSTANT, 0)}
-        for place, address in (self.machine.windows | variables).items():
+        for name, address in {**WINDOWS, "variables": HEAP + self.heap.get(CONSTANT, 0)}.items():
+            if (place := self.machine.places.get(name)) is None:
+                continue
             banks[0] = banks[0][:place] + address.to_bytes(8, "little") + banks[0][place + 8 :]
         return banks
 
-    def variables(self) -> bytes:
+    def initial(self) -> bytes:
         """The module's variables as they start out, and constant memory, which pointers may name; less the zeros at
         the end."""
         data = bytearray()
@@ -220,6 +222,20 @@ class Reading:
             if content := self.filled(section):
                 data += bytes(start - len(data)) + content
         return bytes(data)
+
+    def variables(self) -> tuple[Variable, ...]:
+        """The module's variables that have names in the source."""
+        return tuple(
+            Variable(
+                name=symbol.name,
+                plain_name=names.plain_name(symbol.name),
+                offset=self.heap[symbol.section] + symbol.value,
+                size=symbol.size,
+                place=symbol.value if symbol.section == CONSTANT else None,
+            )
+            for symbol in self.elf.symbols
+            if symbol.kind == OBJECT and symbol.section in self.heap and not symbol.name.startswith("$")
+        )
 
     # ---- code
     def instructions(self) -> Iterator[Instruction]:
@@ -315,17 +331,18 @@ class Reading:
     def kernel(self) -> Kernel:
         elf, info = self.elf, f".nv.info.{self.name}"
         facts = dict(elf.attributes(info))
-        parameters = [
-            Parameter(ordinal, offset, size >> 18)
-            for attribute, value in elf.attributes(info)
-            if attribute == KPARAM_INFO
-            for ordinal, offset, size in [struct.unpack_from("<HHI", value, 4)]
-        ]
+        parameters = []
+        for attribute, value in elf.attributes(info):
+            if attribute == KPARAM_INFO:
+                ordinal, offset, size = struct.unpack_from("<HHI", value, 4)
+                parameters.append(Parameter(ordinal, offset, size >> 18))
+            elif attribute == KPARAM_INFO_V2:  # of kernels with large parameters: 16 bits for the size
+                parameters.append(Parameter(*struct.unpack_from("<HHH", value, 4)))
         reserved = self.machine.first_shared
         shared = elf.sections.get(f".nv.shared.{self.name}")
         limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
         required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
-        constants, variables, code = self.constants(), self.variables(), [*self.instructions()]
+        banks, start, code = self.constants(), self.initial(), [*self.instructions()]
         return Kernel(
             name=self.name,
             plain_name=names.plain_name(self.name),
@@ -337,14 +354,15 @@ class Reading:
             shared_bytes=max(shared.size, reserved) if shared else reserved,
             local_bytes=0 if (stack := self.fact(MIN_STACK_SIZE)) == UNKNOWN else stack,
             registers=self.fact(REGCOUNT),
-            constants=constants,
-            globals=variables,
+            banks=banks,
+            globals=start,
             globals_bytes=self.heap_end,
             symbols={
                 symbol.name: self.heap[symbol.section] + symbol.value
                 for symbol in elf.symbols
                 if symbol.kind == OBJECT and symbol.section in (GLOBAL, GLOBAL_INIT)
             },
+            variables=self.variables(),
             targets=self.targets(),
             functions={
                 symbol.name: self.base[symbol.section] + symbol.value

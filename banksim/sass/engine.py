@@ -18,6 +18,14 @@ from banksim.sass.program import ZERO_REGISTER, Instruction, Operand
 
 Value = Any
 
+PTX_NAMES = {"SR_VIRTID": "%warpid", "SR_VIRTUALSMID": "%smid", "SR_VIRTCFG": "%nwarpid"}
+"""What PTX calls some of the special registers that have no value here."""
+
+
+def unknown_special(name: str) -> UnsupportedError:
+    called = f"%pm{name[5:]}" if name.startswith("SR_PM") else PTX_NAMES.get(name)
+    return UnsupportedError(f"{called} ({name})" if called else f"special register {name}")
+
 
 class Engine(ABC):
     """Operand decoding, stated once, over the primitives that each engine supplies."""

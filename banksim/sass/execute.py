@@ -21,6 +21,7 @@ from banksim.findings import Finding, Hint, by_lines, first_hint
 from banksim.requests.kinds import LANES, OP_CODES
 from banksim.sass import state
 from banksim.sass.launch import Launch
+from banksim.sass.launch_constants import written
 from banksim.sass.llvm.codegen import Compiled
 from banksim.sass.llvm.scratch import SCRATCH_BYTES
 from banksim.sass.probe import Probe
@@ -111,6 +112,8 @@ class Worker:
         c = self.context[0]
         for bank, content in launch.constants.items():
             c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
+        self.written = written(launch.kernel)
+        c["written"] = self.written.ctypes.data
         for name in (
             "shared",
             "local",
@@ -133,6 +136,7 @@ class Worker:
             launch.local_bytes,
             len(launch.buffers),
         )
+        c["shared_allocated"] = launch.shared_allocated
         c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
         c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads

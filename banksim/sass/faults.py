@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from banksim.errors import Fault
+from banksim.errors import BanksimError, Fault, UnsupportedError
 from banksim.sass import state
 from banksim.sass.addresses import STRIDE, address_of, nearest
 from banksim.sass.execute import Stop
 from banksim.sass.launch import Launch
+from banksim.sass.launch_constants import called
 from banksim.sass.operations.memory import memory_operand, request, width
 from banksim.sass.program import BYTES, LOCAL_WINDOW, SHARED_WINDOW, Instruction
 
@@ -28,25 +29,27 @@ def raise_unless_interrupted(launch: Launch, stop: Stop | None) -> None:
         raise fault(launch, stop)
 
 
-def fault(launch: Launch, stop: Stop) -> Fault:
+def fault(launch: Launch, stop: Stop) -> BanksimError:
     """The exception that tells why a worker stopped."""
-    found = told(launch, stop)
+    if stop.code == state.UNKNOWN_CONSTANT:  # a GPU would not stop
+        return UnsupportedError(told(launch, stop))
+    found = Fault(told(launch, stop))
     found.output = launch.device.output
     return found
 
 
-def told(launch: Launch, stop: Stop) -> Fault:
+def told(launch: Launch, stop: Stop) -> str:
     kernel = launch.kernel
     block = block_index(launch, stop.block)
     if stop.code == state.BLOCK_DEADLOCK:
-        return Fault(f"{kernel.plain_name}: {deadlock(launch, stop)}, block {block}")
+        return f"{kernel.plain_name}: {deadlock(launch, stop)}, block {block}"
     if stop.code == state.LIMIT:
-        return Fault(f"{kernel.plain_name}: {ADVICE[stop.code]}; block {block}")
+        return f"{kernel.plain_name}: {ADVICE[stop.code]}; block {block}"
     error = stop.error
     i = kernel.instructions[min(int(error["pc"]) // BYTES, len(kernel.instructions) - 1)]
     lane = (int(error["mask"]) & -int(error["mask"])).bit_length() - 1 if error["mask"] else 0
     what = stop.message or ADVICE.get(stop.code) or wrong(launch, i, int(error["address"][lane]), stop.code)
-    return Fault(f"{kernel.plain_name}: {located(what, i)}, block {block}, warp {int(error['warp'])}, lane {lane}")
+    return f"{kernel.plain_name}: {located(what, i)}, block {block}, warp {int(error['warp'])}, lane {lane}"
 
 
 def located(what: str, i: Instruction) -> str:
@@ -74,6 +77,8 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
         return f"{'misaligned read' if misaligned else 'read beyond the end'} of constant memory, at byte {address}"
     if code == state.OUT_OF_GLOBAL:
         return outside_global(launch, verb, size, address)
+    if code == state.UNKNOWN_CONSTANT:
+        return f"{called(launch.kernel.arch, address)} is not known"
     if code == state.OUT_OF_SHARED:
         return outside_shared(launch, verb, size, address)
     byte, bytes_there = signed(address), launch.local_bytes

@@ -13,11 +13,13 @@ import numpy.typing as npt
 from banksim.errors import InputError
 from banksim.host_memory import BUFFER_LIMIT
 from banksim.sass.addresses import address_of, reads
+from banksim.sass.launch_constants import contents
 from banksim.sass.machines import machine
 from banksim.sass.program import Kernel
 from banksim.sass.services import HEAP_BYTES, Device
 from banksim.sass.state import CONSTANT_BANK
-from banksim.timing.occupancy import limits
+from banksim.sass.variables import CONSTANT_VARIABLES
+from banksim.timing.occupancy import limits, shared_of_block
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
@@ -58,7 +60,7 @@ class Buffer:
 
 @dataclass
 class Launch:
-    """`constants[bank]`: 64 KiB each, parameters written; buffer n begins at `address_of(n)`, buffer 0 holds
+    """`constants[bank]`: the bytes of each, parameters written; buffer n begins at `address_of(n)`, buffer 0 holds
     the module's own variables; `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
 
     kernel: Kernel
@@ -98,6 +100,12 @@ class Launch:
     @property
     def warps(self) -> int:
         return -(-self.threads // 32)
+
+    @property
+    def shared_allocated(self) -> int:
+        """Bytes of shared memory that a block takes of its multiprocessor."""
+        size = self.kernel.shared_bytes - self.kernel.shared_base + self.dynamic_shared
+        return shared_of_block(size, limits(self.kernel.arch))
 
     @property
     def blocks(self) -> int:
@@ -164,16 +172,13 @@ def prepare(
         )
     if len(parameters) != len(kernel.parameters):
         raise InputError(f"{kernel.plain_name} takes {len(kernel.parameters)} parameters, {len(parameters)} were given")
-    constants = {bank: np.zeros(CONSTANT_BANK, np.uint8) for bank in {0, *kernel.constants}}
-    for bank, content in kernel.constants.items():
+    constants = {bank: np.zeros(-(-len(content) // 16) * 16, np.uint8) for bank, content in kernel.banks.items()}
+    bank0 = constants[0] = np.zeros(CONSTANT_BANK, np.uint8)
+    for bank, content in kernel.banks.items():
         constants[bank][: len(content)] = np.frombuffer(content, np.uint8)
-    bank0 = constants[0]
     local = -(-kernel.local_bytes // 16) * 16 or 16
     if any(i.name == "CALL" for i in kernel.instructions):
         local = max(local, DEFAULT_STACK)
-    layout = machine(kernel.arch)
-    for place, words in (layout.block, whole_block), (layout.grid, whole_grid), (layout.stack, (local,)):
-        bank0[place : place + 4 * len(words)].view(np.uint32)[:] = words
     for parameter, content in zip(kernel.parameters, parameters, strict=True):
         if len(content) != parameter.size:
             size = f"parameter {parameter.ordinal} has {parameter.size} bytes"
@@ -186,17 +191,26 @@ def prepare(
             raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")
     variables = Buffer(np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8), "the module's variables")
     variables.data[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
+    for variable, content in kernel.constants.filled():
+        variables.data[variable.offset : variable.offset + variable.size] = np.frombuffer(content, np.uint8)
+        if variable.place is not None:
+            end = variable.place + variable.size
+            constants[CONSTANT_VARIABLES][variable.place : end] = np.frombuffer(content, np.uint8)
     shared = max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared
     launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
+    places = machine(kernel.arch).places
+    for name, content in contents(launch).items():
+        if name in places:
+            bank0[places[name] : places[name] + len(content)] = np.frombuffer(content, np.uint8)
     if "malloc" in kernel.functions:
         launch.device.heap = len(launch.buffers)
         launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
-    if layout.workspace and reads(kernel, layout.workspace):
+    workspace = places["workspace"]
+    if reads(kernel, (workspace, workspace + 4)):
         if launch.blocks > BLOCKS_AT_ONCE:
             raise InputError(f"{kernel.plain_name}: its blocks wait for each other, and no GPU holds {launch.blocks}")
         launch.cooperative = True
         address = address_of(len(launch.buffers))
         launch.buffers.append(Buffer(np.zeros(WORKSPACE_BYTES, np.uint8), "the place where blocks meet"))
-        for place, word in zip(layout.workspace, (address & 0xFFFFFFFF, address >> 32), strict=True):
-            bank0[place : place + 4].view(np.uint32)[0] = word
+        bank0[workspace : workspace + 8].view(np.uint32)[:] = address >> 32, address & 0xFFFFFFFF
     return launch

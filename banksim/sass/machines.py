@@ -1,46 +1,69 @@
 """The architectures whose machine code is executed: where each keeps what a launch hands to a kernel.
 
-Which architecture has which is a column of `banksim.capabilities`. The places were read from the code that ptxas 13.4
-makes of small kernels for each; where parameters lie a cubin itself says (.nv.info, PARAM_CBANK).
+Which architecture has which is a column of `banksim.capabilities`. The places were read from the code that ptxas 13.5
+makes for each of one kernel for every special register of the PTX ISA; where parameters lie a cubin itself says
+(.nv.info, PARAM_CBANK).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from banksim.capabilities import CAPABILITIES
 from banksim.errors import UnsupportedError
-from banksim.sass.program import CONSTANT_WINDOW, LOCAL_WINDOW, SHARED_WINDOW
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What one architecture's code takes for granted. Places are byte offsets in constant bank 0.
+    """What one architecture's code takes for granted.
 
-    `block` and `grid` are where the three sizes begin, `stack` is where the first stack pointer stands, `windows` where
-    64-bit generic addresses stand, of each. `variables` is where that of the module's constant variables stands.
-    `first_shared` is where the compiler puts a block's first shared variable. `workspace` is where the lower and the
-    upper word of an address stand, at which the blocks of a cooperative launch meet (None: not known). `reserved` are
-    the places that tell where the shared memory of CUDA's own code is, below `first_shared`.
+    `places`: what stands where in constant bank 0, by the names of `launch_constants.SIZES`. `first_shared` is where
+    the compiler puts a block's first shared variable.
     """
 
-    block: int
-    grid: int
-    stack: int
-    windows: dict[int, int] = field(hash=False)
-    variables: int
-    first_shared: int
-    workspace: tuple[int, int] | None = None
-    reserved: tuple[int, ...] = ()
+    places: Mapping[str, int] = field(hash=False)
+    first_shared: int = 0
 
 
-TURING = Machine(0x0, 0xC, 0x28, {0x18: SHARED_WINDOW, 0x20: LOCAL_WINDOW}, 0x50, 0)
-HOPPER = Machine(0x0, 0xC, 0x28, {0x20: LOCAL_WINDOW, 0x198: CONSTANT_WINDOW}, 0xD0, 0x400, (0x48, 0x44), (0x68, 0x6C))
+TURING = Machine(
+    {
+        "%ntid": 0x0, "%nctaid": 0xC, "shared window": 0x18, "local window": 0x20, "stack": 0x28,
+        "%dynamic_smem_size": 0x2C, "%gridid": 0x30, "parameter window": 0x40, "variables": 0x50, "%envreg0": 0x88,
+        "%envreg16": 0xC8, "workspace": 0x8C, "%nsmid": 0x10C, "%current_graph_exec": 0x120,
+    }
+)  # fmt: skip
+AMPERE = replace(
+    TURING,
+    places={
+        **TURING.places, "reserved shared": 0x114, "descriptor": 0x118, "%reserved_smem_offset_end": 0x120,
+        "%reserved_smem_offset_1": 0x124, "%current_graph_exec": 0x130,
+    },
+)  # fmt: skip
+HOPPER = Machine(
+    {
+        "%ntid": 0x0, "%nctaid": 0xC, "local window": 0x20, "stack": 0x28, "%dynamic_smem_size": 0x2C, "%gridid": 0x30,
+        "%envreg0": 0x40, "%envreg16": 0x80, "workspace": 0x44, "reserved end": 0x68, "reserved part 1": 0x6C,
+        "variables": 0xD0, "%nsmid": 0x10C,
+        "reserved shared": 0x114, "%aggr_smem_size": 0x13C, "%is_explicit_cluster": 0x140, "%cluster_nctaid": 0x144,
+        "1 / %cluster_nctaid": 0x150, "%nclusterid": 0x15C, "%cluster_nctarank": 0x188, "%current_graph_exec": 0x190,
+        "parameter window": 0x198, "descriptor": 0x208,
+    },
+    first_shared=0x400,
+)  # fmt: skip
 BLACKWELL = Machine(
-    0x360, 0x370, 0x37C, {0x2F8: LOCAL_WINDOW, 0x348: CONSTANT_WINDOW}, 0x120, 0x400, reserved=(0x278, 0x27C)
-)
+    {
+        "%envreg16": 0xD0, "variables": 0x120, "%gridid": 0x140, "reserved shared": 0x16C, "%envreg0": 0x250,
+        "workspace": 0x254, "reserved end": 0x278, "reserved part 1": 0x27C,
+        "%cluster_nctaid": 0x2A0, "%dynamic_smem_size": 0x2AC, "1 / %cluster_nctaid": 0x2B0,
+        "%aggr_smem_size": 0x2BC, "%nclusterid": 0x2C0, "%cluster_nctarank": 0x2CC, "%nsmid": 0x2D0,
+        "%current_graph_exec": 0x2E8, "local window": 0x2F8, "parameter window": 0x348, "descriptor": 0x358,
+        "%ntid": 0x360, "%is_explicit_cluster": 0x36C, "%nctaid": 0x370, "stack": 0x37C,
+    },
+    first_shared=0x400,
+)  # fmt: skip
 
-LAYOUTS = {"turing": TURING, "hopper": HOPPER, "blackwell": BLACKWELL}
+LAYOUTS = {"turing": TURING, "ampere": AMPERE, "hopper": HOPPER, "blackwell": BLACKWELL}
 MACHINES = {f"sm_{row.number}": LAYOUTS[row.code] for row in CAPABILITIES if row.code}
 
 

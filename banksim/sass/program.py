@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from banksim.trace import Site
+
+if TYPE_CHECKING:
+    from banksim.sass.variables import Constants
 
 BYTES = 16
 """Size of one instruction."""
@@ -84,6 +89,18 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the module: at byte `offset` of its global memory; one that is constant has its `place` in constant
+    bank 3 too, from which code reads it."""
+
+    name: str
+    plain_name: str
+    offset: int
+    size: int
+    place: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
     """What holds for every launch of a kernel: its block, bytes of dynamic shared memory, and for each hidden pointer
     behind its arguments the bytes of scratch memory that a block wants there."""
@@ -98,7 +115,7 @@ class Kernel:
     """One kernel of a cubin, ready to run. Two are equal only if they are the same object.
 
     `instructions[pc // 16]`: the kernel's own code from pc 0, then every function that it calls.
-    `constants[bank]` are the bytes of a constant bank, with parameters still zero; `globals` the initial bytes
+    `banks[bank]` are the bytes of a constant bank, with parameters still zero; `globals` the initial bytes
     of the module's own variables (they live at `HEAP`), up to `globals_bytes` zeros follow, `symbols` their byte
     offsets. `shared_base` is where the
     compiler puts the first shared variable, `shared_bytes` the end of the static ones, counted from address 0.
@@ -115,10 +132,11 @@ class Kernel:
     shared_bytes: int
     local_bytes: int
     registers: int
-    constants: Mapping[int, bytes]
+    banks: Mapping[int, bytes]
     globals: bytes = b""
     globals_bytes: int = 0
     symbols: Mapping[str, int] = field(default_factory=dict)
+    variables: tuple[Variable, ...] = ()
     targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     functions: Mapping[str, int] = field(default_factory=dict)
     max_threads: int = 1024
@@ -127,6 +145,21 @@ class Kernel:
     preset: Preset | None = None
     for_arch: Callable[[str], Kernel] | None = field(default=None, repr=False)
     """The same kernel compiled for another architecture, where its source is known."""
+
+    @cached_property
+    def constants(self) -> Constants:
+        """What the module's variables hold when the kernel starts, by their names, where the host fills them."""
+        from banksim.sass.variables import Constants
+
+        return Constants(self.plain_name, self.variables)
+
+    def on(self, arch: str) -> Kernel:
+        """The same kernel, its variables filled alike, as it is compiled for another architecture."""
+        if self.for_arch is None:
+            return self
+        other = self.for_arch(arch)
+        other.constants.update(self.constants)
+        return other
 
     @property
     def register_limit(self) -> int:

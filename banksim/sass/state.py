@@ -33,7 +33,7 @@ RUN, BLOCKED, DONE, SWITCH = 0, 1, 2, 3
 FAULT = 16
 """… or FAULT + one of these."""
 OUT_OF_SHARED, OUT_OF_GLOBAL, OUT_OF_LOCAL, OUT_OF_CONSTANT, BAD_TARGET = range(1, 6)
-BLOCK_DEADLOCK, LIMIT, INTERRUPTED, TRAP, ASSERTION, NOT_SIMULATED = range(6, 12)
+BLOCK_DEADLOCK, LIMIT, INTERRUPTED, TRAP, ASSERTION, NOT_SIMULATED, UNKNOWN_CONSTANT = range(6, 13)
 
 
 TOGETHER, WAITED, ARRIVED, PASSED = range(4)
@@ -131,8 +131,10 @@ CONTEXT = layout(
     # one worker's view of a launch; pointers as integers
     ("constants", "u8", CONSTANT_BANKS),
     ("constant_sizes", "u8", CONSTANT_BANKS),
+    ("written", "u8"),  # of each byte of constant bank 0: 255 if the launch wrote it, else 0
     ("shared", "u8"),
     ("shared_size", "u8"),
+    ("shared_allocated", "u8"),  # what the block takes of its multiprocessor
     ("local", "u8"),
     ("local_size", "u8"),  # of one thread
     ("buffers", "u8"),  # table of (address, size)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from banksim.sass.lines import source_line
-from banksim.sass.program import BYTES, Instruction, Kernel, Operand, Parameter
+from banksim.sass.program import BYTES, Instruction, Kernel, Operand, Parameter, Variable
 from banksim.trace import Site
 
 
@@ -89,9 +89,10 @@ def plain(kernel: Kernel) -> dict[str, Any]:
         "encodings": text_of(b"".join(i.encoding.to_bytes(BYTES, "little") for i in kernel.instructions)),
         "parameters": [[p.ordinal, p.offset, p.size] for p in kernel.parameters],
         "numbers": [getattr(kernel, name) for name in NUMBERS],
-        "constants": [[bank, text_of(content)] for bank, content in kernel.constants.items()],
+        "banks": [[bank, text_of(content)] for bank, content in kernel.banks.items()],
         "globals": text_of(kernel.globals),
         "symbols": dict(kernel.symbols),
+        "variables": [[v.name, v.plain_name, v.offset, v.size, v.place] for v in kernel.variables],
         "functions": dict(kernel.functions),
         "targets": [[pc, *to] for pc, to in kernel.targets.items()],
         "required_block": kernel.required_block,
@@ -165,9 +166,10 @@ def restored(stored: Mapping[str, Any], cubin: bytes, files: Mapping[str, str]) 
         arch=stored["arch"],
         instructions=tuple(instructions),
         parameters=tuple(Parameter(*parameter) for parameter in stored["parameters"]),
-        constants={bank: bytes_of(content) for bank, content in stored["constants"]},
+        banks={bank: bytes_of(content) for bank, content in stored["banks"]},
         globals=bytes_of(stored["globals"]),
         symbols=stored["symbols"],
+        variables=tuple(Variable(*variable) for variable in stored["variables"]),
         functions=stored["functions"],
         targets={pc: tuple(to) for pc, *to in stored["targets"]},
         required_block=tuple(stored["required_block"]) if stored["required_block"] else None,

@@ -12,7 +12,8 @@ import llvmlite.ir as ir
 
 from banksim.errors import UnsupportedError
 from banksim.sass import state
-from banksim.sass.engine import Engine
+from banksim.sass.engine import Engine, unknown_special
+from banksim.sass.launch_constants import called, written
 from banksim.sass.llvm.emit import Emitter
 from banksim.sass.llvm.memory import Memory
 from banksim.sass.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
@@ -31,7 +32,7 @@ from banksim.sass.llvm.values import (
 )
 from banksim.sass.operations.atomics import FLOATS, added
 from banksim.sass.operations.memory import request
-from banksim.sass.program import SHARED_WINDOW, Instruction, Operand
+from banksim.sass.program import SHARED_WINDOW, Instruction, Kernel, Operand
 from banksim.sass.services import SERVICES
 from banksim.sass.state import CONSTANT_BANK, CONSTANT_BANKS, CONTEXT, MEMO, REGISTERS, WARP
 
@@ -43,7 +44,7 @@ LANE_TABLES = {
     "SR_GTMASK": lambda lane: ~((2 << lane) - 1),
     "SR_GEMASK": lambda lane: ~((1 << lane) - 1),
 }
-FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
+FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_CgaSize": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
 CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
 _INTRINSICS = {
@@ -72,8 +73,7 @@ class LLVMEngine(Engine):
         self.defines: set[Register] = set()
         self.sites: list[tuple[Instruction, str, int]] = []
         self.routines: dict[str, int] = {}
-        self.banks: frozenset[int] = frozenset()
-        """The constant banks that there are."""
+        self.kernel: Kernel
 
     def begin_block(self, active: ir.Value) -> None:
         self.active_mask = active
@@ -135,7 +135,10 @@ class LLVMEngine(Engine):
     def constant_word(self, o: Operand, distance: int) -> Value:
         place = distance + sum(part.number for part in o.parts)
         fixed = all(part.kind == "imm" for part in o.parts)
-        if fixed and o.number in self.banks and place <= CONSTANT_BANK - 4 and place % 4 == 0:
+        size = CONSTANT_BANK if o.number == 0 else len(self.kernel.banks.get(o.number, b""))
+        if fixed and place + 4 <= -(-size // 16) * 16 and place % 4 == 0:
+            if o.number == 0 and not written(self.kernel)[place]:
+                raise UnsupportedError(called(self.kernel.arch, place))
             base = self.e.get(self.context, CONTEXT, "constants", o.number, POINTER)
             return self.new("u", 32, 1, self.e.load(self.e.at(base, place), INT[32]))
         return self.load_constant(o.number, self.address(o, wide=False) + distance, 4, signed=False)
@@ -316,6 +319,8 @@ class LLVMEngine(Engine):
             return self.const(FIXED[name])
         if name in LANE_TABLES:
             v = self.new("u", 32, LANES, vector([LANE_TABLES[name](lane) for lane in range(LANES)]))
+        elif name == "SR_SMEMSZ":
+            return self.new("u", 32, 1, self.e.b.trunc(self.e.get(self.context, CONTEXT, "shared_allocated"), INT[32]))
         elif name.startswith("SR_CTAID."):
             return self.new("u", 32, 1, self.e.get(self.warp, WARP, "block", "XYZ".index(name[-1])))
         elif name in CLOCKS:
@@ -324,7 +329,7 @@ class LLVMEngine(Engine):
             where = self.e.field(self.warp, WARP, "thread", LANES * "XYZ".index(name[-1]))
             v = self.new("u", 32, LANES, self.e.load(where, WORDS))
         else:
-            raise UnsupportedError(f"special register {name}")
+            raise unknown_special(name)
         return self.first(v) if uniform else v
 
     def clock(self, name: str) -> Value:

@@ -137,6 +137,13 @@ class Memory:
             with e.b.if_then(e.b.not_(e.everywhere(fits, e.b.not_(a.mask))), likely=False):
                 self.fail(a, state.OUT_OF_CONSTANT, fits)
                 e.b.ret(ir.Constant(WORDS, None))
+            if bank == 0:
+                mask = e.get(a.context, CONTEXT, "written", as_type=POINTER)
+                known = e.gather(mask, a.address, e.as_bools(a.mask), 8 * width)
+                known = e.b.icmp_signed("==", known, vector([-1] * LANES, 8 * width))
+                with e.b.if_then(e.b.not_(e.everywhere(known, e.b.not_(a.mask))), likely=False):
+                    self.fail(a, state.UNKNOWN_CONSTANT, known)
+                    e.b.ret(ir.Constant(WORDS, None))
             base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
             e.b.ret(self.extended(e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
 

@@ -64,7 +64,7 @@ class Translator(ControlFlow):
         self.e = Emitter(self.module)
         self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched, shared_start(kernel)), stepwise)
         self.x.registers = kernel.register_limit
-        self.x.banks = frozenset({0, *kernel.constants})
+        self.x.kernel = kernel
         self.out = Translation(self.module)
         self.blocks = basic_blocks(kernel, stepwise)
 
@@ -275,6 +275,8 @@ class Translator(ControlFlow):
         code = self.kernel.instructions[block.start // BYTES : block.end // BYTES]
         if any(i.name.startswith(TOUCHES_MEMORY) for i in code):
             e.set(self.warp, WARP, "slot", INT[32](0))  # as Nsight Compute counts: see tests/test_hardware.py
+            self.leave_if_fault()
+        elif any(o.kind == "const" and any(part.kind != "imm" for part in o.parts) for i in code for o in i.operands):
             self.leave_if_fault()
         last = code[-1]
         if last.name not in ENDS:

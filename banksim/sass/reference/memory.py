@@ -13,7 +13,8 @@ from banksim.errors import Fault, UnsupportedError
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.sass import faults, state
 from banksim.sass.addresses import place_of
-from banksim.sass.engine import Value
+from banksim.sass.engine import Value, unknown_special
+from banksim.sass.launch_constants import called, written
 from banksim.sass.operations.atomics import FLOATS, added
 from banksim.sass.operations.memory import request
 from banksim.sass.program import LOCAL_WINDOW, SHARED_WINDOW, Instruction, Operand
@@ -259,7 +260,13 @@ class MemoryEngine(NumpyEngine):
             raise self.fault(state.OUT_OF_CONSTANT, lane, int(np.broadcast_to(at, LANES)[lane]))
         if not inside.any():
             return np.zeros(at.shape, np.uint32)
-        rows = content[np.where(inside, at, 0)[..., None] + np.arange(width)]
+        places = np.where(inside, at, 0)[..., None] + np.arange(width)
+        if bank == 0:
+            unknown = self.executing & (written(self.launch.kernel)[places] == 0).any(-1)
+            if unknown.any():
+                lane = int(np.argmax(unknown))
+                raise UnsupportedError(called(self.launch.kernel.arch, int(np.broadcast_to(at, LANES)[lane])))
+        rows = content[places]
         v = rows.view(f"{'i' if signed else 'u'}{width}")[..., 0]
         return (v.astype(np.int64) & FULL_MASK).astype(np.uint32)
 
@@ -283,13 +290,15 @@ class MemoryEngine(NumpyEngine):
             "SR_GTMASK": FULL_MASK - (2 * below + 1),
             "SR_GEMASK": FULL_MASK - below,
             "SR_CgaCtaId": 0,
+            "SR_CgaSize": 0,
+            "SR_SMEMSZ": self.launch.shared_allocated,
             "SR_SWINHI": SHARED_WINDOW >> 32,
             "SR_SWINLO": 0,
         }
         if name[:-2] in self.block.clocks:
             return self.clock(name)
         if name not in table:
-            raise UnsupportedError(f"special register {name}")
+            raise unknown_special(name)
         v = np.asarray(table[name]).astype(np.uint32)
         return self.first(v) if uniform else v
 
