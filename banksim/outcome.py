@@ -80,7 +80,9 @@ class Run:
     @cached_property
     def unfilled(self) -> tuple[Unfilled, ...]:
         """The `__constant__` variables that were read though nobody filled them (banksim.sass.variables)."""
-        return unfilled(self.launch, (one.instruction for one in self.profile if one.predicated_on))
+        return unfilled(
+            self.kernel, self.launch.constants, (one.instruction for one in self.profile if one.predicated_on)
+        )
 
     @cached_property
     def instructions(self) -> int:

@@ -88,8 +88,8 @@ def launch(*architectures: Conflicts, partial: bool = False) -> Run:
     profile = [Executed(i, 1024, 32768, 32768 - 8 * n) for n, i in enumerate(INSTRUCTIONS)]
     profile[-1] = Executed(INSTRUCTIONS[-1], 0, 0, 0)
     return Run(
-        kernel=SimpleNamespace(plain_name="product", arch="sm_90"),  # type: ignore[arg-type]
-        launch=SimpleNamespace(grid=(8, 8, 1), block=(32, 32, 1), blocks=64, notes=()),  # type: ignore[arg-type]
+        kernel=SimpleNamespace(plain_name="product", arch="sm_90", variables=()),  # type: ignore[arg-type]
+        launch=SimpleNamespace(grid=(8, 8, 1), block=(32, 32, 1), blocks=64, notes=(), constants={}),  # type: ignore[arg-type]
         judged=architectures,
         profile=tuple(profile),
         blocks=40 if partial else 64,

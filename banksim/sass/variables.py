@@ -10,18 +10,16 @@ seen, and Numba's constant arrays, which the compiler fills, are left out.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from banksim.errors import InputError
-from banksim.sass.program import Instruction, Variable
+from banksim.sass.program import Instruction, Kernel, Variable
 from banksim.trace import Site
-
-if TYPE_CHECKING:
-    from banksim.sass.launch import Launch
 
 CONSTANT_VARIABLES = 3
 """The constant bank in which they lie."""
@@ -109,9 +107,11 @@ class Unfilled:
         return {"name": self.name, "bytes": self.size, "file": self.site.file, "line": self.site.line}
 
 
-def unfilled(launch: Launch, executed: Iterable[Instruction]) -> tuple[Unfilled, ...]:
-    """What these instructions read that nobody filled, in the order of the code."""
-    kernel, content = launch.kernel, launch.constants.get(CONSTANT_VARIABLES, b"")
+def unfilled(
+    kernel: Kernel, banks: Mapping[int, npt.NDArray[np.uint8]], executed: Iterable[Instruction]
+) -> tuple[Unfilled, ...]:
+    """What these instructions read that nobody filled, in the order of the code; `banks`: the launch's constants."""
+    content = banks.get(CONSTANT_VARIABLES, np.zeros(0, np.uint8))
     zeros = [
         (variable.place, variable)
         for variable in kernel.variables
