@@ -104,7 +104,7 @@ def run(
     if engine == "llvm":
         return run_llvm(launch, rules, workers, max_instructions, progress, trace, chosen)
     if engine == "numpy":
-        return run_numpy(launch, rules, max_instructions, trace)
+        return run_numpy(launch, rules, max_instructions or None, trace)
     raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
 
 

@@ -140,7 +140,18 @@ def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str]
     (tmp_path / "endless.py").write_text(ENDLESS)
     words = ["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]", "--max-instructions", "100000"]
     assert main(words) == 2
-    assert "--max-instructions" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--max-instructions" in said
+    assert re.search(r"endless\.py:\d+ .*\(SASS 0x[0-9a-f]+ .*\), warp 0, lane 0, block \(0, 0, 0\)", said)
+
+
+def test_an_endless_kernel_is_stopped_where_no_limit_is_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("banksim.sass.state.ALLOWANCE", 10_000)
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    assert main(["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]"]) == 2
+    assert "--max-instructions (0: no limit)" in capsys.readouterr().err
 
 
 def test_a_long_run_shows_its_progress_and_an_interrupt_leaves_a_partial_report(tmp_path: Path) -> None:

@@ -52,7 +52,11 @@ def options(parser: ArgumentParser) -> None:
         "--block", metavar="X,Y,Z", help="threads of a block (default: what the kernel is compiled for, else 32)"
     )
     launch_options(parser)
-    parser.add_argument("--max-instructions", metavar="N", help="stop after so many warp instructions")
+    parser.add_argument(
+        "--max-instructions",
+        metavar="N",
+        help="stop after so many warp instructions (0: never; default: where one block takes more than two billion)",
+    )
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
     trace_option(parser)
     checking.option(parser)

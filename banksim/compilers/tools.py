@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +18,16 @@ from pathlib import Path
 from banksim.errors import CompileError
 from banksim.extras import missing
 
+SECONDS = 120
+"""CPU time that a compiler may take."""
+MEMORY = 16 << 30
+"""Bytes of memory that each process of a compiler may have: one that reads /dev/zero takes all there are."""
+PATIENCE = 10
+"""So many times that may pass until it has had it."""
+ENDED_BY_LIMIT = (-24, -9, 152, 137)
+"""Status of what the limit ended (SIGXCPU, SIGKILL), as Python and as a shell say it."""
+DIED_BY_LIMIT = re.compile(r"died due to signal (24|9)\b|CPU time limit exceeded", re.IGNORECASE)
+"""How NVIDIA's drivers say it of what they run."""
 PACKAGES = {
     "nvcc": "nvidia-cuda-nvcc",
     "ptxas": "nvidia-cuda-nvcc",
@@ -72,20 +84,23 @@ def host_compiler() -> str | None:
     return shutil.which(named) if named else shutil.which("cl" if os.name == "nt" else "g++")
 
 
-def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, seconds: int | None = None) -> bytes:
-    """Standard output of a program, run in `cwd`. CompileError with its message when it fails, or takes longer than
-    `seconds`."""
+def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, seconds: int = SECONDS) -> bytes:
+    """Standard output of a program, run in `cwd`. CompileError with its message when it fails, or when it or one that
+    it runs takes more than `seconds` of CPU time."""
+    too_long = f"{name} did not end within {seconds} s on {what}: damaged, or too large"
     try:
         status, output, errors = alone([tool(name), *arguments], cwd, seconds)
     except subprocess.TimeoutExpired:
-        raise CompileError(f"{name} did not end within {seconds} s on {what}: damaged, or too large") from None
+        raise CompileError(too_long) from None
     if status:
         said = (errors + b"\n" + output).decode(errors="replace")
+        if status in ENDED_BY_LIMIT or DIED_BY_LIMIT.search(said):
+            raise CompileError(too_long)
         raise CompileError(error_first(said) or f"{name} ended with status {status} on {what}")
     return output
 
 
-def alone(command: Sequence[str | Path], cwd: Path, seconds: int | None) -> tuple[int, bytes, bytes]:
+def alone(command: Sequence[str | Path], cwd: Path, seconds: int) -> tuple[int, bytes, bytes]:
     """Status, standard output and standard error of a program. If this ends early, so do all that the program started,
     and their temporary files go."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as scratch:
@@ -98,8 +113,9 @@ def alone(command: Sequence[str | Path], cwd: Path, seconds: int | None) -> tupl
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        limit(process.pid, seconds)
         try:
-            output, errors = process.communicate(timeout=seconds)
+            output, errors = process.communicate(timeout=PATIENCE * seconds)
         except BaseException:
             if os.name == "nt":
                 process.kill()
@@ -109,6 +125,17 @@ def alone(command: Sequence[str | Path], cwd: Path, seconds: int | None) -> tupl
             process.communicate()
             raise
     return process.returncode, output, errors
+
+
+def limit(process: int, seconds: int) -> None:
+    """Have a process, and each that it starts, end after so much CPU time (on a busy machine it may take longer), or
+    where it wants more than `MEMORY`. Where that cannot be asked for, only the time that passes limits it."""
+    if sys.platform == "linux":
+        import resource
+
+        with suppress(ProcessLookupError, PermissionError, ValueError):
+            resource.prlimit(process, resource.RLIMIT_CPU, (seconds, seconds + 1))
+            resource.prlimit(process, resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def error_first(message: str) -> str:

@@ -203,8 +203,11 @@ def execute(
         workers = launch.blocks
     elif workers is None:
         workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks))
-    budget = max_instructions if max_instructions is not None else 2**62
+    budget = max_instructions or 2**62
     team = [Worker(launch, compiled, rules, period, budget // workers, stop_word, notes) for _ in range(workers)]
+    if max_instructions is None:
+        for worker in team:
+            worker.context[0]["allowance"] = state.ALLOWANCE
     stops: list[Stop] = []
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []

@@ -14,7 +14,7 @@ from banksim.sass.program import BYTES, LOCAL_WINDOW, SHARED_WINDOW, Instruction
 ADVICE = {
     state.BAD_TARGET: "a branch led to where no instruction begins",
     state.TRAP: "the kernel called trap (an assertion failed)",
-    state.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions",
+    state.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)",
 }
 
 VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "store"}
@@ -44,12 +44,25 @@ def told(launch: Launch, stop: Stop) -> str:
     if stop.code == state.BLOCK_DEADLOCK:
         return f"{kernel.plain_name}: {deadlock(launch, stop)}, block {block}"
     if stop.code == state.LIMIT:
-        return f"{kernel.plain_name}: {ADVICE[stop.code]}; block {block}"
+        return f"{kernel.plain_name}: {ADVICE[stop.code]}{where_it_was(launch, stop)}, block {block}"
     error = stop.error
     i = kernel.instructions[min(int(error["pc"]) // BYTES, len(kernel.instructions) - 1)]
     lane = (int(error["mask"]) & -int(error["mask"])).bit_length() - 1 if error["mask"] else 0
     what = stop.message or ADVICE.get(stop.code) or wrong(launch, i, int(error["address"][lane]), stop.code)
     return f"{kernel.plain_name}: {located(what, i)}, block {block}, warp {int(error['warp'])}, lane {lane}"
+
+
+def where_it_was(launch: Launch, stop: Stop) -> str:
+    """The group of threads that ran last, as far as its engine noted it."""
+    warp = int(stop.error["warp"])
+    w = stop.warps[warp] if warp < len(stop.warps) else None
+    if w is None or not w["groups"]:
+        return ""
+    group = int(w["groups"]) - 1
+    mask, pc = int(w["group_mask"][group]), int(w["group_pc"][group])
+    lane = (mask & -mask).bit_length() - 1
+    i = launch.kernel.instructions[min(pc // BYTES, len(launch.kernel.instructions) - 1)]
+    return f", at {place(i)}, warp {warp}, lane {lane}"
 
 
 def located(what: str, i: Instruction) -> str:

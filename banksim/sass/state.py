@@ -156,6 +156,7 @@ CONTEXT = layout(
     ("scratch", "u8"),
     ("turn_length", "i8"),  # instructions of a turn
     ("turn", "i8"),  # instructions left of the running warp's turn
+    ("allowance", "i8"),  # what `budget` is at the begin of each block; 0: it is the launch's
     ("budget", "i8"),  # instructions left of the launch
     ("stop", "u8"),  # address of a word that says: stop
     ("error", "u8"),
@@ -191,6 +192,9 @@ AND, OR, POPC, NO_REDUCTION = range(4)
 """How a barrier reduces the predicates it collects."""
 PROBED_REQUESTS = 1 << 12
 """Requests of a block that a probe looks at, at most."""
+ALLOWANCE = 1 << 31
+"""Warp instructions of backward branches after which a block is taken for endless where no limit is given: within a
+minute here, half a second of one multiprocessor."""
 READING = 64
 """By how much a reading moves a clock on where no time is simulated."""
 TURN, SHORT_TURN = 1 << 14, 1 << 6

@@ -68,6 +68,8 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     e.set(context, CONTEXT, "now", INT[64](0))
     e.set(context, CONTEXT, "nanoseconds", INT[64](0))
     e.set(context, CONTEXT, "live", e.get(context, CONTEXT, "threads"))
+    allowance, budget = e.get(context, CONTEXT, "allowance"), e.get(context, CONTEXT, "budget")
+    e.set(context, CONTEXT, "budget", b.select(b.icmp_unsigned("==", allowance, INT[64](0)), budget, allowance))
     e.call("llvm.memcpy.p0.p0.i64", VOID, warps, template, b.mul(count, size), INT[1](0))
     bytes_of = e.get(context, CONTEXT, "shared_size")
     e.call("llvm.memset.p0.i64", VOID, shared, INT[8](0), bytes_of, INT[1](0))
@@ -163,6 +165,7 @@ def add_pass(module: ir.Module) -> None:
     for where, code in ((out_of_time, state.LIMIT), (stopped, state.INTERRUPTED)):
         b.position_at_end(where)
         e.set(pointer("error"), ERROR, "code", INT[32](code))
+        e.set(pointer("error"), ERROR, "warp", e.get(record, WARP, "index"))
         b.ret(INT[32](state.FAULT + code))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from banksim.errors import UnsupportedError
 from banksim.sass.control_opcodes import CONTROL, ENDS, Then
@@ -25,15 +26,15 @@ def target(i: Instruction) -> int | None:
     return next((o.number for o in i.operands if o.kind == "code"), None)
 
 
-def basic_blocks(kernel: Kernel, single: bool = False) -> dict[int, Block]:
-    """Blocks that can be reached, by their first pc, in order; if `single`, each of one instruction."""
+def basic_blocks(kernel: Kernel, longest: int | None = None) -> dict[int, Block]:
+    """Blocks that can be reached, by their first pc, in order; none has more than `longest` instructions."""
     code = kernel.instructions
     size = BYTES * len(code)
     entries = {0}
     returns: set[int] = set()
     resumed: set[int] = set()
     for i in code:
-        if single or i.name in ENDS:
+        if i.name in ENDS:
             entries.add(i.pc + BYTES)
         if try_wait(i):
             entries.add(i.pc)
@@ -47,6 +48,9 @@ def basic_blocks(kernel: Kernel, single: bool = False) -> dict[int, Block]:
     for start in starts:
         if start % BYTES or start < 0:
             raise UnsupportedError(f"{kernel.plain_name}: branch to {start:#x}, where no instruction begins")
+    if longest is not None:
+        places = pairwise([*starts, size])
+        starts = [pc for start, end in places for pc in range(start, end, BYTES * longest)]
     ends = dict(zip(starts, [*starts[1:], size], strict=True))
     blocks: dict[int, Block] = {}
     todo = [0]

@@ -30,6 +30,8 @@ from banksim.sass.program import BYTES, Instruction, Kernel
 from banksim.sass.state import CONTEXT, ERROR, WARP
 from banksim.sass.watch.kinds import COPY_EVENTS
 
+LONGEST = 256
+"""Instructions of a basic block, at most: what LLVM takes for a longer one grows faster than its length."""
 TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "SERVICE")
 
 
@@ -66,7 +68,7 @@ class Translator(ControlFlow):
         self.x.registers = kernel.register_limit
         self.x.kernel = kernel
         self.out = Translation(self.module)
-        self.blocks = basic_blocks(kernel, stepwise)
+        self.blocks = basic_blocks(kernel, 1 if stepwise else LONGEST)
 
     def translate(self) -> Translation:
         e = self.e

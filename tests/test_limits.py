@@ -1,0 +1,62 @@
+"""What takes long, or has no end: long kernels, compilers that go on for ever."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.compilers import tools
+from banksim.errors import CompileError
+from banksim.sass.llvm.flow import basic_blocks
+from banksim.sass.llvm.translate import LONGEST
+from banksim.sass.program import BYTES
+
+STATEMENTS = 300
+LONG = "\n".join(
+    [
+        "__global__ void k(int* out, const int* in) {",
+        "    volatile __shared__ int s[64]; int t = threadIdx.x, a = in[t];",
+        *(
+            f"    s[(t * {n % 5 + 1}) & 63] = a + {n}; a = a * {2 * n + 3} + s[(t * {n % 5 + 1}) & 63];"
+            for n in range(STATEMENTS)
+        ),
+        "    out[t] = a;",
+        "}",
+    ]
+)
+ENDLESS = """template<int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
+template<int M> struct F<0, M> { static const long v = M; };
+__global__ void k(float* o) { o[0] = F<30, 0>::v; }
+"""
+
+
+def test_no_basic_block_is_long_and_a_cut_one_gives_the_same(tmp_path: Path) -> None:
+    (tmp_path / "long.cu").write_text(LONG)
+    kernel = banksim.load(tmp_path / "long.cu")["k"]
+    out, given = np.zeros(1, np.int32), np.array([7], np.int32)
+    done = banksim.run(kernel, 1, 1, [out, given])
+    expected = 7
+    for n in range(STATEMENTS):
+        expected = (expected * (2 * n + 3) + expected + n) & 0xFFFFFFFF
+    assert int(out.view(np.uint32)[0]) == expected
+    reference = banksim.run(kernel, 1, 1, [out.copy(), given], engine="numpy")
+    assert done.instructions == reference.instructions
+    assert sum(site.requests for site in done.conflicts.sites) == 2 * STATEMENTS
+    cut = basic_blocks(kernel, LONGEST)
+    assert max((block.end - block.start) // BYTES for block in cut.values()) == LONGEST < len(kernel.instructions)
+
+
+def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "exp.cu").write_text(ENDLESS)
+    if tools.host_compiler() is None:
+        pytest.skip("nvcc needs a host compiler")
+    monkeypatch.setattr(tools.run, "__defaults__", (2,))
+    began = time.monotonic()
+    with pytest.raises(CompileError, match=r"nvcc did not end within 2 s on .*exp\.cu") as error:
+        banksim.load(tmp_path / "exp.cu")
+    assert "\n" not in str(error.value)
+    assert time.monotonic() - began < 2 * tools.PATIENCE + 5
