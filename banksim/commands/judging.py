@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from banksim.host.launches import Launches
     from banksim.outcome import Run
 
-Plain = Callable[[], dict[str, Any]]
+Described = Callable[[], dict[str, Any]]
 """Makes the report as plain data, which every form for programs holds."""
 PICTURES = {
     "worst": "of all accesses the worst request, if it has a conflict",
@@ -110,7 +110,7 @@ def is_data(options: Namespace) -> bool:
 
 def finish(
     options: Namespace,
-    plain: Plain,
+    plain: Described,
     judged: Sequence[Conflicts],
     labels: Sequence[str],
     found: Sequence[Finding] = (),
@@ -135,7 +135,7 @@ def finish(
 
 def write_html(
     options: Namespace,
-    plain: Plain,
+    plain: Described,
     judged: Sequence[Conflicts],
     what: str,
     run: Run | None = None,

@@ -110,7 +110,7 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
         write_file(options.output, file.getvalue())
 
 
-def write(launches: Launches, plain: judging.Plain, program: str, options: Namespace, file: IO[str]) -> None:
+def write(launches: Launches, plain: judging.Described, program: str, options: Namespace, file: IO[str]) -> None:
     if options.report_format != "text":
         each = [kernel.judged for kernel in launches.kernels]
         print(judging.review(options, plain(), launches.judged, each, launches.findings, launches.hints), file=file)
