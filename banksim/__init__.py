@@ -9,33 +9,32 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from banksim import errors
-    from banksim.arch import Architecture, architecture
-    from banksim.conflicts import Conflicts
+    from banksim.architectures.bank_rules import Architecture, architecture
+    from banksim.banks.conflicts import Conflicts
+    from banksim.banks.replay import explain, ideal, nsight_ideal, replay, transactions
     from banksim.errors import BanksimError
-    from banksim.judge import explain, ideal, nsight_ideal, replay, transactions
     from banksim.requests.counts import Range
-    from banksim.timing.requests import block_cycles
-    from banksim.trace import Site, Trace
+    from banksim.requests.trace import Site, Trace
+    from banksim.timing.block_cycles import block_cycles
 
 _MODULE_OF = {
-    "Architecture": "arch",
+    "Architecture": "architectures.bank_rules",
     "BanksimError": "errors",
-    "Conflicts": "conflicts",
+    "Conflicts": "banks.conflicts",
     "Range": "requests.counts",
-    "Site": "trace",
-    "Trace": "trace",
-    "architecture": "arch",
-    "block_cycles": "timing.requests",
+    "Site": "requests.trace",
+    "Trace": "requests.trace",
+    "architecture": "architectures.bank_rules",
+    "block_cycles": "timing.block_cycles",
     "errors": "",
-    "explain": "judge",
-    "ideal": "judge",
-    "load": "kernels",
-    "nsight_ideal": "judge",
+    "explain": "banks.replay",
+    "ideal": "banks.replay",
+    "load": "kernels.load",
+    "nsight_ideal": "banks.replay",
     "pattern": "patterns",
-    "replay": "judge",
-    "run": "run_kernel",
-    "transactions": "judge",
+    "replay": "banks.replay",
+    "run": "runs.run",
+    "transactions": "banks.replay",
 }
 
 __all__ = [

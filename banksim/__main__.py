@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from banksim import ending
 from banksim.commands import COMMANDS
 from banksim.errors import InputError, near
-from banksim.visible import write_in_any_encoding
+from banksim.system import ending
+from banksim.system.visible import write_in_any_encoding
+from banksim.version import version
 
 
 class Parser(ArgumentParser):
@@ -79,16 +80,6 @@ def overview() -> str:
         "exit status: 0 done, 1 conflicts above the limit of --fail-above, 2 wrong use or an error, "
         "128 + N ended by signal N"
     )
-
-
-def version() -> str:
-    """The installed version."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("banksim")
-    except PackageNotFoundError:
-        return "(not installed: running from a checkout)"
 
 
 if __name__ == "__main__":

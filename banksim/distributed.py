@@ -1,10 +1,10 @@
 """Judging a Parquet trace, or simulating a kernel, on many workers; how many does not change what comes out.
 
-Workers are processes of this machine (`banksim.processes`), or those of a Dask scheduler. Of a trace, a task is a
-stretch of row groups, which its worker reads by itself: all need to see the file under the same name, be it a shared
+Workers are processes of this machine (`banksim.system.processes`), or those of a Dask scheduler. Of a trace, a task is
+a stretch of row groups, which its worker reads by itself: all need to see the file under the same name, be it a shared
 folder or a URL. What a task costs is added up in the order in which tasks end; the sum is the same in every order
-(`banksim.partial.merge`). Of a launch, a task is a stretch of blocks, which start from the memory as it was;
-`banksim.sass.touched` puts together what they did. Tasks of a worker that is lost are given to others.
+(`banksim.banks.pieces.merge`). Of a launch, a task is a stretch of blocks, which start from the memory as it was;
+`banksim.machine.separate_blocks` puts together what they did. Tasks of a worker that is lost are given to others.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from banksim import processes
-from banksim.arch import Architecture, architecture, architectures
-from banksim.conflicts import Conflicts
+from banksim.architectures.bank_rules import Architecture, architecture, architectures
+from banksim.banks.conflicts import Conflicts
+from banksim.banks.pieces import Partial, Progress, judge_piece, merge
 from banksim.errors import BanksimError, InputError
-from banksim.extras import missing
-from banksim.partial import Partial, Progress, judge_piece, merge
-from banksim.processes import ATTEMPTS, Outcome, Work
 from banksim.storage import format_of
+from banksim.system import processes
+from banksim.system.extras import missing
+from banksim.system.processes import ATTEMPTS, Outcome, Work
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from banksim.outcome import Run
-    from banksim.sass.execute import Counts
-    from banksim.sass.launch import Launch
-    from banksim.sass.touched import Effect
+    from banksim.machine.launch import Launch
+    from banksim.machine.llvm.counts import Counts
+    from banksim.machine.separate_blocks import Effect
+    from banksim.runs.outcome import Run
 
 TASKS = 256
 """Tasks that are made of a trace with enough row groups: enough for workers to take turns, few enough to keep."""
@@ -136,10 +136,11 @@ def run(
     whose result they do not use. `InputError`, and no change, if stretches meet in global memory otherwise: one writes
     a byte that another reads or writes. Arguments are those of `banksim.run`; `scheduler`, `workers` as for `replay`.
     """
-    from banksim.run_kernel import judged_by, launched, run_of
-    from banksim.sass.llvm.codegen import compile_kernel
-    from banksim.sass.touched import Together
-    from banksim.side_by_side import by_code, run_each
+    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.separate_blocks import Together
+    from banksim.runs.counts_to_conflicts import run_of
+    from banksim.runs.resolve import judged_by, launched
+    from banksim.runs.several_architectures import by_code, run_each
 
     rules = judged_by(kernel, arch)
     groups = by_code(kernel, rules)
@@ -177,10 +178,10 @@ def simulate_stretch(
     shared: tuple[Launch, Sequence[str]], blocks: range
 ) -> tuple[Counts, list[Effect], dict[int, bytearray]]:
     """On a worker: run these blocks on a copy of the memory; what they counted, did to it, and printed."""
-    from banksim.sass.execute import execute
-    from banksim.sass.faults import fault
-    from banksim.sass.llvm.codegen import compile_kernel
-    from banksim.sass.touched import effect, notebooks
+    from banksim.machine.faults import fault
+    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.workers import execute
+    from banksim.machine.separate_blocks import effect, notebooks
 
     launch, names = shared
     copy = launch.copy()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from banksim.arch import Architecture
+from banksim.architectures.bank_rules import Architecture
 
 __all__ = ["assert_conflict_free"]
 DEFAULT = "sm_90"
@@ -38,14 +38,14 @@ def assert_conflict_free(
     comment `banksim: allow(4, "why")` excuses its line.
     """
     __tracebackhide__ = True
-    from banksim.guard import Guard, check, limit
-    from banksim.run_kernel import run
+    from banksim.banks.limits import Guard, check, limit
+    from banksim.runs.run import run
 
     wanted = tuple(limit(text) for text in ([limits] if isinstance(limits, str) else limits))
     done = run(kernel, grid, block, args, arch=arch, dynamic_shared=dynamic_shared, **options)
     found = check(done.judged, Guard(wanted))
     if found.above:
-        from banksim.report.kernel import report
+        from banksim.report.text.kernel import report
 
         named = "\n".join(map(str, found.above))
         raise AssertionError(f"{named}\n\n{report(done, 100, pictures='none').plain}")

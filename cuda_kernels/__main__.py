@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from banksim import ending
 from banksim.__main__ import Parser
 from banksim.errors import InputError
-from cuda_kernels import catalogue, records
+from banksim.system import ending
+from cuda_kernels import catalogue, evidence_records
 
 OK, DISAGREES = 0, 1
 
@@ -113,11 +113,11 @@ def not_one(name: str, entry: catalogue.Entry) -> NoReturn:
 
 
 def run(options: Namespace) -> int:
-    from cuda_kernels import device
+    from cuda_kernels import gpu
     from cuda_kernels.predict import predict
 
     entries = catalogue.find(options.names)
-    why_not = device.why_not()
+    why_not = gpu.why_not()
     if options.gpu and why_not:
         raise InputError(f"no GPU can be used: {why_not}")
     on_gpu = not why_not and not options.no_gpu
@@ -126,7 +126,7 @@ def run(options: Namespace) -> int:
     results, wrong = [], 0
     for entry in entries:
         launch = entry.launch(**chosen(options))
-        said = device.checked(launch) if on_gpu else predict(launch).wrong
+        said = gpu.checked(launch) if on_gpu else predict(launch).wrong
         wrong += bool(said and not entry.race)
         result = f"not checked: {entry.race}" if entry.race else said or "right"
         results.append({"name": entry.name, "result": result})
@@ -138,25 +138,25 @@ def run(options: Namespace) -> int:
 
 
 def validate(options: Namespace) -> int:
-    from cuda_kernels import device, picture, report
+    from cuda_kernels import gpu, report, time_picture
     from cuda_kernels.validate import against, measure
 
     entries = catalogue.find(options.names)
-    why_not = "as asked for" if options.no_gpu or options.evidence else device.why_not()
+    why_not = "as asked for" if options.no_gpu or options.evidence else gpu.why_not()
     if why_not and options.save:
         raise InputError(f"--save keeps what a GPU measured, and none is used ({why_not})")
     progress = Progress()
     if why_not:
-        evidence = records.load(options.evidence or records.EVIDENCE)
+        evidence = evidence_records.load(options.evidence or evidence_records.EVIDENCE)
         not_done = [f"no GPU was used ({why_not}): results, counts and times of the GPU are those recorded"]
     else:
         evidence, not_done = measure(entries, progress)
         if options.save:
-            records.save(evidence, options.save)
+            evidence_records.save(evidence, options.save)
     found = against(evidence, entries, progress)
     progress.clear()
     if options.picture:
-        records.write(options.picture, picture.svg(found))
+        evidence_records.write(options.picture, time_picture.svg(found))
     if options.json:
         print(report.as_json(found, not_done, recorded=bool(why_not)))
     else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from banksim.errors import InputError
-from cuda_kernels.jit import require
+from cuda_kernels.numba_cuda import require
 
 FAMILIES = (
     "tiles",
@@ -112,7 +112,7 @@ def add(name: str, group: str, about: str, make: Callable[..., Launch], race: st
 def entries() -> dict[str, Entry]:
     """All kernels by name, in the order of `FAMILIES` whichever module was imported first."""
     for family in FAMILIES:
-        importlib.import_module(f"cuda_kernels.{family}")
+        importlib.import_module(f"cuda_kernels.kernels.{family}")
     return dict(sorted(_entries.items(), key=lambda item: FAMILIES.index(item[1].family)))
 
 

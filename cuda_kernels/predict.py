@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.arch import Architecture, architecture
+from banksim.architectures.bank_rules import Architecture, architecture
 from cuda_kernels.catalogue import Launch
-from cuda_kernels.records import Passes, Row, warm_passes
+from cuda_kernels.evidence_records import Passes, Row, warm_passes
 
 if TYPE_CHECKING:
-    from banksim.outcome import Run
+    from banksim.runs.outcome import Run
 
 Progress = Callable[[int, int], None]
 IN_L1 = 8
@@ -57,8 +57,8 @@ def predict(
 
 
 def execute(launch: Launch, arguments: list[Any], cubin: bytes, rule: Architecture, progress: Progress | None) -> Run:
-    from banksim.run_kernel import run
-    from banksim.sass.cubin import decode
+    from banksim.kernels.cubin import decode
+    from banksim.runs.run import run
 
     kernel = next(iter(decode(cubin).values())) if cubin else launch.kernel
     given = [part for a in arguments for part in parameters(a)] if cubin else arguments

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from banksim.errors import BanksimError
-from cuda_kernels.records import Record, Row
+from cuda_kernels.evidence_records import Record, Row
 
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"

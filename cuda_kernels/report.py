@@ -9,14 +9,14 @@ from typing import Any
 
 from rich.text import Text
 
-from banksim.report.console import console
-from banksim.report.console import show as put
-from banksim.report.style import CALM, HOT, QUIET, STRONG
-from banksim.report.table import Column, above, beside, fold, prose
-from banksim.report.words import plural
-from cuda_kernels.compare import APART, Timing, Verdict, timing
-from cuda_kernels.records import Spread
+from banksim.report.text.console import console
+from banksim.report.text.console import show as put
+from banksim.report.text.style import CALM, HOT, QUIET, STRONG
+from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.wording import plural
+from cuda_kernels.evidence_records import Spread
 from cuda_kernels.validate import Validation
+from cuda_kernels.verdicts import APART, Timing, Verdict, timing
 
 
 def show(found: Validation, not_done: Sequence[str], recorded: bool) -> None:

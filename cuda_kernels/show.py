@@ -52,7 +52,7 @@ def matrix(entry: Entry, launch: Launch) -> list[str]:
     """The first argument after a run, laid out as the block is; [] for what is no tile or does not fit a line."""
     if entry.family != "tiles":
         return []
-    from banksim.arch import architecture
+    from banksim.architectures.bank_rules import architecture
 
     arguments = own_copy(launch)
     execute(launch, arguments, b"", architecture("sm_90"), None)

@@ -9,11 +9,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cuda_kernels import device, profiler
+from cuda_kernels import gpu, profiler
 from cuda_kernels.catalogue import Entry, find
-from cuda_kernels.compare import Contest, Verdict, contests, judge
+from cuda_kernels.evidence_records import Evidence, Record
 from cuda_kernels.predict import Prediction, predict
-from cuda_kernels.records import Evidence, Record
+from cuda_kernels.verdicts import Contest, Verdict, contests, judge
 
 Progress = Callable[[str, int, int], None]
 EXECUTED = "9.0"
@@ -44,10 +44,10 @@ def quiet(_what: str, _done: int, _of: int) -> None:
 
 def measure(entries: Sequence[Entry], progress: Progress = quiet) -> tuple[Evidence, list[str]]:
     """Run the kernels on this machine's GPU, count them with the profiler if there is one; what could not be done."""
-    machine, records, not_done = device.machine(), [], []
+    machine, records, not_done = gpu.machine(), [], []
     for number, entry in enumerate(entries):
         progress("on the GPU", number, len(entries))
-        records.append(device.measure(entry))
+        records.append(gpu.measure(entry))
     if machine["compute_capability"] != EXECUTED:
         here = machine["compute_capability"]
         reason = f"banksim executes the code of compute capability {EXECUTED}, this GPU has {here}"
@@ -108,7 +108,7 @@ def predicted(work: tuple[str, Record | None]) -> tuple[Prediction, bool]:
 
 def opcodes(cubin: bytes) -> tuple[str, ...]:
     """All opcodes of a kernel, executed or not."""
-    from banksim.sass.cubin import decode
+    from banksim.kernels.cubin import decode
 
     kernel = next(iter(decode(cubin).values()))
     return tuple(instruction.opcode for instruction in kernel.instructions)

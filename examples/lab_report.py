@@ -3,11 +3,11 @@
 The machine code is the one that an H200 ran; banksim counts it here, the times were measured there.
 """
 
-from cuda_kernels import catalogue, records
+from cuda_kernels import catalogue, evidence_records
 from cuda_kernels.predict import Prediction, predict
 
 PRODUCTS = ("Global", "Tiled", "NoBarrier", "Pad", "PadUnrolled", "DynamicPad")
-EVIDENCE = records.load(records.EVIDENCE)
+EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 
 
 def requests(found: Prediction, opcode: str) -> int:

@@ -2,14 +2,14 @@
 
 Published: nvprof's shared_store_ and shared_load_transactions_per_request on a Tesla K40 (compute capability 3.5,
 4-byte mode). kepler-4, kepler-8 and sm_90 are banksim's counts of the same index expressions; measured is what an
-H200's profiler counted in the kernels of cuda_kernels/tiles.py.
+H200's profiler counted in the kernels of cuda_kernels/kernels/tiles.py.
 """
 
 import banksim
-from cuda_kernels import records
+from cuda_kernels import evidence_records
 
 ARCHITECTURES = ("kepler-4", "kepler-8", "sm_90")
-EVIDENCE = records.load(records.EVIDENCE)
+EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 ROWS, COLUMNS = "tile[y][x]", "tile[x][y]"
 TURNED = "tile[number % 16][number / 16]"
 TABLES = {

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import banksim
+from banksim.kernels import disassembly
+from banksim.kernels.kernel import BYTES, Instruction, Kernel, Parameter
 from banksim.requests.kinds import LANES
-from banksim.sass import listing
-from banksim.sass.program import BYTES, Instruction, Kernel, Parameter
 
 INPUTS, OUTPUTS, PARAMETERS = 8, 4, 0x210
 
@@ -30,8 +30,8 @@ def instruction(text: str, pc: int = 0) -> Instruction:
         opcode=opcode,
         name=name,
         modifiers=frozenset(modifiers),
-        predicate=listing.operand(guard[1:]) if guard else None,
-        operands=listing.operands(name, frozenset(modifiers), listing.split(rest), lambda symbol, at: None),
+        predicate=disassembly.operand(guard[1:]) if guard else None,
+        operands=disassembly.operands(name, frozenset(modifiers), disassembly.split(rest), lambda symbol, at: None),
         text=text,
     )
 

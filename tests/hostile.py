@@ -16,10 +16,11 @@ import numpy as np
 from assembler import PARAMETERS, instruction
 
 import banksim
+from banksim.architectures.code_layout import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import BanksimError
+from banksim.kernels.kernel import BYTES, Kernel, Parameter
+from banksim.machine.llvm import workers
 from banksim.requests.kinds import LANES
-from banksim.sass import execute
-from banksim.sass.program import BYTES, CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Kernel, Parameter
 
 SHARED, LOCAL, BUFFER = 320, 64, 256
 """Bytes of a block's shared memory, of a thread's local memory and of the buffer that addresses are aimed at."""
@@ -148,7 +149,7 @@ def main(step: int) -> None:
     ran = refused = 0
     for number, text in enumerate(INSTRUCTIONS):
         behind = number % 2 == 0
-        execute.aligned = lambda kind, count, behind=behind: guarded(kind, count, behind)
+        workers.aligned = lambda kind, count, behind=behind: guarded(kind, count, behind)
         target = guarded(np.dtype(np.uint8), BUFFER, behind)
         kept = len(KEPT)
         for addresses in every[number % step :: step]:

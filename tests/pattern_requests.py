@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from banksim import pattern
 from banksim.requests.kinds import OPS
-from banksim.trace import Trace
+from banksim.requests.trace import Trace
 
 
 def requests(trace: Trace) -> list[tuple[str, str, int]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from banksim.arch import WIDTHS_OF, Architecture, presets
+from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, presets
 from banksim.requests.kinds import ADDRESSED, FULL_MASK, OP_CODES, OPS
 
 LANES = range(32)

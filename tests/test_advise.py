@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import banksim
 from banksim.__main__ import main
-from banksim.advise import patterns
-from banksim.advise.layouts import SharedArray, layouts
-from banksim.advise.limits import blocks_per_sm, fits
-from banksim.advise.patterns import ArrayAdvice, Judged, advise, together
-from banksim.advise.threads import Described, mappings
-from banksim.arch import Architecture, architecture
+from banksim.advise.patterns import advice
+from banksim.advise.patterns.advice import ArrayAdvice, Judged, advise, together
+from banksim.advise.patterns.layouts import SharedArray, layouts
+from banksim.advise.patterns.thread_orders import Described, mappings
+from banksim.architectures.bank_rules import Architecture, architecture
+from banksim.architectures.occupancy import blocks_per_sm, fits
 from banksim.errors import InputError, UnknownCountError
 from banksim.patterns.threads import Loop
 from banksim.patterns.types import ALIASES, FUNDAMENTAL, record
@@ -324,7 +324,7 @@ def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         advise("tile[threadIdx.x]")
     with pytest.raises(UnknownCountError, match="nobody knows"):
         advise("atomicAdd(&bins[threadIdx.x], 2)", declare="int bins[64]", arch="kepler-4")
-    monkeypatch.setattr(patterns, "MOST_WORK", 1000)
+    monkeypatch.setattr(advice, "MOST_WORK", 1000)
     with pytest.raises(InputError, match="too many to try"):
         advise(TRANSPOSE, declare="float tile[32][32]", block=(32, 32))
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.sass.cubin import decode
+from banksim.kernels.cubin import decode
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "hardware"

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from banksim.__main__ import main
-from banksim.advise import sources
-from banksim.advise.changes import groups, padded
-from banksim.advise.costs import Cost
-from banksim.advise.cuda_source import CudaSource, cuda_arrays
-from banksim.advise.kernels import Bench, KernelAdvice, Measured, Search, Tried, advise_kernel
-from banksim.advise.numba_source import NumbaSource
-from banksim.advise.numba_source import Reader as NumbaReader
-from banksim.arch import architecture
-from banksim.compilers.numba import load_python
+from banksim.advise.kernels import source as sources
+from banksim.advise.kernels.advice import Bench, KernelAdvice, Measured, Search, Tried, advise_kernel
+from banksim.advise.kernels.costs import Cost
+from banksim.advise.kernels.cuda_source import CudaSource, cuda_arrays
+from banksim.advise.kernels.numba_source import NumbaSource
+from banksim.advise.kernels.numba_source import Reader as NumbaReader
+from banksim.advise.kernels.source_layouts import groups, padded
+from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
-from cuda_kernels.products import tiled
+from banksim.kernels.compilers.numba import load_python
+from cuda_kernels.kernels.products import tiled
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CURES = Path(__file__).parent / "kernels" / "cures.cu"

@@ -13,14 +13,14 @@ import pytest
 from strategies import FAMILIES, kinds
 
 import banksim
-from banksim.arch import Access, architecture, presets
-from banksim.capabilities import CAPABILITIES
+from banksim.architectures.bank_rules import Access, architecture, presets
+from banksim.architectures.capabilities import CAPABILITIES
+from banksim.architectures.code_layout import MACHINES
+from banksim.architectures.occupancy import limits
+from banksim.architectures.published_rates import _RATES
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.counts import Range
 from banksim.requests.kinds import OPS
-from banksim.sass.machines import MACHINES
-from banksim.timing.generations import _RATES
-from banksim.timing.occupancy import limits
 
 NUMBERS = """10 11 12 13 20 21 30 32 35 37 50 52 53 60 61 62 70 72 75 80 86 87 88 89 90 90a
 100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f"""
@@ -62,13 +62,13 @@ def test_every_real_architecture_has_a_name() -> None:
 
 
 NEW = """
-from banksim import capabilities as table
+from banksim.architectures import capabilities as table
 row = table.CAPABILITIES[-1]._replace(number="130", threads=1024, code="hopper", suffixes="a")
 table.CAPABILITIES += (row,)
 import banksim
-from banksim.sass.machines import machine
-from banksim.timing.generations import rates
-from banksim.timing.occupancy import limits
+from banksim.architectures.code_layout import machine
+from banksim.architectures.published_rates import rates
+from banksim.architectures.occupancy import limits
 arch = banksim.architecture("sm_130")
 assert banksim.architecture("sm_130a").capability == arch.capability == (13, 0)
 assert banksim.transactions([128 * lane for lane in range(32)], arch=arch) == 32

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numba import cuda
 
 import banksim
-from banksim.compilers.numba import importable
 from banksim.errors import ArgumentTypeError, Fault, InputError
-from banksim.host_memory import Stretches, copied, extent
-from banksim.sass.addresses import STRIDE, address_of, place_of
+from banksim.kernels.compilers.numba import importable
+from banksim.machine.addresses import STRIDE, address_of, place_of
+from banksim.machine.host_memory import Stretches, copied, extent
 
 FILE = Path(__file__).parent / "kernels" / "arguments.cu"
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])

@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import FAMILIES, LANES, RULES, Case, active, cases, kinds, masks, orders, permuted, places
 
-from banksim.arch import Architecture, architecture
-from banksim.banks import Explanation, broadcasts, explain, judge, pairs_merge
+from banksim.architectures.bank_rules import Architecture, architecture
+from banksim.banks.rule import Explanation, broadcasts, explain, judge, pairs_merge
 from banksim.requests.counts import Range, ends
 from banksim.requests.kinds import FULL_MASK, OP_CODES
 
@@ -57,8 +57,8 @@ def merges(case: Case, arch: Architecture) -> bool:
 @every_family
 @given(case=cases(kinds()))
 def test_the_compiled_rule_is_the_scalar_rule(arch: Architecture, case: Case) -> None:
-    from banksim.compiled import judge as compiled_judge
-    from banksim.compiled import judge_both
+    from banksim.banks.compiled.one_request import judge as compiled_judge
+    from banksim.banks.compiled.one_request import judge_both
 
     address, mask = np.array(case.address, np.uint32), np.uint32(case.mask)
     request = address, mask, OP_CODES[case.op], case.width, rule(arch.name)
@@ -72,7 +72,7 @@ def test_the_compiled_rule_is_the_scalar_rule(arch: Architecture, case: Case) ->
 
 @cache
 def rule(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    from banksim.compiled import rule_words
+    from banksim.banks.compiled.one_request import rule_words
 
     return rule_words(architecture(name))
 
@@ -109,7 +109,7 @@ def test_the_order_of_lanes_within_a_part_does_not_matter(arch: Architecture, da
 @given(data=st.data(), steps=st.integers(0, 1000))
 def test_moving_all_addresses_by_periods_changes_nothing(arch: Architecture, data: st.DataObject, steps: int) -> None:
     case = data.draw(cases(kinds(arch=arch)))
-    from banksim.compiled import translation_period
+    from banksim.banks.compiled.one_request import translation_period
 
     period = translation_period(arch)
     assert period & (period - 1) == 0

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import banksim
-from banksim.compilers import tools
-from banksim.compilers.triton import preset
 from banksim.errors import BanksimError, InputError, UnsupportedError
-from banksim.kernels import Several
-from banksim.sass import fatbin
-from banksim.sass.cubin import decode
-from banksim.sass.elf import Elf
+from banksim.kernels import fat_binary
+from banksim.kernels.compilers import tools
+from banksim.kernels.cubin import decode
+from banksim.kernels.elf import Elf
+from banksim.kernels.load import Several
+from banksim.kernels.triton import preset
 
 TRITON = Path(__file__).parent / "data" / "triton"
 SOURCE = """\
@@ -112,17 +112,17 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     assert str(refusal.value) == f"{path}: nothing in it runs on sm_70: it holds {inside}; choose by --arch"
 
 
-def entry(kind: int, capability: int, container: int) -> fatbin.Entry:
-    return fatbin.Entry(kind, capability, container, b"", 0, 0)
+def entry(kind: int, capability: int, container: int) -> fat_binary.Entry:
+    return fat_binary.Entry(kind, capability, container, b"", 0, 0)
 
 
 def test_of_each_container_the_entry_that_a_gpu_would_run() -> None:
-    cubin, ptx = fatbin.CUBIN, fatbin.PTX
+    cubin, ptx = fat_binary.CUBIN, fat_binary.PTX
     inside = [(cubin, 80), (cubin, 86), (cubin, 90), (ptx, 70), (ptx, 89)]
     found = [entry(kind, capability, 0) for kind, capability in inside] + [entry(ptx, 75, 1), entry(cubin, 120, 2)]
 
     def taken(capability: int) -> list[tuple[int, int, int]]:
-        return [(e.kind, e.capability, e.container) for e in fatbin.chosen(found, capability)]
+        return [(e.kind, e.capability, e.container) for e in fat_binary.chosen(found, capability)]
 
     assert taken(75) == [(ptx, 70, 0), (ptx, 75, 1)]
     assert taken(87) == [(cubin, 86, 0), (ptx, 75, 1)]
@@ -141,14 +141,14 @@ def test_of_each_container_the_entry_that_a_gpu_would_run() -> None:
 )
 def test_lz4_blocks(block: bytes, content: bytes) -> None:
     """Made by hand from the description of the format: literals, overlapping copies, lengths of several bytes."""
-    assert fatbin.lz4(block, len(content)) == content
+    assert fat_binary.lz4(block, len(content)) == content
 
 
 def test_lz4_and_zstd_as_nvcc_writes_them(folder: Path) -> None:
     """The mode "size" compresses all by zstd, "speed" text by LZ4; what is in them is the same."""
-    modes = [fatbin.entries(packed(folder, mode).read_bytes()) for mode in ("size", "speed")]
-    flags = [{entry.flags & (fatbin.LZ4 | fatbin.ZSTD) for entry in found} for found in modes]
-    assert flags == [{fatbin.ZSTD}, {0, fatbin.LZ4}]
+    modes = [fat_binary.entries(packed(folder, mode).read_bytes()) for mode in ("size", "speed")]
+    flags = [{entry.flags & (fat_binary.LZ4 | fat_binary.ZSTD) for entry in found} for found in modes]
+    assert flags == [{fat_binary.ZSTD}, {0, fat_binary.LZ4}]
     contents = [[meaning(entry.content()) for entry in found] for found in modes]
     assert contents[0] == contents[1]
 
@@ -166,7 +166,7 @@ def test_damaged_fat_binaries_are_refused(folder: Path, data: st.DataObject) -> 
     bad = bytearray(whole[: data.draw(st.integers(16, len(whole)))])
     for place in data.draw(st.lists(st.integers(0, min(len(bad), 400) - 1), max_size=6)):
         bad[place] = data.draw(st.integers(0, 255))
-    for found in fatbin.entries(bytes(bad)):
+    for found in fat_binary.entries(bytes(bad)):
         with suppress(InputError):
             assert len(found.content()) <= max(len(whole), found.size)
 

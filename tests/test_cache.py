@@ -17,9 +17,9 @@ import pytest
 from numba.core.caching import FunctionCache
 
 import banksim
-from banksim import cache, jit
-from banksim.sass import cubin
-from banksim.sass.llvm.codegen import compile_kernel
+from banksim.kernels import cubin
+from banksim.machine.llvm.compile import compile_kernel
+from banksim.system import cache, jit
 
 HERE = Path(__file__).parent
 CUBIN, PTX = HERE / "data" / "triton" / "transpose.cubin", HERE / "kernels" / "plain.ptx"

@@ -15,7 +15,7 @@ from numba import cuda, float32, int32
 import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
-from banksim.findings import missing_barriers
+from banksim.machine.races.findings import missing_barriers
 
 PLANTED = Path(__file__).parent / "kernels" / "races.cu"
 

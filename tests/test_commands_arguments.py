@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from banksim.__main__ import main
-from banksim.commands.launch_arguments import parse
+from banksim.commands.shared.argument_text import parse
 from banksim.errors import InputError
 
 

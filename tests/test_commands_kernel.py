@@ -148,7 +148,7 @@ def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str]
 def test_an_endless_kernel_is_stopped_where_no_limit_is_given(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("banksim.sass.state.ALLOWANCE", 10_000)
+    monkeypatch.setattr("banksim.machine.state.ALLOWANCE", 10_000)
     (tmp_path / "endless.py").write_text(ENDLESS)
     assert main(["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]"]) == 2
     assert "--max-instructions (0: no limit)" in capsys.readouterr().err

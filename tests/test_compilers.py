@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from banksim import cache
-from banksim.compilers import Compiled, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
-from banksim.compilers import numba as numba_compiler
 from banksim.errors import CompileError, InputError
-from banksim.kernels import Module, load
-from banksim.sass.cubin import decode
-from banksim.sass.program import Kernel
+from banksim.kernels.compilers import Compiled, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
+from banksim.kernels.compilers import numba as numba_compiler
+from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import Kernel
+from banksim.kernels.load import Module, load
+from banksim.system import cache
 
 KERNELS = Path(__file__).parent / "kernels"
 needs_host_compiler = pytest.mark.skipif(tools.host_compiler() is None, reason="no g++ for nvcc to run")
@@ -625,7 +625,7 @@ def test_python_files_import_their_neighbours_and_leave_no_trace(tmp_path: Path)
 
 def test_nothing_heavy_is_imported_before_it_is_wanted() -> None:
     check = (
-        "import sys, banksim.compilers, banksim.kernels;"
+        "import sys, banksim.kernels.compilers, banksim.kernels.load;"
         "heavy = {'numba', 'llvmlite', 'cuda', 'elftools', 'rich'} & set(sys.modules);"
         "sys.exit(', '.join(heavy) or 0)"
     )

@@ -15,14 +15,15 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banksim import cache
-from banksim.compilers import assemble, compile_cuda, link, tools
+from banksim.architectures.code_layout import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import BanksimError, InputError
-from banksim.kernels import load
-from banksim.sass import cubin, names
-from banksim.sass.elf import Elf
-from banksim.sass.program import BYTES, CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW, Kernel
-from banksim.sass.stored import pack, unpack
+from banksim.kernels import cubin, demangling
+from banksim.kernels.compilers import assemble, compile_cuda, link, tools
+from banksim.kernels.decoded_cache import pack, unpack
+from banksim.kernels.elf import Elf
+from banksim.kernels.kernel import BYTES, Kernel
+from banksim.kernels.load import load
+from banksim.system import cache
 
 KERNELS = Path(__file__).parent / "kernels"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
@@ -35,7 +36,7 @@ def made(source: str, arch: str = "sm_90", relocatable: bool = False) -> bytes:
 
 def kernel(source: str, name: str, arch: str = "sm_90", relocatable: bool = False) -> Kernel:
     kernels = cubin.decode(made(source, arch, relocatable))
-    return next(kernels[symbol] for symbol in kernels if names.plain_name(symbol) == name)
+    return next(kernels[symbol] for symbol in kernels if demangling.plain_name(symbol) == name)
 
 
 def word(content: bytes, at: int, size: int = 8) -> int:
@@ -255,10 +256,10 @@ def test_separately_linked_functions_are_laid_out_behind_the_kernel() -> None:
     found = kernel("separate.cu", "caller", relocatable=True)
     bases = {pc: name for name, pc in found.functions.items()}
     assert bases[0] == "caller"
-    assert {names.function_name(name) for name in found.functions} == {"caller", "choose", "next"}
+    assert {demangling.function_name(name) for name in found.functions} == {"caller", "choose", "next"}
     calls = [i.operands[-1] for i in found.instructions if i.name == "CALL"]
     direct = {operand.number for operand in calls if operand.kind == "code"}
-    assert {names.function_name(bases[pc]) for pc in direct} == {"choose"}
+    assert {demangling.function_name(bases[pc]) for pc in direct} == {"choose"}
     for i in found.instructions:
         assert i.base in bases
         assert i.base <= i.pc
@@ -268,7 +269,7 @@ def test_separately_linked_functions_are_laid_out_behind_the_kernel() -> None:
     assert word(found.globals, table) == choose
     assert word(found.globals, table + 8) == found.functions["_Z4nextPfi"]
     lone = kernel("separate.cu", "simple", relocatable=True)
-    assert "alone" in {names.function_name(name) for name in lone.functions}
+    assert "alone" in {demangling.function_name(name) for name in lone.functions}
 
 
 def test_addresses_in_linked_code_are_numbers() -> None:
@@ -298,7 +299,7 @@ def test_what_stays_undefined_is_told() -> None:
         cubin.decode(open_call)
     other = compile_cuda("__device__ int elsewhere(int x) {\n return x + 1; }", relocatable=True)
     (found,) = cubin.decode(link([open_call, other])).values()
-    assert {names.function_name(name) for name in found.functions} == {"k", "elsewhere"}
+    assert {demangling.function_name(name) for name in found.functions} == {"k", "elsewhere"}
 
 
 # ---- lines

@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from banksim.extras import command
-from cuda_kernels import catalogue, compare, predict, profiler, records, validate
-from cuda_kernels.compare import Verdict, contests, judge, rank_correlation
+from banksim.system.extras import command
+from cuda_kernels import catalogue, evidence_records, predict, profiler, validate
+from cuda_kernels import verdicts as compare
+from cuda_kernels.clocked_kernels import twin
+from cuda_kernels.evidence_records import Record, Row, Spread
 from cuda_kernels.predict import Prediction
-from cuda_kernels.records import Record, Row, Spread
-from cuda_kernels.twin import twin
+from cuda_kernels.verdicts import Verdict, contests, judge, rank_correlation
 
-EVIDENCE = records.load(records.EVIDENCE)
+EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 ENTRIES = catalogue.entries()
 RECORDS = {record.name: record for record in EVIDENCE.records}
 
@@ -254,8 +255,8 @@ def test_no_agreement_is_claimed_where_shared_memory_is_not_the_limit() -> None:
 
 @pytest.mark.filterwarnings("ignore:Could not find source")
 def test_a_twin_has_the_kernels_accesses_between_two_readings_of_the_clock() -> None:
-    from banksim.compilers import compile_numba
-    from banksim.sass.cubin import decode
+    from banksim.kernels.compilers import compile_numba
+    from banksim.kernels.cubin import decode
 
     launch = ENTRIES["productTransposedA16"].launch()
     cycles = np.zeros((1, 1, 2), np.int64)

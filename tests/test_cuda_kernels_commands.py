@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from literal import assert_golden
 
-from cuda_kernels import catalogue, device, records, validate
+from cuda_kernels import catalogue, evidence_records, gpu, validate
 from cuda_kernels.__main__ import main
 from cuda_kernels.predict import Prediction, predict
 
@@ -24,7 +24,7 @@ Words = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Words:
     """Run a command without a GPU: its exit status, what it printed, and its errors."""
-    monkeypatch.setattr(device, "why_not", lambda: "there is none in this test")
+    monkeypatch.setattr(gpu, "why_not", lambda: "there is none in this test")
 
     def run(*words: str, width: int = 80) -> tuple[int, str, str]:
         monkeypatch.setenv("COLUMNS", str(width))
@@ -79,12 +79,12 @@ NAMES = ("setRowReadColPad2", "productPad16", "histogramShared")
 
 def tampered(folder: Path, change: Callable[[dict[str, Any]], None]) -> str:
     """The evidence on one kernel with a change."""
-    plain = json.loads(records.EVIDENCE.read_text(encoding="utf-8"))
+    plain = json.loads(evidence_records.EVIDENCE.read_text(encoding="utf-8"))
     plain["kernels"] = [kernel for kernel in plain["kernels"] if kernel["name"] == NAMES[0]]
     change(plain["kernels"][0])
     path = folder / "evidence.json"
     path.write_text(json.dumps(plain), encoding="utf-8")
-    records.code_beside(path).write_bytes(records.code_beside(records.EVIDENCE).read_bytes())
+    evidence_records.code_beside(path).write_bytes(evidence_records.code_beside(evidence_records.EVIDENCE).read_bytes())
     return str(path)
 
 
@@ -92,7 +92,7 @@ def tampered(folder: Path, change: Callable[[dict[str, Any]], None]) -> str:
 def test_validate_without_a_gpu_uses_the_record_and_says_so(
     command: Words, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    def of_recorded_code(work: tuple[str, records.Record]) -> tuple[Prediction, bool]:
+    def of_recorded_code(work: tuple[str, evidence_records.Record]) -> tuple[Prediction, bool]:
         return predict(catalogue.entries()[work[0]].launch(), work[1].cubin), True
 
     # what the compilers here make of a function may change with their version
@@ -155,11 +155,11 @@ def test_the_picture_has_a_point_for_every_kernel(command: Words, tmp_path: Path
 
 
 def test_evidence_survives_being_written_and_read(tmp_path: Path) -> None:
-    evidence = records.load(records.EVIDENCE)
-    records.save(evidence, tmp_path / "copy.json")
-    assert records.load(tmp_path / "copy.json") == evidence
+    evidence = evidence_records.load(evidence_records.EVIDENCE)
+    evidence_records.save(evidence, tmp_path / "copy.json")
+    assert evidence_records.load(tmp_path / "copy.json") == evidence
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy-code.npz", "copy.json"]
-    assert (tmp_path / "copy.json").read_text() == records.EVIDENCE.read_text(encoding="utf-8")
+    assert (tmp_path / "copy.json").read_text() == evidence_records.EVIDENCE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

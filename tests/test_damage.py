@@ -17,8 +17,8 @@ import pytest
 import zstandard
 from traces import complaint, random_trace
 
-from banksim.arch import architecture
-from banksim.partial import judge_pieces
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.pieces import judge_pieces
 from banksim.requests.kinds import OPS
 from banksim.storage import open_trace, parquet, schema, write_trace
 

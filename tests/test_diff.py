@@ -12,12 +12,12 @@ from literal import assert_golden
 from rich.text import Text
 
 from banksim.__main__ import main
-from banksim.differences import Comparison, Line, compare, from_conflicts, from_json
+from banksim.banks.comparison import Comparison, Line, compare, from_conflicts, from_json
+from banksim.banks.replay import replay
 from banksim.errors import InputError
-from banksim.judge import replay
-from banksim.report.diff import report
+from banksim.report.text.comparison import report
 from banksim.requests.counts import Range
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Site, Trace
 
 
 def line(number: int | None, text: str, transactions: object, excess: object = 0, file: str | None = "k.cu") -> Line:

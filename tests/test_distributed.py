@@ -19,13 +19,14 @@ import pytest
 from distributed import Client, LocalCluster
 from traces import random_trace
 
-from banksim import distributed, processes
+from banksim import distributed
 from banksim.__main__ import main
-from banksim.arch import architecture
-from banksim.conflicts import Conflicts
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.conflicts import Conflicts
+from banksim.banks.pieces import judge_pieces
 from banksim.errors import BanksimError, InputError
-from banksim.partial import judge_pieces
 from banksim.storage import open_trace, parquet, write_trace
+from banksim.system import processes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RULES = ["kepler-4", "tesla", "sm_90"]

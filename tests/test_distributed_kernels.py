@@ -20,9 +20,9 @@ import banksim
 from banksim import distributed
 from banksim.__main__ import main
 from banksim.errors import Fault, InputError
-from banksim.sass.launch import Buffer
-from banksim.sass.state import ADDED, ADDED_LONG, READ, WRITTEN
-from banksim.sass.touched import Together, effect
+from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
+from banksim.machine.launch import Buffer
+from banksim.machine.separate_blocks import Together, effect
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NEXT = """

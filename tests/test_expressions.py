@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import banksim
-from banksim.compilers import compile_cuda
-from banksim.sass.cubin import decode
+from banksim.kernels.compilers import compile_cuda
+from banksim.kernels.cubin import decode
 
 ENGINES = ("numpy", "llvm")
 IN_ONE_KERNEL = 40

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import banksim
-from banksim import extras
+from banksim.system import extras
 
 ROOT = Path(banksim.__file__).parent.parent
 BLOCKED = [

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 from banksim.__main__ import main
-from banksim.guard import Findings
-from banksim.report.review import github
+from banksim.banks.limits import Findings
+from banksim.report.github import github
 
 RACE = """\
 #include <cstdio>

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from banksim.arch import presets
-from banksim.banks import explain
-from banksim.timing.generations import rates, transfers
+from banksim.architectures.bank_rules import presets
+from banksim.architectures.published_rates import rates
+from banksim.banks.rule import explain
+from banksim.timing.block_cycles import transfers
 
 RECORDED = np.load(Path(__file__).parent / "data" / "hardware" / "timing" / "latency.npz")
 ACCESSES = {"lds": ("ld", 4), "lds64": ("ld", 8), "lds128": ("ld", 16), "sts": ("st", 4), "atoms_add": ("atom", 4)}

@@ -9,9 +9,9 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.arch import architecture, presets
+from banksim.architectures.bank_rules import architecture, presets
+from banksim.architectures.gpus import GPUS, architecture_of
 from banksim.errors import InputError
-from banksim.gpus import GPUS, architecture_of
 
 
 def test_every_name_is_that_of_one_known_architecture() -> None:

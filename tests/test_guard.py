@@ -16,12 +16,13 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.conflicts import Conflicts
+from banksim.banks.conflicts import Conflicts
+from banksim.banks.limits import Findings, Guard, Limit, check, limit
 from banksim.errors import InputError
-from banksim.guard import Findings, Guard, Limit, check, limit
-from banksim.report.review import github, sarif
+from banksim.report.github import github
+from banksim.report.sarif import sarif
+from banksim.requests.trace import Site, Trace
 from banksim.testing import assert_conflict_free
-from banksim.trace import Site, Trace
 
 SCHEMA = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text())
 COLUMN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
@@ -257,7 +258,7 @@ def test_commands_write_sarif_and_annotations(arch: str, capsys: pytest.CaptureF
 def test_assert_conflict_free_fails_with_the_report(tmp_path: Path) -> None:
     file = tmp_path / "guarded.py"
     file.write_text(KERNEL.replace("banksim: allow(32", "(no"))
-    from banksim.compilers.numba import load_python
+    from banksim.kernels.compilers.numba import load_python
 
     kernel = load_python(file).transpose
     args = [np.zeros((32, 32), np.float32), np.ones((32, 32), np.float32)]

@@ -48,7 +48,7 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from banksim.requests.kinds import OPS
-from banksim.trace import Trace
+from banksim.requests.trace import Trace
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "hardware"

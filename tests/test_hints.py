@@ -14,8 +14,8 @@ from test_report_html import Page
 
 import banksim
 from banksim.__main__ import main
-from banksim.findings import hinted
-from banksim.sass import probe
+from banksim.machine.races import probe
+from banksim.machine.races.findings import hinted
 from cuda_kernels import catalogue
 
 UNSEEN = {

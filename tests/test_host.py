@@ -12,11 +12,11 @@ from numba import cuda
 
 from banksim import architecture
 from banksim.errors import Fault, InputError, UnsupportedError
-from banksim.host import device
-from banksim.host.arguments import Arguments
-from banksim.host.driver import Driver, Memory
-from banksim.host.numba import simulated
-from banksim.sass.addresses import address_of
+from banksim.machine.addresses import address_of
+from banksim.runs.programs import device
+from banksim.runs.programs.arguments import Arguments
+from banksim.runs.programs.driver import Driver, Memory
+from banksim.runs.programs.numba_hooks import simulated
 
 HOPPER = (architecture("sm_90"),)
 pytestmark = pytest.mark.filterwarnings("ignore:.*low occupancy")

@@ -140,7 +140,7 @@ print(gpu.compute_capability, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
     """The same kernel, launched by a program and by `banksim.run`."""
     import banksim
-    from banksim.compilers.numba import load_python
+    from banksim.kernels.compilers.numba import load_python
 
     once = COLUMNS.replace("range(3)", "range(1)").split("untouched[")[0]
     _, report = run([written(tmp_path, once)], tmp_path)
@@ -321,7 +321,7 @@ def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capsys: pyte
 def test_a_long_launch_shows_how_far_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("banksim.commands.kernel.PROGRESS_AFTER", -1)
+    monkeypatch.setattr("banksim.system.progress.AFTER", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["run", "--output", os.devnull, written(tmp_path, COLUMNS)]) == 0
     said = capsys.readouterr()

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import banksim
 from banksim.errors import Fault, UnsupportedError
+from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter
 from banksim.requests.kinds import LANES
-from banksim.sass.program import BYTES, Instruction, Kernel, Operand, Parameter
 
 HERE = Path(__file__).parent
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])

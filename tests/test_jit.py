@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from banksim import jit
-from banksim.progress import BlocksProgress, Progress, duration, scaled
+from banksim.system import jit
+from banksim.system.progress import BlocksProgress, Progress, duration, scaled
 
 RUN = """
 import sys
 from pathlib import Path
 from banksim import compiled
 from banksim.__main__ import main
-from banksim.sass.runtime import SYMBOLS
+from banksim.machine.llvm.native_symbols import SYMBOLS
 before = [name for name, one in SYMBOLS.items() if "address" in vars(one)]
 rest = "--grid 4,2 --arg float32[64,128] --arg float32[128,64]=random --arg int32=128 --arg int32=64 --json".split()
 assert main(["kernel", sys.argv[1], *rest]) == 0
@@ -68,8 +68,8 @@ def test_compiling_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd:
     from numba import njit
     from numba.core import event
 
-    monkeypatch.setattr("banksim.progress.AFTER", 0)
-    monkeypatch.setattr("banksim.progress.EVERY", 0)
+    monkeypatch.setattr("banksim.system.progress.AFTER", 0)
+    monkeypatch.setattr("banksim.system.progress.EVERY", 0)
     told = jit.Told()
     event.register(jit.COMPILE, told)  # type: ignore[no-untyped-call]
     try:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.compilers import tools
 from banksim.errors import CompileError
-from banksim.sass.llvm.flow import basic_blocks
-from banksim.sass.llvm.translate import LONGEST
-from banksim.sass.program import BYTES
+from banksim.kernels.compilers import tools
+from banksim.kernels.kernel import BYTES
+from banksim.machine.basic_blocks import basic_blocks
+from banksim.machine.llvm.translate import LONGEST
 
 STATEMENTS = 300
 LONG = "\n".join(

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banksim.compilers import assemble, compile_cuda
-from banksim.sass import listing
-from banksim.sass.cubin import decode
-from banksim.sass.program import BYTES, Instruction, Kernel, Operand
+from banksim.kernels import disassembly
+from banksim.kernels.compilers import assemble, compile_cuda
+from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -98,17 +98,17 @@ UR4 = Operand("UR", 4, text="UR4")
     ],
 )
 def test_operand(text: str, expected: Operand) -> None:
-    assert listing.operand(text) == expected
+    assert disassembly.operand(text) == expected
 
 
 def test_operands_are_cut_outside_brackets_and_braces() -> None:
-    assert listing.split("R1,c[0x0][R2,R3],{1,0}, 32@lo((k + 0x10))") == [
+    assert disassembly.split("R1,c[0x0][R2,R3],{1,0}, 32@lo((k + 0x10))") == [
         "R1",
         "c[0x0][R2,R3]",
         "{1,0}",
         "32@lo((k + 0x10))",
     ]
-    assert listing.split("") == []
+    assert disassembly.split("") == []
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_operands_are_cut_outside_brackets_and_braces() -> None:
     [("", ("", [])), ("@!UP0", ("@!UP0", [])), ("PR", ("", ["PR"])), ("@P0 PR", ("@P0", ["PR"]))],
 )
 def test_guard_and_what_strays_into_its_field(field: str, expected: tuple[str, list[str]]) -> None:
-    assert listing.guard(field) == expected
+    assert disassembly.guard(field) == expected
 
 
 @given(st.floats(width=32, allow_nan=False))
 def test_a_float_printed_with_twenty_digits_keeps_its_bits(value: float) -> None:
     text = f"{'-' if value < 0 else '+'}INF" if np.isinf(value) else f"{value:.20g}"
-    found = listing.operand(text)
+    found = disassembly.operand(text)
     assert (found.kind, found.number) == ("float", struct.unpack("<I", struct.pack("<f", value))[0])
     assert float(found.text) == value
 
@@ -159,7 +159,7 @@ def place(symbol: str, offset: int) -> Operand | None:
 )
 def test_places_in_the_code_and_symbols_are_settled(opcode: str, texts: list[str], kind: str, number: int) -> None:
     name, *modifiers = opcode.split(".")
-    last = listing.operands(name, frozenset(modifiers), texts, place)[-1]
+    last = disassembly.operands(name, frozenset(modifiers), texts, place)[-1]
     assert (last.kind, last.number) == (kind, number)
 
 

@@ -16,9 +16,9 @@ from numba import cuda
 
 import banksim
 from banksim.__main__ import main
-from banksim.arch import architectures
+from banksim.architectures.bank_rules import architectures
 from banksim.errors import InputError
-from banksim.host.numba import simulated
+from banksim.runs.programs.numba_hooks import simulated
 
 KERNELS = Path(__file__).parent / "kernels"
 SOURCE = """

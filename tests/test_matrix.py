@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.compilers import tools
-from banksim.sass.machines import MACHINES
+from banksim.architectures.code_layout import MACHINES
+from banksim.kernels.compilers import tools
 
 HERE = Path(__file__).parent / "kernels"
 COMPILED_BY_LLVM = {"sm_75", "sm_120"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from banksim.arch import presets
+from banksim.architectures.bank_rules import presets
+from banksim.architectures.occupancy import limits, occupancy
 from banksim.errors import InputError
-from banksim.timing.occupancy import limits, occupancy
 
 REFERENCE = np.load(Path(__file__).parent / "data" / "occupancy.npz")["blocks"]
 

@@ -13,17 +13,17 @@ import pytest
 from test_storage_import import LAUNCH, access, read, traceg
 
 import banksim
-from banksim.conflicts import Conflicts
+from banksim.architectures.code_layout import SHARED_WINDOW
+from banksim.banks.conflicts import Conflicts
 from banksim.errors import InputError
-from banksim.partial import concatenated
+from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.kernel import Kernel
+from banksim.machine.llvm.control_flow import ControlFlow
+from banksim.machine.operations import OPERATIONS
+from banksim.machine.reference.warp import Warp
 from banksim.requests.kinds import LANES, OPS
 from banksim.requests.opcodes import GENERIC, TABLE, request_of
-from banksim.sass.control_opcodes import CONTROL
-from banksim.sass.llvm.control import ControlFlow
-from banksim.sass.operations import OPERATIONS
-from banksim.sass.program import SHARED_WINDOW, Kernel
-from banksim.sass.reference.warp import Warp
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Site, Trace, concatenated
 
 WIDTHS = {
     "ld": ("U8", "S8", "U16", "S16", "", "64", "128"), "st": ("U8", "U16", "", "64", "128"), "cas": ("", "64"),

@@ -12,10 +12,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from banksim.errors import UnsupportedError
-from banksim.sass.check import check
-from banksim.sass.operations import request
-from banksim.sass.operations.logic import logic
-from banksim.sass.operations.table import operation, refuse_marks
+from banksim.machine.operations import request
+from banksim.machine.operations.logic import logic
+from banksim.machine.operations.table import operation, refuse_marks
+from banksim.machine.supported import check
 
 ENGINES = pytest.mark.parametrize("engine", ["numpy", "llvm"])
 WORD = 1 << 32

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.sass.cubin import decode
-from banksim.sass.program import Kernel
+from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import Kernel
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "hardware"

@@ -11,9 +11,9 @@ from assembler import run
 from test_operations import ENGINES, WORD, compare, signed, with_predicate, words
 
 import banksim
-from banksim.compilers import assemble
 from banksim.errors import UnsupportedError
-from banksim.sass.listing import split
+from banksim.kernels.compilers import assemble
+from banksim.kernels.disassembly import split
 
 LONG = 1 << 64
 

@@ -11,11 +11,11 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
+from banksim.banks.source_lines import label
 from banksim.errors import Fault
-from banksim.report.lines import label
-from banksim.sass.lines import Line, in_own_code, is_library
-from banksim.sass.names import LONGEST, readable
-from banksim.trace import Site
+from banksim.kernels.demangling import LONGEST, readable
+from banksim.kernels.line_table import Line, in_own_code, is_library
+from banksim.requests.trace import Site
 
 KERNELS = Path(__file__).parent / "kernels"
 FILE, SCAN = KERNELS / "own_lines.cu", KERNELS / "own_cub.cu"

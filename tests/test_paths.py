@@ -9,8 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from banksim.__main__ import main, version
+from banksim.__main__ import main
 from banksim.report.paths import portable
+from banksim.version import version
 
 KERNEL = """\
 __global__ void column(float *out) {

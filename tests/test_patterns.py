@@ -13,7 +13,7 @@ from pattern_requests import addresses, requests
 
 import banksim
 from banksim import pattern
-from banksim.trace import Trace
+from banksim.requests.trace import Trace
 
 
 def per_request(trace: Trace, arch: str) -> list[object]:

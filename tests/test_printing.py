@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import banksim
 from banksim.__main__ import main
 from banksim.errors import Fault, UnsupportedError
-from banksim.sass import services
-from banksim.sass.printing import parsed, printed
+from banksim.machine import driver_calls
+from banksim.machine.printing import parsed, printed
 
 SOURCE = r"""
 #include <cstdio>
@@ -170,7 +170,7 @@ def test_many_lines_are_printed_soon() -> None:
 
 
 def test_what_is_beyond_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MOST", 100)
+    monkeypatch.setattr(driver_calls, "MOST", 100)
     found = output("lines", 1000)
     kept, told, _ = found.rsplit("\n", 2)
     assert kept.startswith("0\n1\n2\n")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.compilers import compile_cuda
 from banksim.errors import UnsupportedError
+from banksim.kernels.compilers import compile_cuda
 
 CLUSTERS = Path(__file__).parent / "kernels" / "clusters.cu"
 

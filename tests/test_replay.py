@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from strategies import RULES, Case, cases, kinds
 
 import banksim
-from banksim import banks
-from banksim.arch import WIDTHS_OF, Architecture, architecture
-from banksim.conflicts import Conflicts, Request, SiteConflicts
+from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, architecture
+from banksim.banks import rule
+from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.counts import Range, ends
 from banksim.requests.kinds import FULL_MASK, OPS, SMALL
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Site, Trace
 
 DATA = Path(__file__).parent / "data" / "h200_requests.npz"
 LANE = np.arange(32)
@@ -32,7 +32,7 @@ HOPPER = architecture("hopper")
 @pytest.fixture(params=["scalar", "compiled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Judge whatever comes in plain Python, or by the compiled rule."""
-    module = sys.modules["banksim.judge"]
+    module = sys.modules["banksim.banks.replay"]
     monkeypatch.setattr(module, "_is_small", lambda requests: request.param == "scalar")
     return str(request.param)
 
@@ -94,7 +94,7 @@ def test_all_that_is_called_measured_was_measured() -> None:
 def test_arrays_are_judged_request_by_request(arch: Architecture, data: st.DataObject) -> None:
     requests = data.draw(st.lists(cases(kinds(arch=arch)), min_size=1, max_size=20))
     address, op, width, mask = zip(*requests, strict=True)
-    expected = [banks.judge(*case, arch) for case in requests]
+    expected = [rule.judge(*case, arch) for case in requests]
     known = [found for found in expected if found is not None]
     arrays: dict[str, Any] = {"op": list(op), "width": list(width), "mask": list(mask), "arch": arch}
     found = banksim.transactions(address, **arrays)
@@ -131,7 +131,7 @@ def by_both(trace: Trace, arch: Architecture) -> list[Conflicts]:
     with pytest.MonkeyPatch.context() as patch:
         found = []
         for small in (True, False):
-            patch.setattr(sys.modules["banksim.judge"], "_is_small", lambda requests, small=small: small)
+            patch.setattr(sys.modules["banksim.banks.replay"], "_is_small", lambda requests, small=small: small)
             found.append(banksim.replay(trace, arch))
         return found
 
@@ -150,7 +150,7 @@ def plainly(trace: Trace, arch: Architecture) -> Conflicts:
             if status == "unknown":
                 yield SiteConflicts(*head, None, None, None, warps, None, status)
                 continue
-            found = [banks.judge(trace.address[r].tolist(), op, width, int(trace.mask[r]), arch) for r in rows]
+            found = [rule.judge(trace.address[r].tolist(), op, width, int(trace.mask[r]), arch) for r in rows]
             judged = [one for one in found if one is not None]
             totals, degrees = [ends(t) for t, _, _ in judged], [ends(d) for _, _, d in judged]
             transactions = Range(sum(t.low for t in totals), sum(t.high for t in totals))
@@ -204,7 +204,7 @@ def test_more_sites_than_were_thought_of(way: str) -> None:
 )
 def test_addresses_of_any_layout(shape: Callable[[Any], Any]) -> None:
     address = np.random.default_rng(3).integers(0, 4096, (50, 32), np.uint32) * 4
-    expected = [banks.transactions(row, "ld", 4, FULL_MASK, HOPPER) for row in address.tolist()]
+    expected = [rule.transactions(row, "ld", 4, FULL_MASK, HOPPER) for row in address.tolist()]
     assert np.asarray(banksim.transactions(shape(address))).tolist() == expected
 
 
@@ -401,7 +401,7 @@ import sys
 import banksim
 trace = banksim.Trace.from_arrays("ld", 4, 1, [[4 * lane for lane in range(32)]] * 1000)
 banksim.replay(trace), banksim.transactions(trace.address), banksim.explain(trace.address[0])
-import banksim.judge, banksim.banks, banksim.arch
+import banksim.banks.replay, banksim.banks.rule, banksim.architectures.bank_rules
 assert banksim.replay(trace).requests == 1000
 print(sorted({"numba", "rich", "numba_cuda", "llvmlite", "elftools"} & set(sys.modules)))
 """

@@ -14,9 +14,9 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.conflicts import Conflicts
-from banksim.report.html import MOST_PICTURES, html
-from banksim.trace import Site, Trace
+from banksim.banks.conflicts import Conflicts
+from banksim.report.html.conflicts import MOST_PICTURES, html
+from banksim.requests.trace import Site, Trace
 
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "transpose.py")
 MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]

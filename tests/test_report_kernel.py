@@ -9,12 +9,12 @@ import pytest
 from literal import assert_golden
 
 from banksim import architecture
-from banksim.conflicts import Conflicts, Request, SiteConflicts
-from banksim.outcome import Executed, Run
-from banksim.report.kernel import report
-from banksim.report.lines import by_line, hot_first, label
-from banksim.sass.program import BYTES, Instruction
-from banksim.trace import Site
+from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
+from banksim.banks.source_lines import by_line, hot_first, label
+from banksim.kernels.kernel import BYTES, Instruction
+from banksim.report.text.kernel import report
+from banksim.requests.trace import Site
+from banksim.runs.outcome import Executed, Run
 
 FILE = "kernels/product.py"
 CALL = (("row_of", FILE, 30),)

@@ -9,10 +9,10 @@ import pytest
 from literal import assert_golden
 
 from banksim import architecture
-from banksim.conflicts import Conflicts, Request, SiteConflicts
-from banksim.host.launches import KernelLaunches, Launches, Shape
-from banksim.report.launches import report
-from banksim.trace import Site
+from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
+from banksim.report.text.program import report
+from banksim.requests.trace import Site
+from banksim.runs.programs.launches import KernelLaunches, Launches, Shape
 
 FILE = "kernels/stencil.py"
 ROW = tuple(4 * lane for lane in range(32))

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from literal import assert_golden
 
-from banksim import architecture, banks
-from banksim.arch import presets
-from banksim.conflicts import Explanation
-from banksim.report.picture import diagnosis, picture, rows, turns
+from banksim import architecture
+from banksim.architectures.bank_rules import presets
+from banksim.banks import rule as banks
+from banksim.banks.rule import Explanation
+from banksim.report.text.picture import diagnosis, picture, rows, turns
 from banksim.requests.counts import Range
 
 LANES = range(32)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from banksim.report.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, above, beside, fold, prose
 
 
 def columns(group: str = "") -> list[Column]:

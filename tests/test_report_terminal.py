@@ -7,10 +7,10 @@ import pytest
 from literal import assert_golden
 
 from banksim import architecture
-from banksim.conflicts import Conflicts, Request, SiteConflicts
-from banksim.report.terminal import report
+from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
+from banksim.report.text.pattern import report
 from banksim.requests.counts import Count, Range, Status
-from banksim.trace import Site
+from banksim.requests.trace import Site
 
 COLUMN = Request("ld", 4, 0xFFFFFFFF, tuple(128 * lane for lane in range(32)), block=2, warp=5, excess=31)
 LONG = "atomicAdd(&histogram[values[threadIdx.y * blockDim.x + threadIdx.x] >> shift & 255], 1)"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banksim.report.words import listed, mean, number, plural, runs, ways
 from banksim.requests.counts import Range
+from banksim.wording import listed, mean, number, plural, runs, ways
 
 
 @pytest.mark.parametrize(

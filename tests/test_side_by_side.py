@@ -13,7 +13,7 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
-from banksim.report.kernel import report
+from banksim.report.text.kernel import report
 
 SOURCE = """
 extern "C" __global__ void rows(float* a) {

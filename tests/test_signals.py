@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim import ending
+from banksim.system import ending
 
 ROOT = str(Path(banksim.__file__).parent.parent)
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.compilers import assemble
+from banksim.architectures.code_layout import MACHINES
 from banksim.errors import CompileError, Fault, UnsupportedError
-from banksim.sass.cubin import decode
-from banksim.sass.launch import prepare
-from banksim.sass.launch_constants import REFUSED, SIZES, WINDOWS, contents, written
-from banksim.sass.llvm.translate import translate
-from banksim.sass.machines import MACHINES
-from banksim.sass.program import BYTES, Kernel
+from banksim.kernels.compilers import assemble
+from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import BYTES, Kernel
+from banksim.machine.launch import prepare
+from banksim.machine.launch_constants import REFUSED, SIZES, WINDOWS, contents, written
+from banksim.machine.llvm.translate import translate
 
 GRID, BLOCK, STATIC, DYNAMIC = (6, 5, 4), (48, 1, 1), 40, 100
 BLOCKS, THREADS = 6 * 5 * 4, 48

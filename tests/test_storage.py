@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from traces import SITES, complaint, damaged, damages, random_trace, same
 
 from banksim.__main__ import main
-from banksim.arch import architecture
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.pieces import judge_pieces
+from banksim.banks.replay import replay
 from banksim.errors import InputError
-from banksim.judge import replay
-from banksim.partial import concatenated, judge_pieces
 from banksim.requests.kinds import OPS
-from banksim.storage import open_trace, pages, parquet, schema, write_trace
-from banksim.trace import Trace
+from banksim.requests.trace import Trace, concatenated
+from banksim.storage import open_trace, parquet, parquet_pages, schema, write_trace
 
 RULES = [architecture(name) for name in ("kepler-4", "sm_90")]
 FORMATS = ["parquet", "arrow"]
@@ -168,7 +168,7 @@ def test_lists_that_are_not_of_32_are_refused(tmp_path: Path, small_groups: None
     with pq.ParquetFile(tmp_path / "t.parquet") as file, open(tmp_path / "t.parquet", "rb") as raw:
         group = file.metadata.row_group(0)
         columns = [group.column(k).path_in_schema for k in range(group.num_columns)]
-        assert pages.addresses(raw, group, columns.index("address.list.element"), 1000) is None
+        assert parquet_pages.addresses(raw, group, columns.index("address.list.element"), 1000) is None
     with pytest.raises(InputError, match="addresses: give 32"):
         whole(tmp_path / "t.parquet")
 
@@ -381,7 +381,7 @@ def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
     repeat_groups(path, tmp_path / "big.parquet", trace, groups)
     code = (
         "import resource, sys, json; from banksim.__main__ import main\n"
-        "import banksim.sweep, banksim.alike, pyarrow.parquet\n"
+        "import banksim.banks.compiled.arrays, banksim.banks.compiled.repeated_requests, pyarrow.parquet\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (600 << 20),) * 2)\n"
         "sys.exit(main(['replay', 'big.parquet', '--json']))"

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from traces import complaint, damaged, damages, random_trace, same
 
 from banksim.__main__ import main
+from banksim.banks.replay import replay
 from banksim.errors import InputError
-from banksim.judge import replay
-from banksim.partial import concatenated
 from banksim.requests.kinds import FULL_MASK
+from banksim.requests.trace import Trace, concatenated
 from banksim.storage import npz, open_trace, source
 from banksim.storage.accelsim import decompressed
-from banksim.trace import Trace
 
 COLUMN = [128 * lane for lane in range(32)]
 PACKERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.ZstdCompressor().compress}

@@ -16,16 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import KINDS, SITES, random_trace
 
-from banksim import alike, partial
-from banksim.arch import Architecture, architecture, presets
-from banksim.conflicts import Conflicts, merge, worse
+from banksim.architectures.bank_rules import Architecture, architecture, presets
+from banksim.banks import pieces as partial
+from banksim.banks.compiled import repeated_requests
+from banksim.banks.compiled.warp_sets import Warps
+from banksim.banks.conflicts import Conflicts, merge, worse
+from banksim.banks.pieces import Partial, judge, judge_pieces
+from banksim.banks.replay import replay
 from banksim.errors import InputError
-from banksim.judge import replay
-from banksim.partial import Partial, judge, judge_pieces
 from banksim.requests.counts import Range
 from banksim.requests.kinds import FULL_MASK
-from banksim.trace import Trace
-from banksim.warps import Warps
+from banksim.requests.trace import Trace
 
 FAMILIES = [arch for name, arch in presets().items() if not name.startswith("sm_")]
 COMMON = [("ld", 4), ("st", 8), ("ld", 16), ("atom", 4), ("st", 1)]
@@ -84,17 +85,17 @@ def test_few_are_judged_where_many_are_alike() -> None:
     rows, count = 1 << 14, 1 << 12
     base = np.arange(rows)[:, None] % 16 * 256
     trace = Trace.from_arrays("ld", 4, FULL_MASK, base + 128 * np.arange(32), warp=np.arange(rows) % 8)
-    found = alike.alike(trace, alike.kinds_of(trace), 256)
+    found = repeated_requests.alike(trace, repeated_requests.kinds_of(trace), 256)
     assert found is not None
     assert (found[0].tolist(), found[1].tolist()) == ([0], [rows])
     other = random_trace(1, 2 * count, KNOWN)
-    assert alike.alike(other, alike.kinds_of(other), 4) is None
+    assert repeated_requests.alike(other, repeated_requests.kinds_of(other), 4) is None
 
 
 @given(traces, st.integers(0, 100), st.sampled_from([4, 256]))
 def test_the_first_of_those_that_are_alike_stands_for_them(trace: Trace, seed: int, period: int) -> None:
-    kinds = alike.kinds_of(trace)
-    found = alike.alike(trace, kinds, period)
+    kinds = repeated_requests.kinds_of(trace)
+    found = repeated_requests.alike(trace, kinds, period)
     assert found is not None
     groups: dict[object, list[tuple[int, int, int]]] = {}
     for row in np.flatnonzero(trace.mask):

@@ -13,12 +13,12 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.compilers import tools
 from banksim.errors import InputError
-from banksim.sass.lines import path_of, source_line, source_lines
+from banksim.kernels.compilers import tools
+from banksim.kernels.line_table import path_of, source_line, source_lines
+from banksim.requests.trace import Site
 from banksim.storage import write_trace
-from banksim.trace import Site
-from banksim.visible import visible
+from banksim.system.visible import visible
 
 SHELL = "$(touch PWN)`touch PWN`;touch PWN;|touch PWN&touch PWN>PWN<PWN"
 PRINTED = "".join(sorted(set(string.punctuation) - set('/"')))

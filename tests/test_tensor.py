@@ -15,7 +15,7 @@ import pytest
 
 import banksim
 from banksim.errors import Fault, UnsupportedError
-from banksim.outcome import Run
+from banksim.runs.outcome import Run
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "hardware"

@@ -13,10 +13,10 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.outcome import Run
-from banksim.report.cycles import as_json, page, timing
-from banksim.timing.estimate import estimate
-from banksim.timing.occupancy import occupancy
+from banksim.architectures.occupancy import occupancy
+from banksim.report.text.cycles import as_json, page, timing
+from banksim.runs.outcome import Run
+from banksim.timing.whole_grid import estimate
 
 SOURCE = """
 extern "C" __global__ void turn(float *out, const float *in, int rounds) {

@@ -11,9 +11,9 @@ import pytest
 import banksim
 from banksim import distributed
 from banksim.__main__ import main
-from banksim.compilers import assemble
 from banksim.errors import InputError
-from banksim.sass.cubin import decode
+from banksim.kernels.compilers import assemble
+from banksim.kernels.cubin import decode
 
 SOURCE = """\
 __constant__ int mask[4];
@@ -47,7 +47,7 @@ def expected(values: np.ndarray) -> list[int]:
     return (values.reshape(4, 32)[:, ::-1] * mask + 4 + 25 + 9).reshape(-1).tolist()
 
 
-def filled(file: Path, arch: str = "sm_90") -> banksim.sass.program.Kernel:
+def filled(file: Path, arch: str = "sm_90") -> banksim.kernels.kernel.Kernel:
     kernel = banksim.load(file, arch)["conv"]
     kernel.constants["mask"] = np.array([1, 2, 3, 4], np.int32)
     kernel.constants["deep::scale"] = 2.5

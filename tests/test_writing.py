@@ -14,8 +14,8 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.errors import InputError
-from banksim.writing import replaced, write
-from cuda_kernels import records
+from banksim.system.writing import replaced, write
+from cuda_kernels import evidence_records
 
 PATTERN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
 KERNEL = ["kernel", "examples/transpose.py:transpose", "--grid", "4,4", "--block", "32,32"]
@@ -69,14 +69,14 @@ def test_on_a_full_disk_the_old_file_stays(what: str, tmp_path: Path) -> None:
 
 
 def test_evidence_on_a_full_disk_stays(tmp_path: Path) -> None:
-    evidence = records.load(records.EVIDENCE)
-    records.save(evidence, tmp_path / "copy.json")
+    evidence = evidence_records.load(evidence_records.EVIDENCE)
+    evidence_records.save(evidence, tmp_path / "copy.json")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
         with pytest.raises(InputError, match=r"copy-code\.npz: File too large"):
-            records.save(evidence, tmp_path / "copy.json")
+            evidence_records.save(evidence, tmp_path / "copy.json")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

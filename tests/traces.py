@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from banksim.arch import WIDTHS_OF
+from banksim.architectures.bank_rules import WIDTHS_OF
 from banksim.errors import BanksimError
 from banksim.requests.kinds import LANES, OPS
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Site, Trace
 
 KINDS = [(op, width) for op in OPS for width in WIDTHS_OF[op.partition("_x")[0]]]
 SITES = (

@@ -10,18 +10,19 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from banksim.commands import judging
-from banksim.commands.kernel import find, launch_options
-from banksim.commands.launch_arguments import parse as value_of
-from banksim.commands.pattern import access_options, description
-from banksim.commands.sizes import sizes, whole
+from banksim.commands.pattern import description
+from banksim.commands.shared import report_options
+from banksim.commands.shared.argument_text import parse as value_of
+from banksim.commands.shared.kernel_options import find, launch_options
+from banksim.commands.shared.pattern_options import access_options
+from banksim.commands.shared.sizes import sizes, whole
 from banksim.errors import InputError
-from banksim.kernels import SOURCES
-from banksim.visible import visible
-from banksim.writing import write as write_file
+from banksim.kernels.load import SOURCES
+from banksim.system.visible import visible
+from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
-    from banksim.advise.sources import Source
+    from banksim.advise.kernels.source import Source
 
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
@@ -53,13 +54,13 @@ def run(options: Namespace) -> int:
 
 def pattern(options: Namespace) -> int:
     """Advice on the arrays of a pattern."""
-    from banksim.advise.patterns import advise, together
+    from banksim.advise.patterns.advice import advise, together
 
     if options.write or options.arg or options.array:
         raise InputError("--write, --arg and --array are for kernels: banksim advise kernel FILE:NAME")
-    found = advise(**description(options), arch=judging.architectures(options))
+    found = advise(**description(options), arch=report_options.architectures(options))
     if options.html:
-        from banksim.report.advice_html import of_pattern
+        from banksim.report.html.advice import of_pattern
 
         write_file(options.html, of_pattern(found))
     if options.json:
@@ -70,8 +71,8 @@ def pattern(options: Namespace) -> int:
         arrays = [one.to_json() for one in found]
         print(document("advise", arrays=arrays, together=whole))
         return 0
-    from banksim.report.advice import report
-    from banksim.report.console import console, show
+    from banksim.report.text.console import console, show
+    from banksim.report.text.pattern_advice import report
 
     screen = console()
     show(report(found, screen.width, options.all), screen)
@@ -80,9 +81,9 @@ def pattern(options: Namespace) -> int:
 
 def kernel(options: Namespace) -> int:
     """Advice on a kernel, written into its file if that is asked for."""
-    from banksim.advise.kernels import advise_kernel
-    from banksim.advise.sources import write
-    from banksim.writing import require_writable
+    from banksim.advise.kernels.advice import advise_kernel
+    from banksim.advise.kernels.source import write
+    from banksim.system.writing import require_writable
 
     if len(options.access) != 2:
         raise InputError("give one kernel: banksim advise kernel FILE:NAME")
@@ -96,14 +97,14 @@ def kernel(options: Namespace) -> int:
         sizes(options.grid, "--grid"),
         sizes(options.block, "--block"),
         [value_of(text, seed) for seed, text in enumerate(options.arg)],
-        arch=judging.architectures(options),
+        arch=report_options.architectures(options),
         dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared") or 0,
         arrays=options.array,
     )
     if options.write and advice.best:
         write(advice.source.file, advice.source.content, advice.content)
     if options.html:
-        from banksim.report.advice_html import of_kernel
+        from banksim.report.html.advice import of_kernel
 
         write_file(options.html, of_kernel(advice))
     if options.json:
@@ -111,8 +112,8 @@ def kernel(options: Namespace) -> int:
 
         print(document("advise", **advice.to_json()))
         return 0
-    from banksim.report.console import console, show
-    from banksim.report.kernel_advice import report
+    from banksim.report.text.console import console, show
+    from banksim.report.text.kernel_advice import report
 
     screen = console()
     show(report(advice, screen.width, options.all), screen)
@@ -123,10 +124,10 @@ def kernel(options: Namespace) -> int:
 
 def source(options: Namespace) -> Source:
     """The source of the kernel that FILE:NAME names."""
-    from banksim.advise.cuda_source import CudaSource
-    from banksim.advise.numba_source import NumbaSource
-    from banksim.run_kernel import DEFAULT
-    from banksim.sass.machines import MACHINES
+    from banksim.advise.kernels.cuda_source import CudaSource
+    from banksim.advise.kernels.numba_source import NumbaSource
+    from banksim.architectures.code_layout import MACHINES
+    from banksim.runs.resolve import DEFAULT
 
     options.kernel = options.access[1]
     file = options.kernel.partition(":")[0] if Path(options.kernel).suffix not in SOURCES else options.kernel
@@ -135,5 +136,5 @@ def source(options: Namespace) -> Source:
     found = find(options)
     if file.endswith(".py"):
         return NumbaSource(found, file)
-    arch = next((rule.name for rule in judging.architectures(options) if rule.name in MACHINES), DEFAULT)
+    arch = next((rule.name for rule in report_options.architectures(options) if rule.name in MACHINES), DEFAULT)
     return CudaSource(file, found.plain_name, options.define, options.include, options.std, arch, found.constants)

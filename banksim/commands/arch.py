@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from banksim.arch import architecture, presets
+from banksim.architectures.bank_rules import architecture, presets
 
 EXAMPLE = "  banksim arch\n  banksim arch sm_90 kepler-8"
 
@@ -24,8 +24,8 @@ def run(options: Namespace) -> int:
         return 0
     from rich.text import Text
 
-    from banksim.report.architectures import details, overview
-    from banksim.report.console import console, show
+    from banksim.report.text.architectures import details, overview
+    from banksim.report.text.console import console, show
 
     screen = console()
     texts = [details(one, screen.width) for one in chosen] or [overview(presets().values(), screen.width)]

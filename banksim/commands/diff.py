@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from banksim.commands import judging
-from banksim.differences import Comparison, Line, compare, from_conflicts, from_json
+from banksim.banks.comparison import Comparison, Line, compare, from_conflicts, from_json
+from banksim.banks.pieces import judge_pieces
+from banksim.commands.shared import report_options
 from banksim.errors import InputError
-from banksim.partial import judge_pieces
 from banksim.storage import open_trace
 from banksim.storage.files import opened
 
@@ -50,7 +50,7 @@ def analysis(path: str, options: Namespace) -> dict[str, list[Line]]:
         if len(text) > LARGEST:
             raise InputError(f"{path}: larger than {LARGEST:,} bytes: this is no report")
         return from_json(text.decode("utf-8", "replace"), path)
-    return from_conflicts(judge_pieces(open_trace(path).pieces, judging.architectures(options)))
+    return from_conflicts(judge_pieces(open_trace(path).pieces, report_options.architectures(options)))
 
 
 def show(compared: list[Comparison], options: Namespace) -> None:
@@ -59,7 +59,7 @@ def show(compared: list[Comparison], options: Namespace) -> None:
 
         print(document("diff", architectures=[one.to_json() for one in compared]))
         return
-    from banksim.report import console, diff
+    from banksim.report.text import comparison, console
 
     screen = console.console()
-    console.show(diff.report(compared, screen.width, options.all_lines), screen)
+    console.show(comparison.report(compared, screen.width, options.all_lines), screen)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial
 from typing import Any
 
-from banksim.commands import judging
-from banksim.commands.sizes import sizes
-from banksim.commands.tracing import aside, trace_option, written
-from banksim.errors import InputError
-from banksim.judge import replay
+from banksim.banks.replay import replay
+from banksim.commands.shared import report_options
+from banksim.commands.shared.pattern_options import access_options, accesses
+from banksim.commands.shared.sizes import sizes
+from banksim.commands.shared.trace_option import aside, trace_option, written
 from banksim.patterns import pattern
 from banksim.report.json import conflicts
 
@@ -27,58 +26,21 @@ def options(parser: ArgumentParser) -> None:
         "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
     )
     trace_option(parser)
-    judging.options(parser)
-
-
-def access_options(parser: ArgumentParser) -> None:
-    """What describes accesses and the threads that make them."""
-    parser.add_argument(
-        "access",
-        nargs="*",
-        help="C or Numba: tile[y][x], s[t] += s[t + 64], atomicAdd(&h[b], 1); -: lines of standard input",
-    )
-    parser.add_argument(
-        "--store", action="append", default=[], metavar="PLACE", help="a place that is written: tile[y][x]"
-    )
-    parser.add_argument(
-        "--declare",
-        action="append",
-        default=[],
-        metavar="C",
-        help="arrays in shared memory: int tile[32][33]; struct {float x, y;} p[64]",
-    )
-    parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
-    parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
-    parser.add_argument(
-        "--let",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a name for a number or an expression",
-    )
-    parser.add_argument(
-        "--for",
-        action="append",
-        default=[],
-        dest="loops",
-        metavar="NAME=FIRST..LAST",
-        help="a loop: k=0..31, k=0..62..2, n=64,32,16; the first is the outermost",
-    )
-    parser.add_argument("--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16")
+    report_options.options(parser)
 
 
 def run(options: Namespace) -> int:
-    rules = judging.architectures(options)
-    judging.limit(options)
+    rules = report_options.architectures(options)
+    report_options.limit(options)
     trace = pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)
     judged = [replay(trace, rule) for rule in rules]
     plain = partial(conflicts, "pattern", judged)
-    judging.write_html(options, plain, judged, "Shared-memory bank conflicts")
+    report_options.write_html(options, plain, judged, "Shared-memory bank conflicts")
     with written(options.trace) as writer:
         if writer:
             writer.write(trace)
     with aside(options.trace):
-        return judging.finish(options, plain, judged, [site.text for site in judged[0].sites])
+        return report_options.finish(options, plain, judged, [site.text for site in judged[0].sites])
 
 
 def description(options: Namespace) -> dict[str, Any]:
@@ -93,13 +55,3 @@ def description(options: Namespace) -> dict[str, Any]:
         "loops": options.loops,
         "stores": options.store,
     }
-
-
-def accesses(options: Namespace) -> list[str]:
-    """Those of the command line, with the lines of standard input in the place of `-`."""
-    found: list[str] = []
-    for text in options.access:
-        found += [line for line in sys.stdin.read().splitlines() if line.strip()] if text == "-" else [text]
-    if not found and not options.store:
-        raise InputError("no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)")
-    return found

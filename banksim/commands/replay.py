@@ -6,11 +6,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial
 
-from banksim.commands import judging, workers
-from banksim.partial import judge_pieces
-from banksim.progress import Progress
+from banksim.banks.pieces import judge_pieces
+from banksim.commands.shared import report_options, worker_options
 from banksim.report.json import conflicts
 from banksim.storage import FORMATS, open_trace
+from banksim.system.progress import Progress
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32 --trace out.parquet
@@ -26,15 +26,15 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-dedup", action="store_true", help="judge every request, also those that are alike: the result is the same"
     )
-    workers.options(parser, "for Parquet", "judge")
-    group = judging.options(parser)
+    worker_options.options(parser, "for Parquet", "judge")
+    group = report_options.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
 
 
 def run(options: Namespace) -> int:
-    rules = judging.architectures(options)
-    judging.limit(options)
-    elsewhere = workers.workers(options)
+    rules = report_options.architectures(options)
+    report_options.limit(options)
+    elsewhere = worker_options.workers(options)
     dedup = not options.no_dedup
     source = open_trace(options.trace, options.input_format)
     progress = Progress("requests", source.requests)
@@ -49,12 +49,12 @@ def run(options: Namespace) -> int:
     finally:
         progress.clear()
     plain = partial(conflicts, "replay", judged, notes=source.notes)
-    judging.write_html(options, plain, judged, "Shared-memory bank conflicts")
-    if judging.is_data(options):
-        return judging.finish(options, plain, judged, [])
-    from banksim.report.console import console, show
-    from banksim.report.trace import report
+    report_options.write_html(options, plain, judged, "Shared-memory bank conflicts")
+    if report_options.is_data(options):
+        return report_options.finish(options, plain, judged, [])
+    from banksim.report.text.console import console, show
+    from banksim.report.text.trace import report
 
     screen = console()
     show(report(judged, source.notes, screen.width, options.picture, options.all_lines), screen)
-    return judging.status(judged, judging.limit(options))
+    return report_options.status(judged, report_options.limit(options))

@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
-from banksim.commands import checking, judging, timing
-from banksim.commands.tracing import Incomplete, trace_option, written
+from banksim.commands.shared import check_option, report_options, time_options
+from banksim.commands.shared.trace_option import Incomplete, trace_option, written
 from banksim.errors import InputError
-from banksim.findings import checks as checks_of
-from banksim.visible import say
-from banksim.writing import write as write_file
+from banksim.machine.races.findings import checks as checks_of
+from banksim.system.visible import say
+from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
-    from banksim.host.launches import Launches
-    from banksim.host.program import Ended
+    from banksim.runs.programs.launches import Launches
+    from banksim.runs.programs.main_module import Ended
 
 EXAMPLE = """\
   banksim run my_program.py --its-own --arguments
@@ -38,10 +38,10 @@ def options(parser: ArgumentParser) -> None:
         "program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file (-: standard input) and its arguments"
     )
     trace_option(parser, stream=False)
-    checking.option(parser)
-    group = judging.options(parser)
+    check_option.option(parser)
+    group = report_options.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
-    timing.options(group)
+    time_options.options(group)
     group.add_argument("--output", metavar="FILE", help="write the report there; - is standard output")
 
 
@@ -51,19 +51,19 @@ def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
 
 
 def run(options: Namespace) -> int:
-    rules = judging.architectures(options)
-    most = judging.limit(options)
-    time_too = timing.chosen(options)
+    rules = report_options.architectures(options)
+    most = report_options.limit(options)
+    time_too = time_options.chosen(options)
     checks = checks_of(options.check)
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, or banksim run -m module")
     if options.trace == "-":
         raise InputError("--trace -: standard output is the program's; give a file")
-    from banksim.compilers.numba import in_vain
-    from banksim.host.launches import Requests
-    from banksim.host.numba import simulated
-    from banksim.host.program import run_file, run_module
+    from banksim.kernels.compilers.numba import in_vain
+    from banksim.runs.programs.launches import Requests
+    from banksim.runs.programs.main_module import run_file, run_module
+    from banksim.runs.programs.numba_hooks import simulated
 
     with written(options.trace) as writer:
         requests = Requests(writer) if writer else None
@@ -78,14 +78,14 @@ def run(options: Namespace) -> int:
     report(launches, ended, words[0], options)
     if ended.error is not None:
         say(ended.error)
-    status = judging.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
+    status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings))
 
 
 @contextmanager
 def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
     """A line on standard error while a launch takes long; it vanishes at the launch's end."""
-    from banksim.progress import BlocksProgress
+    from banksim.system.progress import BlocksProgress
 
     shown = BlocksProgress(blocks)
     try:
@@ -99,7 +99,7 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
     from banksim.report import json
 
     plain = partial(json.launches, program, ended.status, launches)
-    judging.write_html(options, plain, launches.judged, f"{program}: bank conflicts", launches=launches)
+    report_options.write_html(options, plain, launches.judged, f"{program}: bank conflicts", launches=launches)
     if options.output is None:
         write(launches, plain, program, options, sys.stderr)
     elif options.output == "-":
@@ -110,18 +110,20 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
         write_file(options.output, file.getvalue())
 
 
-def write(launches: Launches, plain: judging.Described, program: str, options: Namespace, file: IO[str]) -> None:
+def write(launches: Launches, plain: report_options.Described, program: str, options: Namespace, file: IO[str]) -> None:
     if options.report_format != "text":
         each = [kernel.judged for kernel in launches.kernels]
-        print(judging.review(options, plain(), launches.judged, each, launches.findings, launches.hints), file=file)
+        print(
+            report_options.review(options, plain(), launches.judged, each, launches.findings, launches.hints), file=file
+        )
         return
     if options.json:
         from banksim.report.json import text
 
         print(text(plain()), file=file)
         return
-    from banksim.report.console import console, show
-    from banksim.report.launches import report as laid_out
+    from banksim.report.text.console import console, show
+    from banksim.report.text.program import report as laid_out
 
     screen = console(file)
     show(laid_out(program, launches, screen.width, options.picture, options.all_lines), screen)

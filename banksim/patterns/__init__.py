@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from banksim.patterns.inputs import parse
 from banksim.patterns.source import PatternError
-from banksim.trace import Trace
+from banksim.requests.trace import Trace
 
 __all__ = ["PatternError", "pattern"]
 

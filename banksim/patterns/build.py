@@ -13,7 +13,7 @@ from banksim.patterns.evaluate import Mask, Scope, Variable
 from banksim.patterns.syntax import Node, count
 from banksim.patterns.threads import Threads, check_requests
 from banksim.requests.kinds import LANES, OP_CODES
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Site, Trace
 
 MOST_WORK = 1 << 33
 """Operations on one thread's values: some ten seconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from banksim.conflicts import Conflicts
+from banksim.banks.conflicts import Conflicts
 
 
 def text(judged: Conflicts | Iterable[Conflicts], *, width: int = 100, pictures: str = "worst") -> str:
@@ -13,7 +13,7 @@ def text(judged: Conflicts | Iterable[Conflicts], *, width: int = 100, pictures:
     `judged`: what `banksim.replay` found, by one architecture or, for the same trace, by several. `pictures`:
     "worst" draws the worst request if it has a conflict, "all" that of every site, "none" nothing.
     """
-    from banksim.report.terminal import report
+    from banksim.report.text.pattern import report
 
     several = [judged] if isinstance(judged, Conflicts) else list(judged)
     return report(several, [site.text for site in several[0].sites], width, pictures).plain

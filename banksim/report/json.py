@@ -7,13 +7,73 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from banksim.arch import Architecture
-from banksim.conflicts import Conflicts
-from banksim.gpus import gpus_of
+from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.gpus import gpus_of
+from banksim.banks.conflicts import Conflicts
 from banksim.report.paths import portable_all
 
 if TYPE_CHECKING:
-    from banksim.host.launches import Launches
+    from banksim.runs.programs.launches import Launches
+from typing import TYPE_CHECKING
+
+from banksim.report.text.kernel import is_partial
+
+if TYPE_CHECKING:
+    from banksim.architectures.bank_rules import Architecture
+    from banksim.runs.outcome import Run
+
+
+def described(done: Run) -> dict[str, Any]:
+    """The launch as plain data; of several architectures the first's, and under `executions` that of each."""
+    each = [{"arch": [one.arch.name for one in run.judged], **executed(run)} for run in done.executions]
+    return {
+        "kernel": done.kernel.plain_name,
+        "grid": done.launch.grid,
+        "block": done.launch.block,
+        **executed(done),
+        **({"executions": each} if each else {}),
+    }
+
+
+def executed(done: Run) -> dict[str, Any]:
+    """What was executed of the code of one architecture."""
+    return {
+        "code": done.kernel.arch,
+        "judged_on_others_code": list(done.foreign),
+        "blocks": done.blocks,
+        "partial": is_partial(done),
+        "instructions": done.instructions,
+        "thread_instructions": done.thread_instructions,
+        "output": done.output,
+        "notes": done.notes,
+        "unfilled": [one.to_json() for one in done.unfilled],
+        "checks": done.checks,
+        "findings": [one.to_json() for one in done.findings],
+        "findings_lost": done.findings_lost,
+        "hints": [one.to_json() for one in done.hints],
+        "profile": [
+            {
+                "offset": executed.instruction.pc,
+                "sass": executed.instruction.text or executed.instruction.opcode,
+                "file": executed.instruction.site.file,
+                "line": executed.instruction.site.line,
+                "warps": executed.warps,
+                "threads": executed.threads,
+                "predicated_on": executed.predicated_on,
+            }
+            for executed in done.profile
+        ],
+        **time_of(done),
+    }
+
+
+def time_of(done: Run) -> dict[str, Any]:
+    """The simulated time as plain data, if it was asked for."""
+    if done.cycles is None:
+        return {}
+    from banksim.report.text.cycles import as_json
+
+    return {"cycles": as_json(done)}
 
 
 FORMAT = 1
@@ -22,7 +82,7 @@ FORMAT = 1
 
 def plain(command: str, /, **content: Any) -> dict[str, Any]:
     """The report of a command as plain data: what schema it has, who wrote it, and its content."""
-    from banksim.__main__ import version
+    from banksim.version import version
 
     head = {"schema": f"banksim/{command}/{FORMAT}", "version": version(), "command": command}
     return {**head, **portable_all(content)}

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from numba.np.numpy_support import carray
 
-from banksim.jit import inlined, outer
 from banksim.requests.kinds import ADDRESSED, OPS
-from banksim.vectors import having, pointer, word
+from banksim.requests.lane_intrinsics import having, pointer, word
+from banksim.system.jit import inlined, outer
 
 Result = TypeVar("Result")
 Column = npt.NDArray[Any]

@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from banksim.errors import InputError
-from banksim.extras import missing
+from banksim.system.extras import missing
 
 if TYPE_CHECKING:
+    from banksim.requests.trace import Trace
     from banksim.storage.source import Source
-    from banksim.trace import Trace
 
 FORMATS: dict[str, str] = {
     "parquet": "one row a request, as banksim writes it",
@@ -88,7 +88,7 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
     """
     import sys
 
-    from banksim.writing import replaced
+    from banksim.system.writing import replaced
 
     path = os.fspath(path)
     format = "arrow" if path == "-" else WRITTEN.get(os.path.splitext(path)[1])

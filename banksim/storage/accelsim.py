@@ -23,10 +23,10 @@ from os.path import dirname, join
 from banksim.errors import InputError
 from banksim.requests.kinds import LANES
 from banksim.requests.opcodes import GENERIC
+from banksim.requests.trace import Site, Trace
 from banksim.storage.files import is_remote, lines
+from banksim.storage.shared_windows import Window, left_out
 from banksim.storage.source import Rows, Source, stream
-from banksim.storage.windows import Window, left_out
-from banksim.trace import Site, Trace
 
 VERSIONS = (3, 4, 5)
 LIST, STRIDE, DELTAS = range(3)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from banksim.errors import InputError
 from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.requests.trace import Site, Trace
 from banksim.storage.files import lines
 from banksim.storage.source import Rows, Source, stream
-from banksim.trace import Site, Trace
 
 ADDRESSES = [f"a{lane}" for lane in range(LANES)]
 OTHERS = ("op", "width", "mask", "site", "block", "warp")

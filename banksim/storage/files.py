@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, cast
 
 from banksim.errors import InputError
-from banksim.extras import missing
+from banksim.system.extras import missing
 
 LONGEST_LINE = 1 << 16
 MOST_EMPTY = 100_000

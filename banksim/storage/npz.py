@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.requests.kinds import LANES
+from banksim.requests.trace import Trace
 from banksim.storage.files import opened
 from banksim.storage.source import ROWS, Source, stream
-from banksim.trace import Trace
 
 NEEDED = ("op", "width", "mask", "address")
 OPTIONAL = ("site", "block", "warp", "epoch")
@@ -76,7 +76,7 @@ def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
 
 def with_sites(columns: dict[str, npt.NDArray[Any]], address: npt.NDArray[Any], last: int | None) -> Trace:
     """A chunk whose sites are those of the whole file: numbers up to `last`, without a name."""
-    from banksim.trace import Site
+    from banksim.requests.trace import Site
 
     if last is not None and not 0 <= last < 1 << 20:
         raise InputError(f"site {last}: number the sites from 0 on")

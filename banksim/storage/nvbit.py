@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from banksim.errors import InputError
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.requests.opcodes import GENERIC
+from banksim.requests.trace import Site, Trace
 from banksim.storage.files import lines
+from banksim.storage.shared_windows import Window, left_out
 from banksim.storage.source import Rows, Source, stream
-from banksim.storage.windows import Window, left_out
-from banksim.trace import Site, Trace
 
 ACCESS = re.compile(
     r"(?:MEMTRACE: )?CTX (?:0x)?[0-9a-fA-F]+ - (?:grid_launch_id (\d+) - )?"

@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from banksim.errors import InputError
-from banksim.partial import Piece
-from banksim.storage import checksums, pages
+from banksim.requests.trace import Piece, Site, Trace
+from banksim.storage import checksums, parquet_pages
 from banksim.storage.checksums import Range, Summed
 from banksim.storage.files import is_remote, opened
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source
-from banksim.trace import Site, Trace
 
 GROUP = 1 << 17
 """Requests of a row group that is written, and of a chunk that is read."""
@@ -157,7 +156,7 @@ def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa
     if "address.list.element" in paths and file.schema_arrow.field("address") == SCHEMA.field("address"):
         with opened(path) as raw:
             place = paths.index("address.list.element")
-            address = pages.addresses(raw, file.metadata.row_group(group), place, GROUP, verify)
+            address = parquet_pages.addresses(raw, file.metadata.row_group(group), place, GROUP, verify)
         if address is not None:
             columns.remove("address")
             table = file.read_row_group(group, columns, use_threads=False).combine_chunks()

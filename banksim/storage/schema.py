@@ -12,10 +12,11 @@
 | address | list of 32 uint32 (fixed size)  | byte offsets in the block's shared memory, of each lane |
 
 Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version,
-`banksim.sites`, a JSON list with an object for each site: the fields of `banksim.trace.Site`, and, where kernels were
-launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`, `dynamic_shared`,
-`first_block`. The blocks of all launches are counted on, so that block b is the first with `first_block` ≤ b from the
-end. An Arrow stream, whose head is written before these are known, repeats them with each batch that has more of them.
+`banksim.sites`, a JSON list with an object for each site: the fields of `banksim.requests.trace.Site`, and, where
+kernels were launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`,
+`dynamic_shared`, `first_block`. The blocks of all launches are counted on, so that block b is the first with
+`first_block` ≤ b from the end. An Arrow stream, whose head is written before these are known, repeats them with each
+batch that has more of them.
 Every byte has a checksum, which is compared when it is read (`banksim.storage.checksums`). Of files that others write
 only op, width, mask and address are needed; the other columns default to 0, integers may be of any size, and sites that
 the metadata does not tell are known by their numbers.
@@ -35,7 +36,7 @@ import pyarrow as pa
 
 from banksim.errors import InputError
 from banksim.requests.kinds import LANES, OP_CODES, OPS
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Site, Trace
 
 VERSION = 1
 VERSION_KEY, SITES_KEY, LAUNCHES_KEY = b"banksim.schema", b"banksim.sites", b"banksim.launches"

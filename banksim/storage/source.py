@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from banksim.errors import InputError
-from banksim.partial import Piece
 from banksim.requests.kinds import FULL_MASK, LANES, OP_CODES, OPS, WIDTHS
 from banksim.requests.opcodes import request_of
-from banksim.trace import Site, Trace
+from banksim.requests.trace import Piece, Site, Trace
 
 ROWS = 1 << 16
 """Requests that a reader of text puts in a chunk."""

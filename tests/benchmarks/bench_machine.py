@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import banksim
-from banksim.sass.llvm import codegen
+from banksim.machine.llvm import compile
 
 sys.path.append(str(Path(__file__).parents[1]))
 from numba_kernels import histogram, product, reduction
@@ -60,12 +60,12 @@ def main() -> None:
     matmul = product(16, 0)
     first, _ = best(1, lambda: banksim.run(matmul, (16, 16), (16, 16), small))
     show("first launch, all compilers run", f"{first:.3f} s")
-    kernel, _ = banksim.run_kernel.numba_kernel(
-        matmul, tuple(banksim.compilers.numba.argument_type(m) for m in small), "sm_90"
+    kernel, _ = banksim.runs.resolve.numba_kernel(
+        matmul, tuple(banksim.kernels.compilers.numba.argument_type(m) for m in small), "sm_90"
     )
-    seconds, _ = best(3, lambda: codegen.build(kernel))
+    seconds, _ = best(3, lambda: compile.build(kernel))
     show(f"translate and compile {len(kernel.instructions)} instructions", f"{1000 * seconds:.1f} ms")
-    seconds, _ = best(5, lambda: codegen.compile_kernel.__wrapped__(kernel))
+    seconds, _ = best(5, lambda: compile.compile_kernel.__wrapped__(kernel))
     show("the same from the cache", f"{1000 * seconds:.2f} ms")
     seconds, _ = best(20, lambda: banksim.run(matmul, 1, (16, 16), small))
     show("a launch of one block of 256 threads", f"{1000 * seconds:.2f} ms")
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import banksim.compilers
-    import banksim.run_kernel
+    import banksim.kernels.compilers
+    import banksim.runs.resolve
 
     main()

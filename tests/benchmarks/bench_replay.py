@@ -23,7 +23,7 @@ import numpy as np
 import banksim
 from banksim.requests.columns import cores
 from banksim.requests.kinds import FULL_MASK
-from banksim.trace import Trace
+from banksim.requests.trace import Trace
 
 RUNS = 9
 LANE = np.arange(32, dtype=np.uint32)

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from banksim.arch import architecture
-from banksim.partial import concatenated, judge_pieces
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.pieces import judge_pieces
 from banksim.requests.columns import cores
 from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.requests.trace import Site, Trace, concatenated
 from banksim.storage import open_trace, write_trace
-from banksim.trace import Site, Trace
 
 ROUNDS = 3
 CHUNK = 1 << 16

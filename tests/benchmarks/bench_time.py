@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from timing_streams import KINDS, T1, T2, WARPS, line, lines, stream, streams
 
 import banksim
-from banksim.sass.cubin import decode
-from cuda_kernels import picture, records
+from banksim.kernels.cubin import decode
+from cuda_kernels import evidence_records, time_picture
 from cuda_kernels.catalogue import find
 from cuda_kernels.predict import predict
 
@@ -77,10 +77,10 @@ def of_chains() -> Iterator[Point]:
 
 
 def of_kernels() -> Iterator[Point]:
-    for record in records.load(records.EVIDENCE).records:
+    for record in evidence_records.load(evidence_records.EVIDENCE).records:
         if record.passes:
             found = predict(find([record.name])[0].launch(), record.cubin)
-            yield record.name, records.pass_cycles(found.passes), records.pass_cycles(record.passes)
+            yield record.name, evidence_records.pass_cycles(found.passes), evidence_records.pass_cycles(record.passes)
 
 
 def main() -> None:
@@ -92,7 +92,7 @@ def main() -> None:
         "kernels of one block": list(of_kernels()),
     }
     print("\n".join(table(found)))
-    records.write(path, picture.cycles_svg(found))
+    evidence_records.write(path, time_picture.cycles_svg(found))
 
 
 def table(found: dict[str, list[Point]]) -> Iterator[str]:

@@ -19,8 +19,8 @@ import test_any_pattern as expressions
 import zstandard
 from traces import random_trace
 
+from banksim.kernels.cubin import decode, entry_names
 from banksim.requests.kinds import OPS
-from banksim.sass.cubin import decode, entry_names
 from banksim.storage import schema, write_trace
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from banksim.errors import InputError
 from banksim.patterns import PatternError, pattern
-from banksim.trace import Trace
+from banksim.requests.trace import Trace
 
 NAMES = "s tile pts v N i k tx threadIdx threadIdx.y blockDim.x cuda.threadIdx.x lane warp tid min max abs .x"
 TYPES = "int (int) (unsigned) (float4*) (size_t) float4 struct sizeof reinterpret_cast<int*> float32 long const"

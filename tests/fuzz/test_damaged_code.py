@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import banksim
 from banksim.errors import BanksimError, CompileError, UnsupportedError
-from banksim.kernels import load
-from banksim.sass.cubin import _decode
-from banksim.sass.elf import NO_BITS, Elf
+from banksim.kernels.cubin import _decode
+from banksim.kernels.elf import NO_BITS, Elf
+from banksim.kernels.load import load
 
 HERE = Path(__file__).parents[1]
 SOURCES = [HERE / "data" / "triton" / f"{name}.cubin" for name in ("add", "softmax", "transpose")]
@@ -85,7 +85,7 @@ def one_line(error: BanksimError) -> None:
 @given(damaged())
 def test_damaged_cubins(data: bytes) -> None:
     try:
-        kernels = dict(banksim.sass.cubin.decode(data))
+        kernels = dict(banksim.kernels.cubin.decode(data))
     except BanksimError as error:
         one_line(error)
         return

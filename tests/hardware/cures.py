@@ -69,13 +69,13 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], list[tuple[str, An
 
 
 def prepare(file: Path) -> None:
-    from banksim.advise.cuda_source import CudaSource
-    from banksim.advise.kernels import advise_kernel
-    from banksim.advise.numba_source import NumbaSource
-    from banksim.advise.sources import rewritten
-    from banksim.compilers import compile_cuda
-    from banksim.run_kernel import resolve
-    from banksim.sass.addresses import address_of
+    from banksim.advise.kernels.advice import advise_kernel
+    from banksim.advise.kernels.cuda_source import CudaSource
+    from banksim.advise.kernels.numba_source import NumbaSource
+    from banksim.advise.kernels.source import rewritten
+    from banksim.kernels.compilers import compile_cuda
+    from banksim.machine.addresses import address_of
+    from banksim.runs.resolve import resolve
     from cuda_kernels.catalogue import entries
 
     variants = []
@@ -96,8 +96,8 @@ def prepare(file: Path) -> None:
             made = source.kernel(content)
             kernel, parameters, buffers, _ = resolve(made, args, "sm_90")
             if where == "catalogue":
-                from banksim.compilers.numba import argument_type
-                from banksim.run_kernel import numba_kernel
+                from banksim.kernels.compilers.numba import argument_type
+                from banksim.runs.resolve import numba_kernel
 
                 _, compiled = numba_kernel(made, tuple(map(argument_type, args)), "sm_90")
                 cubin, symbol = compiled.cubin, compiled.name

@@ -203,8 +203,8 @@ def py_search(table, wanted, found):
 
 def assembled() -> bytes:
     """One cubin of all kernels, under their Python names."""
-    from banksim.compilers.numba import compile_numba
-    from banksim.compilers.ptx import assemble
+    from banksim.kernels.compilers.numba import compile_numba
+    from banksim.kernels.compilers.ptx import assemble
 
     codes = []
     for name, (function, types) in KERNELS.items():

@@ -1,0 +1,58 @@
+"""What compiled code costs: the one figure by which two layouts of a kernel are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from banksim.architectures.latencies import FIGURES
+from banksim.banks.conflicts import Conflicts
+from banksim.errors import UnknownCountError
+from banksim.requests.counts import ends
+from banksim.runs.outcome import Run
+
+ISSUED = 4
+"""Warp instructions that an SM issues in a cycle, one in each of its sub-cores (sm_50 on, NVIDIA's tuning guides)."""
+SERVED = 1
+"""Transactions that its shared memory serves in a cycle: measured on an H200, 1.00 to 1.08 cycles each."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one run by one architecture; `transactions`, of a range the most, and `ideal`.
+
+    `time`: SM cycles in which the SM would do the launch's instructions and transactions if neither waited for
+    anything; what two layouts of one kernel differ by, no prediction of how long it takes. `cycles`: that prediction,
+    simulated cycles of an SM for each block; None where no time was simulated.
+    """
+
+    transactions: int
+    ideal: int
+    time: float
+    cycles: float | None = None
+
+    def of(self, before: Cost) -> float:
+        """What part of the cost before this is: of the simulated time if both have one."""
+        if self.cycles is not None and before.cycles is not None:
+            return self.cycles / before.cycles
+        return self.time / before.time
+
+
+def costs(done: Run) -> tuple[Cost, ...]:
+    """By each architecture of a run. `UnknownCountError` where a count is unknown."""
+    return tuple(cost(done.execution(judged), judged) for judged in done.judged)
+
+
+def cost(done: Run, judged: Conflicts) -> Cost:
+    if judged.transactions is None or judged.ideal is None:
+        site = next(site for site in judged.sites if site.transactions is None)
+        raise UnknownCountError(judged.arch.why_unknown(site.op, site.width))
+    transactions = ends(judged.transactions).high
+    time = done.instructions / ISSUED + transactions / SERVED
+    is_timed = done.cycles is not None and judged.arch.name == done.kernel.arch
+    cycles = done.cycles.total / len(done.cycles.blocks) if is_timed and done.cycles else None
+    return Cost(transactions, judged.ideal, time, cycles)
+
+
+def can_be_timed(done: Run) -> bool:
+    """Whether time can be simulated for the machine whose code ran, and is one of those to judge by."""
+    return done.kernel.arch in FIGURES and any(one.arch.name == done.kernel.arch for one in done.judged)

@@ -1,0 +1,168 @@
+"""The layouts that are tried for a shared array of a kernel, written as its source writes lengths and indices.
+
+C++ and Python agree on what `+`, `*`, `&`, `^` and `>>` mean and on which of them binds first, so that one text serves
+both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from banksim.advise.kernels.source import Change, Declared, Place, Texts
+
+VECTOR = 16
+"""Bytes of the widest access."""
+PADDINGS = (1, 2, 4, 8)
+"""Elements that rows get more."""
+ATOM = re.compile(r"[\w.]+")
+Group = list[Change]
+
+
+def groups(array: Declared, dynamic: int) -> Iterator[Group]:
+    """The layouts of an array, the simplest to write first; of a group that has a cure the rest need not be tried.
+
+    `dynamic`: bytes of dynamic shared memory.
+    """
+    if len(array.lengths) > 1:
+        yield list(paddings(array))
+    if array.fixed:
+        return
+    if len(array.lengths) > 1:
+        yield list(xored(array))
+        yield list(orders(array))
+    else:
+        yield list(gaps(array))
+        yield list(swizzles(array, dynamic))
+
+
+def paddings(array: Declared) -> Iterator[Change]:
+    for more in PADDINGS:
+        if not (array.is_wide and array.size and more * array.size % VECTOR):
+            yield padded(array, more)
+
+
+def padded(array: Declared, more: int) -> Change:
+    row = array.lengths[-1].longer(more)
+    return Change(array, f"rows of {row}", (*(one.text for one in array.lengths[:-1]), row))
+
+
+def orders(array: Declared) -> Iterator[Change]:
+    """The last two dimensions swapped, their rows longer or not."""
+    *outer, rows, columns = array.lengths
+    if array.is_wide:
+        return
+    for more in (0, *PADDINGS[:2]):
+        row = rows.longer(more) if more else rows.text
+        lengths = (*(one.text for one in outer), columns.text, row)
+        name = "dimensions swapped" + (f", rows of {row}" if more else "")
+        yield Change(array, name, lengths, lambda index: (*index[:-2], index[-1], index[-2]))
+
+
+def xored(array: Declared) -> Iterator[Change]:
+    """`column ^ row`, by single elements and by as many as wide accesses take, or by every second or fourth row."""
+    *_, rows, columns = array.lengths
+    for unit in units(array):
+        for shift in (0, 1, 2):
+            if columns.value is None:
+                mask, requires = f"({bracketed(columns.text)} - 1)", power_of_two(columns.text, 2 * unit)
+                all_rows = unit == 1 and not shift and rows.text == columns.text
+                mask = mask if unit == 1 else f"({bracketed(columns.text)} / {unit} - 1)"
+            else:
+                slots = (columns.value & -columns.value) // unit
+                if slots < (4 if unit == 1 else 2):
+                    continue
+                mask, requires = str(slots - 1), ""
+                all_rows = rows.value is not None and rows.value <= slots << shift
+            name = f"column ^ {bracketed(term('row', shift, '' if all_rows else mask, unit))}"
+            mask = "" if all_rows else mask
+
+            def index(given: Texts, shift: int = shift, mask: str = mask, unit: int = unit) -> Texts:
+                *outer, row, column = given
+                return (*outer, row, f"{bracketed(column)} ^ {bracketed(term(bracketed(row), shift, mask, unit))}")
+
+            yield Change(array, name, tuple(one.text for one in array.lengths), index, requires)
+
+
+def units(array: Declared) -> Iterator[int]:
+    """By how many elements indices are xored: one, if every access is to one; those of a vector."""
+    if not array.is_wide:
+        yield 1
+    if array.size is not None and array.size < VECTOR:
+        yield VECTOR // array.size
+
+
+def gaps(array: Declared) -> Iterator[Change]:
+    """An element or more behind every so many."""
+    for shift, gap in ((5, 1), (4, 1), (5, 2), (6, 1)):
+        if array.is_wide and (array.size is None or gap * array.size % VECTOR):
+            continue
+        (length,) = array.lengths or (None,)
+
+        def index(given: Texts, shift: int = shift, gap: int = gap) -> Texts:
+            more = f"({bracketed(given[0])} >> {shift})"
+            return (f"{bracketed(given[0])} + {more}" + (f" * {gap}" if gap > 1 else ""),)
+
+        def after(before: int, shift: int = shift, gap: int = gap) -> int:
+            return before + -(-before // (VECTOR << shift)) * VECTOR * gap
+
+        name = f"a gap of {gap} behind every {1 << shift}"
+        if length is None:
+            yield Change(array, name, (), index, bytes_after=after)
+        elif length.value is None or length.value >> shift:
+            yield Change(array, name, (with_gaps(length, shift, gap),), index)
+
+
+def with_gaps(length: Place, shift: int, gap: int) -> str:
+    """The length of an array with gaps."""
+    if length.value is not None:
+        return str(length.value + ((length.value - 1) >> shift) * gap)
+    text = bracketed(length.text)
+    return f"{text} + ({text} >> {shift})" + (f" * {gap}" if gap > 1 else "")
+
+
+def swizzles(array: Declared, dynamic: int) -> Iterator[Change]:
+    """CUTLASS's Swizzle<bits, low, distance> of the index."""
+    wide = array.is_wide
+    if wide and array.size is None:
+        return
+    low = (VECTOR // (array.size or 1)).bit_length() - 1 if wide else 0
+    for row in (5, 4, 6):  # the index of a row begins at this bit
+        distance, bits = row - low, min(row, 5) - low
+        whole = 1 << low + bits
+        (length,) = array.lengths or (None,)
+        requires = ""
+        if length is None:
+            if dynamic % (whole * (array.size or VECTOR)):
+                continue
+        elif length.value is None:
+            requires = f"{bracketed(length.text)} % {whole} == 0"
+        elif length.value % whole:
+            continue
+
+        def index(given: Texts, low: int = low, bits: int = bits, distance: int = distance) -> Texts:
+            element = bracketed(given[0])
+            return (f"{element} ^ (({element} >> {distance}) & {((1 << bits) - 1) << low})",)
+
+        lengths = tuple(one.text for one in array.lengths)
+        yield Change(array, f"Swizzle<{bits}, {low}, {distance}>", lengths, index, requires)
+
+
+# ---- texts
+def bracketed(text: str) -> str:
+    """An operand."""
+    return text if ATOM.fullmatch(text) else f"({text})"
+
+
+def term(row: str, shift: int, mask: str, unit: int) -> str:
+    """`(row >> shift & mask) * unit`, as far as these do anything."""
+    found = f"{row} >> {shift}" if shift else row
+    if mask:
+        found = f"{bracketed(found)} & {mask}"
+    return f"{bracketed(found)} * {unit}" if unit > 1 else found
+
+
+def power_of_two(text: str, least: int) -> str:
+    """What says so in C++."""
+    name = bracketed(text)
+    return f"{name} >= {least} && ({name} & ({name} - 1)) == 0"

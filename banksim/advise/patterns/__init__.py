@@ -1,0 +1,1 @@
+"""Layouts of the arrays that a pattern accesses, each judged by replaying every access."""

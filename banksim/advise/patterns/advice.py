@@ -1,0 +1,399 @@
+"""Advice on the arrays of a pattern: every layout is judged by replaying every access of the array in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.advise.patterns.layouts import VECTOR, Layout, Offsets, SharedArray, as_declared, keeps, layouts
+from banksim.advise.patterns.spelling import Spelling
+from banksim.advise.patterns.thread_orders import Described, Mapped, mappings
+from banksim.architectures.bank_rules import Architecture, architectures
+from banksim.architectures.occupancy import blocks_per_sm, fits
+from banksim.banks.replay import ideal, transactions
+from banksim.errors import InputError, UnknownCountError
+from banksim.patterns.build import Pattern
+from banksim.patterns.inputs import parse
+from banksim.patterns.types import dimensions_of, round_up
+from banksim.requests.kinds import LANES, OPS
+from banksim.requests.trace import Trace
+
+MOST_WORK = 100_000_000
+"""Requests that are judged for all layouts and architectures together: about a minute."""
+WORTH_COMPILING = 10_000
+"""Requests to judge from which on loading the compiled rule pays."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What all accesses of an array cost in one layout. `transactions` and `blocks` have a figure for each
+    architecture: the transactions (of a range the most), and the blocks that an SM holds by their threads and shared
+    memory. `size` is the shared memory of the block, `bytes` how much more that is."""
+
+    layout: Layout
+    transactions: tuple[int, ...]
+    size: int
+    bytes: int
+    blocks: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "layout": self.layout.name,
+            "transactions": list(self.transactions),
+            "bytes_added": self.bytes,
+            "blocks_per_sm": list(self.blocks),
+            "operations_added": self.layout.operations,
+            "c": list(self.layout.spelling.c),
+            "numba": list(self.layout.spelling.numba),
+        }
+
+
+@dataclass(frozen=True)
+class ArrayAdvice:
+    """The layouts of one array that cost less than the one it has, best first.
+
+    `bound`: by architecture the transactions that the same requests take in any layout whatever, at the least.
+    `threads`: the array as written, with other orders of the threads by which it costs less.
+    `tried`: how many layouts were judged; `breaking` of the others would split or misalign wide accesses,
+    `too_large` of them do not fit into shared memory.
+    """
+
+    array: SharedArray
+    archs: tuple[Architecture, ...]
+    requests: int
+    bound: tuple[int, ...]
+    before: Judged
+    better: tuple[Judged, ...]
+    threads: tuple[Judged, ...]
+    tried: int
+    breaking: int
+    too_large: int
+    different: Requests = field(repr=False, compare=False)
+
+    @property
+    def best(self) -> Judged:
+        """The best layout; that which it has, if none is better."""
+        return self.better[0] if self.better else self.before
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no layout can do better than the best: it reaches the bound on every architecture."""
+        return self.best.transactions == self.bound
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if not self.better:
+            if self.is_proven:
+                return "No layout pays: no layout can do better than the one it has."
+            return f"No layout pays: none of {self.tried} costs fewer transactions."
+        if self.is_proven:
+            return "No layout can do better: every request takes the least that any layout allows."
+        return f"The best of {self.tried} layouts; it is not proven that no other does better."
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "array": self.array.name,
+            "architectures": [arch.name for arch in self.archs],
+            "requests": self.requests,
+            "bound": list(self.bound),
+            "before": self.before.to_json(),
+            "better": [one.to_json() for one in self.better],
+            "threads": [one.to_json() for one in self.threads],
+            "tried": self.tried,
+            "breaking": self.breaking,
+            "too_large": self.too_large,
+            "proven": self.is_proven,
+            "verdict": self.verdict,
+        }
+
+
+class Block(NamedTuple):
+    """What the arrays of a block share: its threads, and its bytes of shared memory as declared."""
+
+    threads: int
+    size: int
+
+
+class Requests(NamedTuple):
+    """The different requests to one array, each `times` as often; `address` is relative to the array."""
+
+    op: npt.NDArray[np.uint8]
+    width: npt.NDArray[np.uint8]
+    mask: npt.NDArray[np.uint32]
+    address: Offsets
+    times: npt.NDArray[np.int64]
+
+
+def advise(
+    accesses: str | Sequence[str],
+    *,
+    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
+    declare: str | Sequence[str] = "",
+    block: int | Sequence[int] = (32,),
+    grid: int | Sequence[int] = (1,),
+    let: Mapping[str, int | str] | Sequence[str] | str | None = None,
+    where: str | None = None,
+    loops: Mapping[str, Iterable[int]] | Sequence[str] | str = (),
+    stores: str | Sequence[str] = (),
+) -> tuple[ArrayAdvice, ...]:
+    """Advice on each array that `accesses` and `stores` touch, by all architectures together.
+
+    Arguments as those of `banksim.pattern`. Give every access of an array: a layout that cures one may break
+    another. Raises `InputError`, also where there is too much to try, and `UnknownCountError` where an
+    architecture's count of an access is unknown.
+    """
+    rules = architectures(arch)
+    pattern = parse(accesses, declare, block, grid, let or (), where, loops, stores, False)
+    trace = pattern.trace()
+    arrays = shared_arrays(pattern, trace)
+    whole = Block(prod(pattern.threads.block), max((array.base + array.size for array in arrays), default=0))
+    described = Described(accesses, stores, let or (), where, loops, pattern.threads.block, pattern.threads.loops)
+    ordered = [
+        (one, {array.name: requests for array, requests in touched(arrays, other.trace())})
+        for one in mappings(described)
+        if (other := parsed(one, declare, grid))
+    ]
+    found = tuple(
+        advise_array(array, requests, rules, whole, [(one, other[array.name]) for one, other in ordered])
+        for array, requests in touched(arrays, trace)
+    )
+    if not found:
+        raise InputError("no access goes to an array that is declared in shared memory")
+    return found
+
+
+def parsed(mapped: Mapped, declare: str | Sequence[str], grid: int | Sequence[int]) -> Pattern | None:
+    """The pattern with another order of the threads; None if there is none, as where a name hides a thread's."""
+    given = mapped.described
+    try:
+        return parse(
+            given["accesses"], declare, given["block"], grid, given["let"], given["where"], given["loops"],
+            given["stores"], False,
+        )  # fmt: skip
+    except InputError:
+        return None
+
+
+def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
+    """The arrays in the order of their addresses; a dynamic one is as long as it is used."""
+    found = []
+    for variable in pattern.variables.values():
+        element, lengths = dimensions_of(variable.type)
+        if not lengths:
+            continue
+        known = [length for length in lengths if length is not None]
+        if len(known) < len(lengths):
+            row = element.size * int(np.prod(known))
+            end = int(trace.address.max(initial=0)) + 1
+            known = [max(1, -(-(end - variable.base) // row)), *known]
+        found.append(SharedArray(variable.name, variable.base, tuple(known), element))
+    return sorted(found, key=lambda array: array.base)
+
+
+def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, Requests]]:
+    """The arrays that requests go to, with these; what several warps or iterations do alike stands there once."""
+    lanes = (trace.mask[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+    first = trace.address[np.arange(len(trace)), np.argmax(lanes, axis=1)] if len(trace) else trace.mask
+    for array in arrays:
+        rows = np.flatnonzero((first >= array.base) & (first < array.base + array.size))
+        if not len(rows):
+            continue
+        # A lane that is not active stands where the first active one does: in the array.
+        address = np.where(lanes[rows], trace.address[rows], first[rows, None]) - np.uint32(array.base)
+        whole = np.column_stack([trace.op[rows], trace.width[rows], trace.mask[rows], address]).astype(np.uint32)
+        different, count = np.unique(whole, axis=0, return_counts=True)
+        yield (
+            array,
+            Requests(
+                different[:, 0].astype(np.uint8),
+                different[:, 1].astype(np.uint8),
+                different[:, 2],
+                different[:, 3:].astype(np.int64),
+                count.astype(np.int64),
+            ),
+        )
+
+
+def advise_array(
+    array: SharedArray,
+    requests: Requests,
+    archs: tuple[Architecture, ...],
+    block: Block,
+    ordered: Sequence[tuple[Mapped, Requests]] = (),
+) -> ArrayAdvice:
+    """Advice on one array of a block; `ordered`: its requests with other orders of the threads."""
+    candidates = list(layouts(array))
+    work = len(candidates) * len(requests.times) * len(archs)
+    if work > MOST_WORK:
+        raise InputError(
+            f"`{array.name}`: {len(candidates)} layouts of {len(requests.times):,} different requests are too many "
+            f"to try ({work:,}; the limit is {MOST_WORK:,}): give fewer blocks, iterations or architectures"
+        )
+    if work > WORTH_COMPILING:
+        import banksim.banks.compiled.arrays  # noqa: F401  # once it is loaded, `transactions` judges few requests too with it
+    require_known(requests, archs)
+    before = judge(as_declared(array), array, requests, archs, block)
+    assert before is not None
+    found, breaking, too_large = [], 0, 0
+    for layout in candidates:
+        judged = judge(layout, array, requests, archs, block)
+        if judged is None:
+            breaking += 1
+        elif not all(fits(judged.size, block.size, arch) for arch in archs):
+            too_large += 1
+        else:
+            found.append(judged)
+    others = [
+        judge(
+            replace(as_declared(array), name=one.name, spelling=Spelling(one.how, one.how)), array, other, archs, block
+        )
+        for one, other in ordered
+    ]
+    better = [one for one in found if is_better(one, before)]
+    better.sort(key=lambda one: (sum(one.transactions), one.layout.operations, one.bytes))
+    return ArrayAdvice(
+        array=array,
+        archs=archs,
+        requests=int(requests.times.sum()),
+        bound=tuple(bound(requests, arch) for arch in archs),
+        before=before,
+        better=tuple(without_repetition(better)),
+        threads=tuple(one for one in others if one and is_better(one, before)),
+        tried=len(found),
+        breaking=breaking,
+        too_large=too_large,
+        different=requests,
+    )
+
+
+def together(advice: Sequence[ArrayAdvice]) -> tuple[tuple[int, ...], int]:
+    """Transactions by architecture of all arrays in the best layout of each, one behind the other, and the bytes
+    that these take more; `advice` as `advise` gives it."""
+    archs = advice[0].archs
+    found = [0] * len(archs)
+    shift = 0
+    for one in advice:
+        layout = one.best.layout
+        base = base_of(layout, one.array, shift)
+        moved = laid_out(layout, one.different)
+        assert moved is not None
+        for place, arch in enumerate(archs):
+            found[place] += int(cost(moved, moved.address + base, arch) @ moved.times)
+        shift = round_up(base - one.array.base + layout.size - one.array.size, VECTOR)
+    return tuple(found), shift
+
+
+def is_better(one: Judged, before: Judged) -> bool:
+    """Whether no architecture takes more transactions, and one fewer."""
+    pairs = list(zip(one.transactions, before.transactions, strict=True))
+    return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)
+
+
+def without_repetition(better: Sequence[Judged]) -> Iterator[Judged]:
+    """Of layouts that cost the same in every respect, all that say so simply: those with fewer bytes first."""
+    seen: set[tuple[object, ...]] = set()
+    for one in better:
+        kind = one.layout.name.partition("<")[0].partition(" of ")[0]
+        key = (kind, one.transactions, one.layout.operations)
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def judge(
+    layout: Layout, array: SharedArray, requests: Requests, archs: Sequence[Architecture], block: Block
+) -> Judged | None:
+    """What the requests cost in a layout; None if it breaks one of them."""
+    moved = laid_out(layout, requests)
+    if moved is None:
+        return None
+    base = base_of(layout, array)
+    size = block.size + (base - array.base) + layout.size - array.size
+    return Judged(
+        layout=layout,
+        transactions=tuple(int(cost(moved, moved.address + base, arch) @ moved.times) for arch in archs),
+        size=size,
+        bytes=size - block.size,
+        blocks=tuple(blocks_per_sm(size, arch, block.threads) for arch in archs),
+    )
+
+
+def laid_out(layout: Layout, requests: Requests) -> Requests | None:
+    """The requests in a layout, some maybe in pieces; None if it would split or misalign one of them."""
+    found = parted(requests, layout.piece) if layout.piece else requests
+    if found is None:
+        return None
+    moved = np.empty_like(found.address)
+    for width in np.unique(found.width):
+        rows = found.width == width
+        moved[rows] = layout.move(found.address[rows])
+        if not keeps(layout, found.address[rows], int(width), moved[rows]):
+            return None
+    return found._replace(address=moved)
+
+
+def parted(requests: Requests, piece: int) -> Requests | None:
+    """Loads and stores of more than `piece` bytes as several of these; None if another operation would have to be."""
+    wide = requests.width > piece
+    if not wide.any():
+        return requests
+    if not np.isin(requests.op[wide], [OPS.index(op) for op in ("ld", "st")]).all():
+        return None
+    parts = [Requests._make(column[~wide] for column in requests)]
+    for start in range(0, int(requests.width.max()), piece):
+        rows = wide & (requests.width > start)
+        part = Requests._make(column[rows] for column in requests)
+        parts.append(part._replace(address=part.address + start, width=np.full_like(part.width, piece)))
+    return Requests._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def base_of(layout: Layout, array: SharedArray, shift: int = 0) -> int:
+    """Where an array in this layout begins, if those before it take `shift` bytes more."""
+    return round_up(array.base + shift, max(layout.align, array.element.align))
+
+
+def cost(requests: Requests, address: Offsets, arch: Architecture) -> npt.NDArray[np.int64]:
+    """Transactions of each request, of a range the most."""
+    found = transactions(address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
+    most: npt.NDArray[np.int64] = np.asarray(found[1] if isinstance(found, tuple) else found)
+    return most
+
+
+def require_known(requests: Requests, archs: Sequence[Architecture]) -> None:
+    """Refuse requests whose cost nobody knows."""
+    for op, width in {*zip(requests.op.tolist(), requests.width.tolist(), strict=True)}:
+        for arch in archs:
+            if arch.access(OPS[op], width) is None:
+                raise UnknownCountError(arch.why_unknown(OPS[op], width))
+
+
+def bound(requests: Requests, arch: Architecture) -> int:
+    """What the requests take in any layout, at the least: their ideal; of atomics that serve one lane a pass as
+    many passes as lanes want one address. Both depend on which lanes are at one address only, as no layout does.
+    """
+    least = np.asarray(
+        ideal(requests.address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
+    ).copy()
+    for row, (op, width) in enumerate(zip(requests.op.tolist(), requests.width.tolist(), strict=True)):
+        access = arch.access(OPS[op], width)
+        if access is not None and access.serves == "lane":
+            least[row] = access.passes * sum(crowds(requests, row, access.lanes))
+    return int(least @ requests.times)
+
+
+def crowds(requests: Requests, row: int, lanes: int) -> Iterator[int]:
+    """For each part of a request that has an active lane, the most lanes that want one address."""
+    for start in range(0, LANES, lanes):
+        wanted = [
+            int(requests.address[row, lane])
+            for lane in range(start, start + lanes)
+            if int(requests.mask[row]) >> lane & 1
+        ]
+        if wanted:
+            yield max(map(wanted.count, wanted))

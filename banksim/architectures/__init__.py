@@ -1,0 +1,1 @@
+"""Everything known of a GPU, by architecture: bank rules, occupancy, latencies, rates, where its code finds things."""

@@ -1,0 +1,235 @@
+"""Requests that are alike by meaning: judged once, counted as often as they come. Needs numba.
+
+Two requests are alike if site, op, width and mask are the same, and the addresses of the active lanes differ
+by one distance that is a multiple of the architecture's period, which no count depends on. Requests of blocks
+that do the same are alike, so such blocks are judged once too. Hashes only say where to look: what is taken
+to be alike was compared lane by lane.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.banks.compiled.arrays import judge_rows, room_for_sixteen
+from banksim.banks.compiled.one_request import judge_at, rule_words
+from banksim.banks.compiled.site_sums import ENTRY, EXCESS, NO_EXCESS, PLACE, Key, add, place_of, summed
+from banksim.banks.compiled.sixteen_requests import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
+from banksim.banks.compiled.warp_sets import BEYOND, WARPS, Warps
+from banksim.banks.conflicts import Tally
+from banksim.requests.columns import (
+    ADDRESS,
+    BLOCK,
+    MASK,
+    OP,
+    READ,
+    WARP,
+    WIDTH,
+    byte_at,
+    places,
+    row_of,
+    unpacked,
+    word_at,
+)
+from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.requests.lane_intrinsics import pointer, word
+from banksim.requests.trace import Trace
+from banksim.system.jit import inlined, outer
+
+Rows = npt.NDArray[np.int64]
+FACTORS = np.random.default_rng(1).integers(1 << 31, 1 << 32, LANES, np.uint32) | np.uint32(1)
+"""Of the hash: an odd number for each lane."""
+TRIAL = 4096
+"""Requests after which it is given up if few of them are alike."""
+MOST = 1 << 15
+"""Different requests of a chunk beyond which it is given up: more do not fit the caches."""
+
+
+class Kinds(NamedTuple):
+    """The (site, op, width) of a trace, and for each request which of them it is (−1: no lane is active)."""
+
+    keys: list[Key]
+    of: npt.NDArray[np.int32]
+
+
+@outer
+def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, room: Any, out: Any) -> Any:
+    """How many kinds there are, each with its (site, op and width, next kind of the site) in `room`; −1: too many."""
+    used = 0
+    for row in range(len(sites)):
+        if not masks[row]:
+            out[row] = -1
+            continue
+        site = np.uint32(sites[row])
+        what = np.int32(ops[row]) << np.int32(8) | np.int32(widths[row])
+        kind = heads[site]
+        while kind >= 0 and room[np.uint32(kind), 1] != what:
+            kind = room[np.uint32(kind), 2]
+        if kind < 0:
+            if used == len(room):
+                return -1
+            kind = np.int32(used)
+            room[used, 0], room[used, 1], room[used, 2] = site, what, heads[site]
+            heads[site] = kind
+            used += 1
+        out[row] = kind
+    return used
+
+
+@outer
+def _warps(kinds: Any, blocks: Any, warps: Any, count: Any) -> Any:
+    """(kind, block, mask of warps) of every stretch of requests of a kind from one block."""
+    last, seen = np.full(count, -1, np.int64), np.zeros(count, np.uint64)
+    kind_out = np.empty(len(kinds) + count, np.int32)
+    block_out = np.empty(len(kinds) + count, np.int64)
+    mask_out = np.empty(len(kinds) + count, np.uint64)
+    used = 0
+    for row in range(len(kinds)):
+        kind = kinds[row]
+        if kind < 0:
+            continue
+        block = np.int64(blocks[row]) | np.int64(warps[row]) // WARPS << BEYOND
+        if block != last[kind]:
+            if last[kind] >= 0:
+                kind_out[used], block_out[used], mask_out[used] = kind, last[kind], seen[kind]
+                used += 1
+            last[kind], seen[kind] = block, 0
+        seen[kind] |= np.uint64(1) << np.uint64(warps[row] % WARPS)
+    for kind in range(count):
+        kind_out[used], block_out[used], mask_out[used] = kind, last[kind], seen[kind]
+        used += 1
+    return kind_out[:used], block_out[:used], mask_out[:used]
+
+
+@inlined
+def _base(addresses: Any, row: Any, active: Any, keep: Any) -> Any:
+    """The place that the addresses of a request are counted from: the period that its first lane is in."""
+    for lane in range(LANES):
+        if active >> word(lane) & word(1):
+            return word(addresses[row, lane] & keep)
+    return word(0)
+
+
+@outer
+def _alike(
+    addresses: Any, masks: Any, ops: Any, kinds: Any, blocks: Any, warps: Any, read: Any, factors: Any, keep: Any
+) -> Any:
+    """The first request by (block, warp, order) of all that are alike, and how many they are.
+
+    Empty where few requests are alike, so that there is nothing to gain.
+    """
+    rows, size = len(masks), 2 * MOST
+    slots = np.full(size, -1, np.int32)
+    firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
+    hashes, bases = np.empty(MOST, np.uint32), np.empty(MOST, np.uint32)
+    used = tried = 0
+    for row in range(rows):
+        if kinds[row] < 0:
+            continue
+        tried += 1
+        if used == MOST or (tried == TRIAL and used > TRIAL // 2):
+            return firsts[:0], times[:0]
+        active = word(masks[row] & read[ops[row]])
+        base = _base(addresses, row, active, keep)
+        total = word(0)
+        if active == word(FULL_MASK):
+            for lane in range(LANES):
+                total = word(total + word(word(addresses[row, lane] - base) * factors[lane]))
+        else:
+            for lane in range(LANES):
+                if active >> word(lane) & word(1):
+                    total = word(total + word(word(addresses[row, lane] - base) * factors[lane]))
+        total = word(total + word(masks[row] * word(0x9E3779B1)) + word(word(kinds[row]) * word(0x85EBCA77)))
+        total = word(word(total ^ (total >> word(15))) * word(0x2C1B3C6D))
+        slot = np.int64(total ^ (total >> word(13))) & (size - 1)
+        while True:
+            entry = slots[slot]
+            if entry < 0:
+                slots[slot] = used
+                firsts[used], times[used], hashes[used], bases[used] = row, 1, total, base
+                used += 1
+                break
+            other = firsts[entry]
+            if hashes[entry] == total and masks[other] == masks[row] and kinds[other] == kinds[row]:
+                differs, shift = word(0), word(base - bases[entry])
+                if active == word(FULL_MASK):
+                    for lane in range(LANES):
+                        differs |= word(word(addresses[row, lane] - addresses[other, lane]) ^ shift)
+                else:
+                    for lane in range(LANES):
+                        if active >> word(lane) & word(1):
+                            differs |= word(word(addresses[row, lane] - addresses[other, lane]) ^ shift)
+                if not differs:
+                    times[entry] += 1
+                    if blocks[row] < blocks[other] or (blocks[row] == blocks[other] and warps[row] < warps[other]):
+                        firsts[entry], bases[entry] = row, base
+                    break
+            slot = (slot + 1) & (size - 1)
+    return firsts[:used], times[:used]
+
+
+@outer
+def _tally(columns: Any, kinds: Any, rows: Any, times: Any, table: Any, rule: Any, entries: Any) -> None:
+    addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
+    ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
+    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
+    rules = pointer(rule.ctypes.data)
+    room = room_for_sixteen()
+    for start in range(0, len(rows), REQUESTS):
+        found, record = judge_rows(columns, rows, start, len(rows), table, room)
+        for k in range(min(REQUESTS, len(rows) - start)):
+            row = rows[start + k]
+            low: Any = np.int64(found[TRANSACTIONS, k])
+            ideal, degree = np.int64(found[IDEAL, k]), np.int64(found[DEGREE, k])
+            high, degree_low = low, degree
+            if record[k] >= ELSEWHERE:
+                address, op, width = row_of(addresses, row), byte_at(ops, row), byte_at(widths, row)
+                low, high, ideal, degree_low, degree = judge_at(address, word_at(masks, row), op, width, rules)
+            place = place_of(word_at(blocks, row), word_at(warps, row))
+            add(entries, kinds[row], times[start + k], low, high, ideal, degree_low, degree, place, row)
+
+
+def kinds_of(trace: Trace) -> Kinds:
+    out = np.empty(len(trace), np.int32)
+    site, op, width, mask = map(np.ascontiguousarray, (trace.site, trace.op, trace.width, trace.mask))
+    size, used = 64, -1
+    while used < 0:
+        heads, room = np.full(len(trace.sites), -1, np.int32), np.empty((size, 3), np.int32)
+        used = _kinds(site, op, width, mask, heads, room, out)
+        size *= 8
+    return Kinds([(site, what >> 8, what & 255) for site, what, _ in room[:used].tolist()], out)
+
+
+def warps_of(trace: Trace, kinds: Kinds) -> list[Warps]:
+    """For each kind the warps that made its requests."""
+    block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
+    kind, block, mask = _warps(kinds.of, block, warp, len(kinds.keys))
+    order = np.argsort(kind, kind="stable")
+    ends = np.searchsorted(kind[order], np.arange(len(kinds.keys) + 1))
+    parts = [order[start:end] for start, end in pairwise(ends)]
+    return [Warps.of_masks(block[part], mask[part]) for part in parts]
+
+
+def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
+    """Of requests that are alike the first by (block, warp, order), and how many they are.
+
+    None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
+    """
+    address, mask, op = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op))
+    block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
+    keep = np.uint32(FULL_MASK & -period)
+    rows, times = _alike(address, mask, op, kinds.of, block, warp, READ, FACTORS, keep)
+    return (rows, times) if len(rows) or not (kinds.of >= 0).any() else None
+
+
+def tally_alike(trace: Trace, kinds: Kinds, rows: Rows, times: Rows, arch: Architecture) -> dict[Key, Tally]:
+    """What the requests of `rows` cost if each comes `times` times; as `site_sums.tally`, but with no warps."""
+    entries = np.zeros((len(kinds.keys), ENTRY), np.int64)
+    entries[:, EXCESS], entries[:, PLACE] = NO_EXCESS, np.iinfo(np.int64).max
+    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
+    _tally(columns, kinds.of, rows, times, records(arch), rule_words(arch), entries)
+    return {key: summed([entry]) for key, entry in zip(kinds.keys, entries.tolist(), strict=True)}

@@ -1,0 +1,234 @@
+"""What an analysis returns: counts per site and in all, as plain data. Nothing here counts or prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from banksim.errors import InputError
+from banksim.requests.counts import Count, Range, Status, above, largest, per_request, total
+
+if TYPE_CHECKING:
+    from banksim.architectures.bank_rules import Architecture
+    from banksim.requests.trace import Site
+
+
+@dataclass(frozen=True)
+class Request:
+    """One warp-level access: byte `address` of each of 32 lanes, of which `mask` says the active ones.
+
+    `excess` is what it takes beyond its ideal by the rule that judged it, at most (0: unknown). `order` is its place in
+    the trace that it comes from, which is no part of what it is.
+    """
+
+    op: str
+    width: int
+    mask: int
+    address: tuple[int, ...]
+    block: int = 0
+    warp: int = 0
+    excess: int = 0
+    order: int = field(default=0, compare=False)
+
+
+class Tally(NamedTuple):
+    """Sums over the requests of one site, op and width, the largest degree, and the worst request's row and excess.
+
+    Of a count that is unknown, `low` and the figures after it mean nothing.
+    """
+
+    requests: int
+    low: int
+    high: int
+    ideal: int
+    degree_low: int
+    degree_high: int
+    warps: int
+    worst: int
+    excess: int
+
+
+@dataclass(frozen=True)
+class SiteConflicts:
+    """What the requests of one site cost, of one op and width: a site with several has several of these.
+
+    `transactions`, `ideal` and `degree` are None where nobody knows them (`status` is then "unknown").
+    `degree` is the n of the worst n-way conflict: the most passes that one part of one request needs (for
+    atomics the most lanes in one bank). `warps` counts the different (block, warp) that came here
+    (None: not counted).
+    `worst` is a request of the largest excess: of a trace the first by block, warp and order, of a run one that the
+    machine met first (warps run in no fixed order).
+    """
+
+    site: Site
+    op: str
+    width: int
+    requests: int
+    transactions: Count | None
+    ideal: int | None
+    degree: Count | None
+    warps: int | None
+    worst: Request | None
+    status: Status
+
+    @property
+    def excess(self) -> Count | None:
+        """Transactions beyond the ideal."""
+        if self.transactions is None or self.ideal is None:
+            return None
+        return above(self.transactions, self.ideal)
+
+    @property
+    def transactions_per_request(self) -> float | Range[float] | None:
+        """The figure that nvprof calls shared_load_transactions_per_request."""
+        if self.transactions is None or not self.requests:
+            return None
+        return per_request(self.transactions, self.requests)
+
+    @property
+    def offset(self) -> int | None:
+        return self.site.offset
+
+    @property
+    def opcode(self) -> str:
+        return self.site.opcode
+
+    @property
+    def file(self) -> str | None:
+        return self.site.file
+
+    @property
+    def line(self) -> int | None:
+        return self.site.line
+
+    @property
+    def text(self) -> str:
+        return self.site.text
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: numbers, text, lists; a range is {"low": …, "high": …}, unknown is None."""
+        worst = self.worst
+        return {
+            "offset": self.offset,
+            "opcode": self.opcode,
+            "function": self.site.function,
+            "file": self.file,
+            "line": self.line,
+            "text": self.text,
+            "inside": [{"file": file, "line": line} for file, line in self.site.inside],
+            "op": self.op,
+            "width": self.width,
+            "requests": self.requests,
+            "transactions": _plain(self.transactions),
+            "transactions_per_request": _plain(self.transactions_per_request),
+            "ideal": self.ideal,
+            "excess": _plain(self.excess),
+            "degree": _plain(self.degree),
+            "warps": self.warps,
+            "status": self.status,
+            "worst": worst
+            and {
+                "op": worst.op,
+                "width": worst.width,
+                "mask": worst.mask,
+                "address": list(worst.address),
+                "block": worst.block,
+                "warp": worst.warp,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """The analysis of a trace. A total is None (withheld) as soon as one site's figure is unknown."""
+
+    arch: Architecture
+    sites: tuple[SiteConflicts, ...]
+
+    @property
+    def requests(self) -> int:
+        return sum(site.requests for site in self.sites)
+
+    @property
+    def transactions(self) -> Count | None:
+        counts = [site.transactions for site in self.sites]
+        known = [count for count in counts if count is not None]
+        return total(known) if len(known) == len(counts) else None
+
+    @property
+    def ideal(self) -> int | None:
+        counts = [site.ideal for site in self.sites]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def excess(self) -> Count | None:
+        if self.transactions is None or self.ideal is None:
+            return None
+        return above(self.transactions, self.ideal)
+
+    @property
+    def transactions_per_request(self) -> float | Range[float] | None:
+        if self.transactions is None or not self.requests:
+            return None
+        return per_request(self.transactions, self.requests)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as `SiteConflicts.to_json`."""
+        return {
+            "arch": self.arch.name,
+            "requests": self.requests,
+            "transactions": _plain(self.transactions),
+            "transactions_per_request": _plain(self.transactions_per_request),
+            "ideal": self.ideal,
+            "excess": _plain(self.excess),
+            "sites": [site.to_json() for site in self.sites],
+        }
+
+
+def merge(a: Conflicts, b: Conflicts) -> Conflicts:
+    """The conflicts of the requests of both, judged by one architecture; in whatever order parts are merged.
+
+    Sites that are alike in site, op and width become one; of several such in one analysis the first goes with
+    the first. `warps` is None where both have a site, for nobody knows which warps came to it in both.
+    Raises `InputError` for two architectures.
+    """
+    if a.arch != b.arch:
+        raise InputError(f"{a.arch.name} and {b.arch.name}: only conflicts by the same architecture can be added")
+    found: dict[tuple[Site, str, int, int], SiteConflicts] = {}
+    for conflicts in (a, b):
+        seen: dict[tuple[Site, str, int], int] = {}
+        for one in conflicts.sites:
+            kind = (one.site, one.op, one.width)
+            seen[kind] = seen.get(kind, 0) + 1
+            key = (*kind, seen[kind])
+            found[key] = merge_sites(found[key], one) if key in found else one
+    return Conflicts(a.arch, tuple(found.values()))
+
+
+def merge_sites(a: SiteConflicts, b: SiteConflicts) -> SiteConflicts:
+    """The requests of both, of one site, op and width."""
+    merged = replace(a, requests=a.requests + b.requests, warps=None, worst=worse(a.worst, b.worst))
+    if a.transactions is None or b.transactions is None:
+        return replace(merged, transactions=None, ideal=None, degree=None, status="unknown")
+    return replace(
+        merged,
+        transactions=total([a.transactions, b.transactions]),
+        ideal=(a.ideal or 0) + (b.ideal or 0),
+        degree=largest([degree for degree in (a.degree, b.degree) if degree is not None]),
+    )
+
+
+def worse(a: Request | None, b: Request | None) -> Request | None:
+    """The request of larger excess, of equal ones the first by block, warp and order."""
+    if a is None or b is None:
+        return a or b
+
+    def rank(one: Request) -> tuple[object, ...]:
+        return -one.excess, one.block, one.warp, one.order, one.mask, one.address
+
+    return min(a, b, key=rank)
+
+
+def _plain(value: float | Range[int] | Range[float] | None) -> Any:
+    return value._asdict() if isinstance(value, Range) else value

@@ -1,0 +1,146 @@
+"""Judging a trace piece by piece: what each costs, and a sum of that in whatever order they come."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.banks.compiled.warp_sets import Warps
+from banksim.banks.conflicts import Conflicts, SiteConflicts, merge_sites
+from banksim.banks.replay import replay, site_conflicts
+from banksim.requests.kinds import SMALL
+from banksim.requests.trace import Chunk, Piece, Trace, concatenated
+
+Key = tuple[int, int, int]
+"""Number of the site, code of the op, width."""
+Progress = Callable[[int], None]
+"""Is told how many more requests have been judged."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What some of a trace's requests cost by each of several architectures, and which warps made them."""
+
+    sites: dict[Key, tuple[SiteConflicts, ...]] = field(default_factory=dict)
+    warps: dict[Key, Warps] = field(default_factory=dict)
+
+    def conflicts(self, rules: Sequence[Architecture]) -> tuple[Conflicts, ...]:
+        """The same as `replay` of all these requests gives."""
+        found = [[replace(one, warps=len(self.warps[key])) for one in self.sites[key]] for key in sorted(self.sites)]
+        return tuple(Conflicts(rule, tuple(same[n] for same in found)) for n, rule in enumerate(rules))
+
+
+def merge(a: Partial, b: Partial) -> Partial:
+    """What the requests of both cost: associative, and the same in either order."""
+    sites, warps = dict(a.sites), dict(a.warps)
+    for key, others in b.sites.items():
+        if key in sites:
+            sites[key] = tuple(map(merge_sites, sites[key], others))
+            warps[key] = warps[key] | b.warps[key]
+        else:
+            sites[key], warps[key] = others, b.warps[key]
+    return Partial(sites, warps)
+
+
+def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool = True) -> Partial:
+    """What the requests of one chunk cost; `first` is the number of its first one in the whole trace.
+
+    `dedup`: judge requests that are alike by meaning once; the result is the same.
+    """
+    from banksim.banks.compiled import repeated_requests
+
+    kinds = repeated_requests.kinds_of(trace)
+    # To find those that are alike takes as long as to judge them once, but not where counts are ranges.
+    dedup = dedup and (len(rules) > 1 or rules[0].is_range)
+    distinct = repeated_requests.alike(trace, kinds, max(rule.period for rule in rules)) if dedup else None
+    sites: dict[Key, tuple[SiteConflicts, ...]] = dict.fromkeys(kinds.keys, ())
+    for rule in rules:
+        if distinct is None:
+            from banksim.banks.compiled.site_sums import tally
+
+            found = tally(trace, rule, workers=1)
+        else:
+            found = repeated_requests.tally_alike(trace, kinds, *distinct, rule)
+        for key, figures in found.items():
+            one = site_conflicts(trace, rule, *key, figures)
+            if one.worst is not None:
+                one = replace(one, worst=replace(one.worst, order=first + one.worst.order))
+            sites[key] += (one,)
+    return Partial(sites, dict(zip(kinds.keys, repeated_requests.warps_of(trace, kinds), strict=True)))
+
+
+def judge_piece(
+    piece: Piece, rules: Sequence[Architecture], dedup: bool = True, progress: Progress | None = None
+) -> Partial:
+    """What the requests of one piece cost."""
+    found = Partial()
+    for first, trace in piece():
+        found = merge(found, judge(trace, first, rules, dedup))
+        if progress:
+            progress(len(trace))
+    return found
+
+
+def judge_pieces(
+    pieces: Iterable[Piece],
+    rules: Sequence[Architecture],
+    dedup: bool = True,
+    progress: Progress | None = None,
+    workers: int | None = None,
+) -> tuple[Conflicts, ...]:
+    """What the requests of all pieces cost by each architecture: the same as `replay` of all of them at once.
+
+    Pieces are read and judged on all cores, and only as many of them are in memory. Short traces are judged
+    in plain Python, with no numba to load.
+    """
+    rest = iter(pieces)
+    chunks, more = _first(rest)
+    if more is None and "banksim.banks.compiled.arrays" not in sys.modules:
+        whole = concatenated([trace for _, trace in chunks])
+        return tuple(replay(whole, rule) for rule in rules)
+    from banksim.requests.columns import cores
+
+    found = Partial()
+    waiting: deque[Future[Partial]] = deque()
+    workers = workers or cores()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for piece in _chain(chunks, more, rest):
+                waiting.append(pool.submit(judge_piece, piece, rules, dedup, progress))
+                if len(waiting) > workers:
+                    found = merge(found, waiting.popleft().result())
+            for future in waiting:
+                found = merge(found, future.result())
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+    return found.conflicts(rules)
+
+
+def _first(pieces: Iterator[Piece]) -> tuple[list[Chunk], Iterator[Chunk] | None]:
+    """The first chunks, as long as they are few requests; then the rest of that piece, or None if that is all."""
+    chunks: list[Chunk] = []
+    requests = 0
+    for piece in pieces:
+        rest = iter(piece())
+        for first, trace in rest:
+            chunks.append((first, trace))
+            requests += len(trace)
+            if requests > SMALL:
+                return chunks, rest
+    return chunks, None
+
+
+def _chain(chunks: list[Chunk], more: Iterator[Chunk] | None, rest: Iterator[Piece]) -> Iterator[Piece]:
+    """All that is left to do; chunks are let go of one by one."""
+    while chunks:
+        chunk = chunks.pop(0)
+        yield lambda chunk=chunk: [chunk]  # type: ignore[misc]
+    if more is not None:
+        yield lambda: more
+    yield from rest

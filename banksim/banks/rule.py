@@ -1,0 +1,180 @@
+"""The rule itself, one request at a time: the living definition of banksim's counts. Read this first.
+
+A request is cut into parts, the lanes that are judged together; `Architecture.access` says how. Each part
+takes passes through the banks: in one pass a bank serves one word (`Access.serves` says to whom).
+Transactions are the passes of all parts; the ideal is what they would be without a conflict, one pass for
+each part that has an active lane; the degree is what the worst part needs, the n of an n-way conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from banksim.architectures.bank_rules import Access, Architecture
+from banksim.requests.counts import Count, Range, Status, largest, total
+
+if TYPE_CHECKING:
+    from banksim.architectures.bank_rules import Architecture
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of one part: the `lanes` it serves, their `words` (address // bank width), their `banks`."""
+
+    part: int
+    lanes: tuple[int, ...]
+    words: tuple[int, ...]
+    banks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One request pass by pass: the most passes where the count is a range, none where it is unknown."""
+
+    arch: Architecture
+    op: str
+    width: int
+    mask: int
+    address: tuple[int, ...]
+    passes: tuple[Pass, ...]
+    transactions: Count | None
+    ideal: int | None
+    degree: Count | None
+    status: Status
+
+
+Wanted = dict[int, dict[int, list[int]]]
+"""By bank and row, the lanes that want the word there. Words of one bank in one row share a pass."""
+
+
+def pairs_merge(address: Sequence[int], mask: int) -> bool:
+    """Whether every active lane finds lane ^ 1 inactive or at its own address; or else every one lane ^ 2."""
+    active = [lane for lane in range(32) if mask >> lane & 1]
+    return any(
+        all(not mask >> (lane ^ other) & 1 or address[lane] == address[lane ^ other] for lane in active)
+        for other in (1, 2)
+    )
+
+
+def parts(address: Sequence[int], mask: int, access: Access) -> dict[int, list[int]]:
+    """The active lanes of each part that has some, by the part's number."""
+    size = access.merged if access.merged and pairs_merge(address, mask) else access.lanes
+    found: dict[int, list[int]] = {}
+    for lane in range(access.rows):
+        if mask >> lane & 1:
+            found.setdefault(lane // size, []).append(lane)
+    return found
+
+
+def words(address: int, width: int, arch: Architecture) -> range:
+    """The words, of a bank's width, that an access touches."""
+    return range(address // arch.bank_width, (address + width - 1) // arch.bank_width + 1)
+
+
+def wanted(address: Sequence[int], width: int, lanes: Sequence[int], arch: Architecture) -> Wanted:
+    """What `lanes` want of each bank: word w lies in bank w % banks."""
+    found: Wanted = {}
+    for lane in lanes:
+        for word in words(address[lane], width, arch):
+            row = word * arch.bank_width // arch.row_bytes
+            found.setdefault(word % arch.banks, {}).setdefault(row, []).append(lane)
+    return found
+
+
+def queues(want: Wanted, access: Access, lucky: bool = False) -> list[list[list[int]]]:
+    """For each bank, the lanes that it serves in its first pass, in its second, and so on."""
+    if access.serves == "word":
+        return [list(rows.values()) for rows in want.values()]
+    if access.serves == "once":
+        return [[[lane for lanes in rows.values() for lane in lanes]] for rows in want.values()]
+    if access.serves == "lane":
+        return [[[lane] for lanes in rows.values() for lane in lanes] for rows in want.values()]
+    return [broadcasts(want, lucky)]
+
+
+def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
+    """The lanes of each pass if it serves one word to all who want it, and one lane of every other bank.
+
+    So do the banks of compute capability 1.x, and nobody has specified which word and lanes they choose: here
+    those that make the passes as few as can be (`lucky`) or as many. tests/test_banks.py tries every
+    choice in every situation, and none is better, or worse.
+    """
+    banks = [[list(lanes) for lanes in rows.values()] for rows in want.values()]
+    passes = []
+    while banks:
+        left = [sum(map(len, bank)) for bank in banks]
+        chosen = left.index(max(left) if lucky else min(left))
+        served = []
+        for number, bank in enumerate(banks):
+            bank.sort(key=len)
+            if number == chosen:
+                served += bank.pop(-1 if lucky else 0)
+            else:
+                served.append(bank[0 if lucky else -1].pop())
+        banks = [[word for word in bank if word] for bank in banks]
+        banks = [bank for bank in banks if bank]
+        passes.append(served)
+    return passes
+
+
+def cut(address: Sequence[int], width: int, mask: int, access: Access) -> list[tuple[int, list[int], int, list[int]]]:
+    """What is judged by itself: (part, addresses, bytes, lanes). An access wider than `access.request_bytes`
+    is sent as several requests, each with its parts."""
+    size = min(width, access.request_bytes)
+    return [
+        (offset // size * (32 // access.lanes) + part, [a + offset for a in address], size, lanes)
+        for offset in range(0, width, size)
+        for part, lanes in parts(address, mask, access).items()
+    ]
+
+
+def judge(
+    address: Sequence[int], op: str, width: int, mask: int, arch: Architecture
+) -> tuple[Count, int, Count] | None:
+    """Transactions, ideal and degree of a request; None where nobody knows them.
+
+    `address` holds 32 byte offsets, multiples of `width`; bit i of `mask` says that lane i is active; `op` is
+    one of `banksim.requests.kinds.OPS`. Raises `InputError` for an access that `arch` has no instruction for.
+    """
+    access = arch.access(op, width)
+    if access is None:
+        return None
+    ranged = access.serves == "broadcast"
+    counts: list[Count] = []
+    for _, moved, size, lanes in cut(address, width, mask, access):
+        want = wanted(moved, size, lanes, arch)
+        most = max(map(len, queues(want, access)))
+        counts.append(Range(max(map(len, queues(want, access, lucky=True))), most) if ranged else most)
+    none: Count = Range(0, 0) if ranged else 0
+    return total([none, *counts * access.passes]), len(counts) * access.passes, largest([none, *counts])
+
+
+def transactions(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> Count | None:
+    """Passes that the request takes; arguments, errors and None as for `judge`."""
+    known = judge(address, op, width, mask, arch)
+    return known and known[0]
+
+
+def ideal(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> int | None:
+    """Passes that it would take without a conflict; arguments, errors and None as for `judge`."""
+    known = judge(address, op, width, mask, arch)
+    return known and known[1]
+
+
+def explain(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> Explanation:
+    """The request pass by pass; arguments and errors as for `judge`."""
+    request = (arch, op, width, mask, tuple(address))
+    access, counts = arch.access(op, width), judge(address, op, width, mask, arch)
+    if access is None or counts is None:
+        return Explanation(*request, (), None, None, None, "unknown")
+    passes: list[Pass] = []
+    for part, moved, size, lanes in cut(address, width, mask, access):
+        for turn in zip_longest(*queues(wanted(moved, size, lanes, arch), access), fillvalue=[]):
+            served = sorted({lane for lanes in turn for lane in lanes})
+            touched = sorted({word for lane in served for word in words(moved[lane], size, arch)})
+            used = sorted({word % arch.banks for word in touched})
+            passes += [Pass(part, tuple(served), tuple(touched), tuple(used))] * access.passes
+    return Explanation(*request, tuple(passes), *counts, arch.status(op, width))

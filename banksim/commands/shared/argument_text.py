@@ -1,0 +1,179 @@
+"""Kernel arguments as text: `float32[1024,1024]=random`, `int32=5`, `2.5`, `image.npy`."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.commands.shared.sizes import natural, short
+from banksim.errors import InputError
+
+FILLS: dict[str, str] = {
+    "zeros": "0 everywhere, as without a value",
+    "ones": "1 everywhere",
+    "NUMBER": "that number everywhere",
+    "arange": "0, 1, 2, … (wrapped to the type)",
+    "random": "floats in [0, 1), integers in [0, 256), the same on every run; random(LOW,HIGH) for others",
+    "FILE.npy": "what the file holds, of this type and shape",
+}
+"""What may stand behind the `=` of an array; the help of the command is made from this."""
+
+FORM = re.compile(r"([a-zA-Z]\w*) *(?:\[([^\]]*)\])? *(?:=(.*))?", re.DOTALL)
+RANDOM = re.compile(r"random(?:\(([^,()]+),([^,()]+)\))?")
+LONGEST = 100
+"""Characters of a number: more than 64 bits in binary have, and than a float64 needs."""
+MOST_AXES = 64
+"""Of a NumPy array."""
+AMBIGUOUS = {"float": "float32 or float64", "int": "int32 or int64", "uint": "uint32 or uint64"}
+
+
+def parse(text: str, seed: int) -> Any:
+    """The argument that `text` describes: a NumPy array or scalar, or a Python number where no type is given.
+
+    `seed` makes each argument's random numbers its own. Raises `InputError`.
+    """
+    try:
+        return value_of(text.strip(), seed)
+    except InputError as error:
+        raise InputError(f"argument {short(text)!r}: {error}") from None
+
+
+def value_of(text: str, seed: int) -> Any:
+    plain = number(text)
+    if plain is not None:
+        return plain
+    if text.endswith(".npy") and "=" not in text:
+        return from_file(text)
+    match = FORM.fullmatch(text)
+    if match is None:
+        raise InputError("give a type, a shape and a value such as float32[1024,1024]=random, int32=5 or 2.5")
+    name, shape, value = match.groups()
+    dtype = type_of(name)
+    if shape is not None:
+        return array(dtype, shape_of(shape), value or "zeros", seed)
+    plain = number(value or "")
+    if plain is None:
+        raise InputError(f"give a scalar a number ({dtype}=5) or an array a shape ({dtype}[16])")
+    return filled(dtype, (), plain)[()]
+
+
+def number(text: str) -> int | float | bool | None:
+    """A number or truth value as in Python, or None if `text` is none."""
+    if text in ("True", "False", "true", "false"):
+        return text in ("True", "true")
+    if len(text) > LONGEST:
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
+        pass
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    if math.isinf(found) and "inf" not in text.lower():
+        raise InputError(f"{text} is beyond the numbers of float64")
+    return found
+
+
+def type_of(name: str) -> np.dtype[Any]:
+    if name in AMBIGUOUS:
+        raise InputError(f"say {AMBIGUOUS[name]} in place of {name}")
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype.kind not in "biufc":
+        raise InputError(f"{name} is no type of numbers; give one such as float32, int32 or uint8")
+    return dtype
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """`1024,4*256` as numbers; each may be a product."""
+    words = [[natural(factor.strip()) for factor in word.split("*")] for word in text.split(",")]
+    shape = [prod(factor for factor in word if factor is not None) for word in words if None not in word]
+    if len(shape) < len(words) or len(words) > MOST_AXES:
+        raise InputError(f"give a shape such as [1024] or [64,32], of up to {MOST_AXES} sizes")
+    return tuple(shape)
+
+
+def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -> npt.NDArray[Any]:
+    """An array filled as `value` says."""
+    size = prod(length or 1 for length in shape) * dtype.itemsize
+    if size > memory():
+        raise InputError(f"it takes {size:,} bytes, more than this machine has")
+    plain = number({"zeros": "0", "ones": "1"}.get(value, value))
+    if plain is not None:
+        return filled(dtype, shape, plain)
+    if value == "arange":
+        return np.arange(prod(shape)).astype(dtype).reshape(shape)
+    if chosen := RANDOM.fullmatch(value):
+        low, high = (number(end) if end else None for end in chosen.groups())
+        if chosen[1] and None in (low, high):
+            raise InputError("give random two numbers, the smaller one first")
+        return random(dtype, shape, low, high, seed)
+    if value.endswith(".npy"):
+        found = from_file(value)
+        if found.dtype != dtype or found.shape != shape:
+            raise InputError(f"the file holds {found.dtype}{list(found.shape)}")
+        return found
+    raise InputError(f"{short(value)!r} is none of {', '.join(FILLS)}")
+
+
+def filled(dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> npt.NDArray[Any]:
+    """`value` everywhere, if the type can hold it."""
+    if dtype.kind == "b" and value not in (0, 1):
+        raise InputError(f"{short(str(value))} is no {dtype}: give 0 or 1")
+    if dtype.kind in "iu" and not (np.iinfo(dtype).min <= value <= np.iinfo(dtype).max and value == int(value)):
+        raise InputError(f"{value} is no {dtype}")
+    try:
+        with np.errstate(over="raise"):
+            return np.full(shape, float(value) if dtype.kind in "fc" else value, dtype)
+    except (FloatingPointError, OverflowError):
+        raise InputError(f"{short(str(value))} is no {dtype}") from None
+
+
+def random(
+    dtype: np.dtype[Any], shape: tuple[int, ...], low: float | None, high: float | None, seed: int
+) -> npt.NDArray[Any]:
+    """Random numbers from `low` to below `high`, or from 0 to what suits the type."""
+    if low is None or high is None:
+        most = {"f": 1, "c": 1, "b": 2}.get(dtype.kind) or min(256, int(np.iinfo(dtype).max) + 1)
+        low, high = 0, most
+    if not low < high:
+        raise InputError("give random two numbers, the smaller one first")
+    drawn = np.dtype(np.uint8) if dtype.kind == "b" else dtype
+    filled(drawn, (), low)
+    filled(drawn, (), high if dtype.kind in "fc" else high - 1)
+    if not math.isfinite(float(high) - float(low)):
+        raise InputError("give random two numbers that are not as far apart")
+    generator = np.random.default_rng(seed)
+    if dtype.kind == "f":
+        return generator.uniform(low, high, shape).astype(dtype)
+    if dtype.kind == "c":
+        both = generator.uniform(low, high, (2, *shape))
+        return np.asarray(both[0] + 1j * both[1], dtype)
+    return generator.integers(int(low), int(high), shape, drawn).astype(dtype)
+
+
+def from_file(name: str) -> npt.NDArray[Any]:
+    try:
+        found = np.load(name, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}") from None
+    except (ValueError, EOFError, MemoryError, OverflowError):
+        raise InputError(f"{name} holds no NumPy array") from None
+    if not isinstance(found, np.ndarray):
+        raise InputError(f"{name} holds several arrays")
+    return found
+
+
+def memory() -> int:
+    """Bytes that this machine has, or a number beyond any machine where it does not say."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**62

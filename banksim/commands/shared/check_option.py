@@ -1,0 +1,18 @@
+"""What commands that run kernels share when they look for races and uninitialized reads."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from banksim.machine.races.findings import CHECKS
+
+
+def option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--check",
+        action="append",
+        default=[],
+        metavar="CHECK,…",
+        help="also look for, and exit with 1 if there are any: "
+        + "; ".join(f"{name}: {what}" for name, what in CHECKS.items()),
+    )

@@ -1,0 +1,113 @@
+"""The options that name a kernel and its launch."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from banksim.commands.shared.argument_text import FILLS
+from banksim.commands.shared.argument_text import parse as value_of
+from banksim.errors import InputError
+from banksim.system.visible import say
+
+if TYPE_CHECKING:
+    from banksim.architectures.bank_rules import Architecture
+
+
+SUFFIXES = "py|cu|cuh|cpp|cxx|cc|ptx|cubin|fatbin|o|obj|so|dll|exe"
+
+
+FILE = re.compile(rf"(?P<file>.*?\.(?:{SUFFIXES})|[^:]+)(?::(?P<name>.+))?", re.DOTALL)
+
+
+def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """The arguments of a kernel, and how it is compiled."""
+    values = "; ".join(f"{name}: {what}" for name, what in FILLS.items())
+    parser.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="TYPE[SHAPE]=VALUE",
+        help="an argument, in the order of the signature: an array such as float32[64,64]=random, "
+        f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
+    )
+    parser.add_argument(
+        "--constant",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="fill a __constant__ or __device__ variable of the module, as the host would, with a value as for --arg: "
+        "mask=int32[4]=arange, scale=float32=2.5, taps=file.npy",
+    )
+    parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory")
+    parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers, for CUDA C++"
+    )
+    parser.add_argument("--std", metavar="c++NN", help="the standard, for CUDA C++")
+
+
+def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any:
+    """The kernel that FILE:NAME names: a Numba function, or a decoded kernel, compiled for the first architecture."""
+    match = FILE.fullmatch(options.kernel)
+    if match is None:
+        raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
+    file, name = match.groups()
+    if not file.endswith(".py"):
+        return filled(found_in(file, name, options, rules), options.constant)
+    if options.constant:
+        raise InputError(f"--constant is for CUDA C++, PTX and cubins, and {file} is none")
+    return found_in(file, name, options, rules)
+
+
+def filled(kernel: Any, constants: Sequence[str]) -> Any:
+    """The kernel, its module's variables filled as `--constant` says."""
+    for seed, text in enumerate(constants):
+        name, given, value = text.partition("=")
+        if not given:
+            raise InputError(f"--constant {text!r}: give NAME=VALUE such as mask=int32[4]=arange or n=5")
+        kernel.constants[name.strip()] = value_of(value, seed)
+    return kernel
+
+
+def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Architecture] | None) -> Any:
+    compiler = {"defines": options.define, "includes": options.include, "std": options.std}
+    if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
+        from banksim.kernels.load import load
+        from banksim.runs.resolve import compiled_for
+
+        return chosen(load(file, compiled_for(rules or ()), **compiler), name, file)
+    if any(compiler.values()):
+        raise InputError(f"--define, --include and --std are for CUDA C++, and {file} is none")
+    if not file.endswith(".py"):
+        from banksim.kernels.load import load
+        from banksim.runs.resolve import compiled_for
+
+        return chosen(load(file, compiled_for(rules or ())), name, file)
+    from banksim.kernels.compilers.numba import in_vain, load_python
+
+    module = vars(load_python(file))
+    if note := in_vain():
+        say(note)
+    kernels = {word: value for word, value in module.items() if is_kernel(value)}
+    return chosen(kernels if name not in module else module, name, file)
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether it is what `numba.cuda.jit` makes of a kernel, not of a device function."""
+    return hasattr(value, "py_func") and not getattr(value, "targetoptions", {}).get("device")
+
+
+def chosen(kernels: Mapping[str, Any], name: str | None, file: str) -> Any:
+    """The kernel of this name, or the only one."""
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    known = ", ".join(getattr(kernel, "plain_name", word) for word, kernel in kernels.items()) or "none"
+    if name is None:
+        raise InputError(f"{file} has {len(kernels)} kernels: give {file}:NAME, one of {known}")
+    try:
+        return kernels[name]
+    except KeyError:
+        raise InputError(f"{file} has no kernel {name!r}: it has {known}") from None

@@ -1,0 +1,55 @@
+"""The options that describe accesses."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from banksim.errors import InputError
+
+
+def access_options(parser: ArgumentParser) -> None:
+    """What describes accesses and the threads that make them."""
+    parser.add_argument(
+        "access",
+        nargs="*",
+        help="C or Numba: tile[y][x], s[t] += s[t + 64], atomicAdd(&h[b], 1); -: lines of standard input",
+    )
+    parser.add_argument(
+        "--store", action="append", default=[], metavar="PLACE", help="a place that is written: tile[y][x]"
+    )
+    parser.add_argument(
+        "--declare",
+        action="append",
+        default=[],
+        metavar="C",
+        help="arrays in shared memory: int tile[32][33]; struct {float x, y;} p[64]",
+    )
+    parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
+    parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
+    parser.add_argument(
+        "--let",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a name for a number or an expression",
+    )
+    parser.add_argument(
+        "--for",
+        action="append",
+        default=[],
+        dest="loops",
+        metavar="NAME=FIRST..LAST",
+        help="a loop: k=0..31, k=0..62..2, n=64,32,16; the first is the outermost",
+    )
+    parser.add_argument("--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16")
+
+
+def accesses(options: Namespace) -> list[str]:
+    """Those of the command line, with the lines of standard input in the place of `-`."""
+    found: list[str] = []
+    for text in options.access:
+        found += [line for line in sys.stdin.read().splitlines() if line.strip()] if text == "-" else [text]
+    if not found and not options.store:
+        raise InputError("no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)")
+    return found

@@ -1,9 +1,0 @@
-"""Kernel sources → cubin, with no GPU: Numba functions, CUDA C++, PTX."""
-
-from __future__ import annotations
-
-from banksim.compilers.cuda import compile_cuda
-from banksim.compilers.numba import Compiled, Field, compile_numba
-from banksim.compilers.ptx import assemble, link
-
-__all__ = ["Compiled", "Field", "assemble", "compile_cuda", "compile_numba", "link"]

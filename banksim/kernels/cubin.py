@@ -1,0 +1,392 @@
+"""A cubin decoded: kernels with their code, constants, variables and parameters, every address settled."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from banksim.architectures import capabilities
+from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, HEAP, machine
+from banksim.errors import BanksimError, InputError
+from banksim.kernels import demangling, disassembly
+from banksim.kernels.compilers import tools
+from banksim.kernels.compilers.ptx import link
+from banksim.kernels.decoded_cache import Kernels, pack, unpack
+from banksim.kernels.elf import FUNCTION, OBJECT, Elf, Symbol
+from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter, Variable
+from banksim.kernels.line_table import Line, in_own_code, line_table
+from banksim.machine.launch_constants import WINDOWS
+from banksim.requests.trace import Site
+from banksim.system import cache
+
+# Attributes of .nv.info (EIATTR_… in NVIDIA's tools) that matter here.
+MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
+UNKNOWN = 0xFFFFFFFF
+"""The stack of a kernel that recurses or calls through pointers, as ptxas 13.5 writes it; older ones write 0."""
+KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS, KPARAM_INFO_V2 = 0x17, 0x2F, 0x34, 0x45
+GLOBAL, GLOBAL_INIT, CONSTANT = ".nv.global", ".nv.global.init", ".nv.constant3"
+THREADS = 1024
+"""Threads that a block may have on every GPU."""
+LOCAL_MEMORY = 512 << 10
+"""Bytes of local memory that a thread may have (CUDA programming guide, 'Technical Specifications')."""
+STAND_IN = ("SERVICE", "RET.ABS.NODEC")
+"""The code of a function that the GPU's driver brings along (vprintf): the host does it, and it returns."""
+RETURN_ADDRESS = 20
+"""The register that holds it, by the calling convention."""
+PTX_FILE = "\0ptx"
+"""The file that lines have which are lines of the PTX itself; whoever knows its name replaces it."""
+
+
+def decode(cubin: bytes, ptx: str = "kernel.ptx") -> Mapping[str, Kernel]:
+    """The kernels of a cubin by their mangled names. Each is made when it is asked for, once in a process.
+
+    `ptx` names the PTX file that it was assembled from, for code whose PTX names no source. A cubin with
+    calls still open is linked first. InputError when the bytes are no cubin, CompileError when a tool
+    refuses them.
+    """
+    return _decode(cubin, ptx)
+
+
+@functools.lru_cache(64)
+def _decode(cubin: bytes, ptx: str) -> Kernels:
+    key = cache.key("decode", decoder(), tools.identity("nvdisasm"), cubin)
+    packed = cache.get(key)
+    if packed is None:
+        packed = pack(kernels(cubin))
+        cache.put(key, packed)
+    return unpack(packed, cubin, {PTX_FILE: ptx})
+
+
+@functools.cache
+def decoder() -> str:
+    """What tells this version of the decoder from others: its source files, by size and time."""
+    rooms = Path(__file__).parent, Path(capabilities.__file__).parent
+    files = [file for room in rooms for file in sorted(room.glob("*.py"))]
+    return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
+
+
+def entry_names(cubin: bytes) -> list[str]:
+    """The mangled names of its kernels, without decoding them."""
+    return Elf(cubin).entries
+
+
+def kernels(cubin: bytes) -> list[Kernel]:
+    """Every kernel of a cubin, read from it. InputError where its parts do not fit together."""
+    try:
+        return read(cubin)
+    except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, BanksimError):
+            raise
+        raise InputError(f"a damaged cubin: {(str(error) or type(error).__name__).splitlines()[0]}") from error
+
+
+def read(cubin: bytes) -> list[Kernel]:
+    elf = Elf(cubin)
+    if elf.relocatable:
+        elf = Elf(link([cubin], elf.arch))
+    entries = elf.entries
+    if not entries:
+        return []
+    code = disassembly.disassemble(elf.data)
+    missing = [name for name in entries if name not in code]
+    if missing:
+        raise InputError(f"nvdisasm lists no code for {missing[0]}")
+    lines = source_lines(elf)
+    found = [Reading(elf, name, code, lines).kernel() for name in entries]
+    for kernel in found:
+        check_sizes(kernel)
+    return found
+
+
+def check_sizes(kernel: Kernel) -> None:
+    """InputError for a kernel that wants more than any GPU has, as damaged cubins do."""
+    wanted = {
+        "registers": (kernel.registers, ZERO_REGISTER["R"]),
+        "bytes of local memory": (kernel.local_bytes, LOCAL_MEMORY),
+        "constant banks": (max(kernel.banks, default=0) + 1, CONSTANT_BANKS),
+        "bytes in a constant bank": (max(map(len, kernel.banks.values()), default=0), CONSTANT_BANK),
+        "bytes up to its last parameter": (
+            max((kernel.parameter_base + p.offset + p.size for p in kernel.parameters), default=0),
+            CONSTANT_BANK,
+        ),
+    }
+    for what, (number, limit) in wanted.items():
+        if number > limit:
+            raise InputError(f"a damaged cubin: {kernel.plain_name} has {number} {what}, {limit} is the most")
+
+
+def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
+    """The line table of every code section: of the source if the cubin names any, else of the PTX."""
+    for section, text in ((".debug_line", elf.content(".debug_str")), (".nv_debug_line_sass", b"")):
+        places = {relocation.offset: relocation.symbol.section for relocation in elf.relocations(section)}
+        try:
+            table = line_table(elf.content(section), text, places)
+        except (IndexError, ValueError, ArithmeticError):  # a damaged table costs the lines, not the counts
+            continue
+        if any(line.line for entries in table.values() for _, line in entries):
+            return table
+    return {}
+
+
+class Reading:
+    """One kernel of a cubin, with the functions that it can reach laid out behind it."""
+
+    def __init__(
+        self,
+        elf: Elf,
+        name: str,
+        code: Mapping[str, list[dict[str, Any]]],
+        lines: Mapping[str, Sequence[tuple[int, Line]]],
+    ) -> None:
+        self.elf, self.name, self.code, self.lines = elf, name, code, lines
+        self.machine = machine(elf.arch)
+        self.text = elf.by_name[name].section
+        self.driver: dict[str, int] = {}
+        self.base: dict[str, int] = {}
+        end = 0
+        for section in self.reachable():
+            self.base[section] = end
+            end += BYTES * len(code[section.removeprefix(".text.")])
+        self.end = end
+        self.heap: dict[str, int] = {}
+        self.heap_end = 0
+        for section in (GLOBAL_INIT, CONSTANT, GLOBAL):  # those that begin as zeros behind the others
+            if section in elf.sections and elf.sections[section].size:
+                align = max(elf.sections[section].align, 16)
+                self.heap[section] = -(-self.heap_end // align) * align
+                self.heap_end = self.heap[section] + elf.sections[section].size
+
+    def reachable(self) -> list[str]:
+        """The kernel's code section, then those that it names, itself or through variables and constants."""
+        found = []
+        todo = [self.text, *(name for name in self.elf.sections if name.startswith(".nv.constant"))]
+        seen = set(todo)
+        while todo:
+            section = todo.pop(0)
+            if section.startswith(".text."):
+                found.append(section)
+            for relocation in self.elf.relocations(section):
+                target = relocation.symbol.section
+                other_kernel = target.startswith(".text.") and self.elf.by_name[target[6:]].entry
+                if target and target not in seen and not other_kernel:
+                    seen.add(target)
+                    todo.append(target)
+        return found
+
+    # ---- addresses
+    def address(self, symbol: Symbol, offset: int) -> Operand | None:
+        """Where a symbol lies: a pc of this layout, or an address among the module's variables."""
+        if symbol.section in self.base:
+            return Operand("code", self.base[symbol.section] + symbol.value + offset, text=symbol.name)
+        if symbol.section in self.heap:
+            place = HEAP + self.heap[symbol.section] + symbol.value + offset
+            return Operand("imm", place, text=symbol.name)
+        if not symbol.section and symbol.name:
+            place = self.end + BYTES * len(STAND_IN) * len(self.driver)
+            return Operand("code", self.driver.setdefault(symbol.name, place), text=symbol.name)
+        return None
+
+    def filled(self, section: str) -> bytes:
+        """A section's bytes with all addresses in it filled in."""
+        data = bytearray(self.elf.content(section))
+        for relocation in self.elf.relocations(section):
+            target = self.address(relocation.symbol, relocation.addend)
+            if target is not None:
+                number = target.number & ((1 << 8 * relocation.size) - 1)
+                data[relocation.offset : relocation.offset + relocation.size] = number.to_bytes(
+                    relocation.size, "little"
+                )
+        return bytes(data)
+
+    def constants(self) -> dict[int, bytes]:
+        """The bytes of the kernel's own constant banks and of those that the module shares."""
+        banks = {}
+        for section in self.elf.sections:
+            if section.startswith(".nv.constant"):
+                number, _, owner = section.removeprefix(".nv.constant").partition(".")
+                if owner in ("", self.name):
+                    banks[int(number)] = self.filled(section)
+        for name, address in {**WINDOWS, "variables": HEAP + self.heap.get(CONSTANT, 0)}.items():
+            if (place := self.machine.places.get(name)) is None:
+                continue
+            banks[0] = banks[0][:place] + address.to_bytes(8, "little") + banks[0][place + 8 :]
+        return banks
+
+    def initial(self) -> bytes:
+        """The module's variables as they start out, and constant memory, which pointers may name; less the zeros at
+        the end."""
+        data = bytearray()
+        for section, start in self.heap.items():
+            if content := self.filled(section):
+                data += bytes(start - len(data)) + content
+        return bytes(data)
+
+    def variables(self) -> tuple[Variable, ...]:
+        """The module's variables that have names in the source."""
+        return tuple(
+            Variable(
+                name=symbol.name,
+                plain_name=demangling.plain_name(symbol.name),
+                offset=self.heap[symbol.section] + symbol.value,
+                size=symbol.size,
+                place=symbol.value if symbol.section == CONSTANT else None,
+            )
+            for symbol in self.elf.symbols
+            if symbol.kind == OBJECT and symbol.section in self.heap and not symbol.name.startswith("$")
+        )
+
+    # ---- code
+    def instructions(self) -> Iterator[Instruction]:
+        for section, base in self.base.items():
+            items = self.code[section.removeprefix(".text.")]
+            encodings = disassembly.encodings(self.elf.content(section))
+            lines = iter(self.lines.get(section, ()))
+            ahead = next(lines, None)
+            line = Line("", 0)
+            functions = self.functions_of(section)
+            for number, item in enumerate(items):
+                offset = number * BYTES
+                while ahead is not None and ahead[0] <= offset:
+                    line, ahead = ahead[1], next(lines, None)
+                function = next((symbol for symbol in functions if symbol.value <= offset), functions[-1])
+                yield self.instruction(section, base, offset, item, line, function, encodings[number])
+
+    def stand_ins(self) -> Iterator[Instruction]:
+        """Behind all code, what takes the place of the driver's functions that were named so far."""
+        for name, place in self.driver.items():
+            operands = (Operand("other", text=name),), (Operand("R", RETURN_ADDRESS), Operand("imm"))
+            for number, opcode in enumerate(STAND_IN):
+                first, *modifiers = opcode.split(".")
+                pc = place + BYTES * number
+                site = Site(opcode=opcode, offset=pc, function=name)
+                marks = frozenset(modifiers)
+                yield Instruction(pc, place, opcode, first, marks, None, operands[number], site, text=opcode)
+
+    def functions_of(self, section: str) -> list[Symbol]:
+        """The functions of a code section, the last first."""
+        found = [s for s in self.elf.symbols if s.kind == FUNCTION and s.section == section]
+        return sorted(found, key=lambda symbol: -symbol.value)
+
+    def instruction(
+        self,
+        section: str,
+        base: int,
+        offset: int,
+        item: Mapping[str, Any],
+        line: Line,
+        function: Symbol,
+        encoding: int,
+    ) -> Instruction:
+        def place(symbol: str, addend: int) -> Operand | None:
+            if not symbol:
+                return Operand("code", base + addend, text=f"{addend:#x}")
+            found = self.elf.by_name.get(symbol)
+            return self.address(found, addend) if found else None
+
+        opcode = item["opcode"]
+        name, *modifiers = opcode.split(".")
+        guard, lost = disassembly.guard(item.get("predicate", ""))
+        texts = disassembly.split(item.get("operands", ""))
+        texts[1:1] = lost
+        operands = disassembly.operands(name, frozenset(modifiers), texts, place)
+        line, inside = in_own_code(Line("", 0) if demangling.is_internal(function.name) else line)
+        return Instruction(
+            pc=base + offset,
+            base=base,
+            opcode=opcode,
+            name=name,
+            modifiers=frozenset(modifiers),
+            predicate=disassembly.operand(guard[1:]) if guard else None,
+            operands=tuple(disassembly.exact(found, opcode, encoding) for found in operands),
+            site=Site(
+                opcode=opcode,
+                offset=base + offset,
+                file=(line.file or PTX_FILE) if line.line else None,
+                line=line.line or None,
+                function=demangling.function_name(function.name),
+                inlined=tuple((demangling.readable(called), *at) for called, *at in line.inlined),  # type: ignore[misc]
+                inside=inside,
+            ),
+            encoding=encoding,
+            text=f"{guard} {opcode} {', '.join(texts)}".strip(),
+        )
+
+    def targets(self) -> dict[int, tuple[int, ...]]:
+        """Where indirect branches go: .nv.info has (branch, 0, how many targets, targets) again and again."""
+        found = {}
+        for section, base in self.base.items():
+            for attribute, value in self.elf.attributes(f".nv.info.{section.removeprefix('.text.')}"):
+                if attribute != INDIRECT_BRANCH_TARGETS:
+                    continue
+                words, at = struct.unpack(f"<{len(value) // 4}I", value), 0
+                while at + 3 <= len(words):
+                    branch, _, count = words[at : at + 3]
+                    found[base + branch] = tuple(base + to for to in words[at + 3 : at + 3 + count])
+                    at += 3 + count
+        return found
+
+    # ---- the whole
+    def kernel(self) -> Kernel:
+        elf, info = self.elf, f".nv.info.{self.name}"
+        facts = dict(elf.attributes(info))
+        parameters = []
+        for attribute, value in elf.attributes(info):
+            if attribute == KPARAM_INFO:
+                ordinal, offset, size = struct.unpack_from("<HHI", value, 4)
+                parameters.append(Parameter(ordinal, offset, size >> 18))
+            elif attribute == KPARAM_INFO_V2:  # of kernels with large parameters: 16 bits for the size
+                parameters.append(Parameter(*struct.unpack_from("<HHH", value, 4)))
+        reserved = self.machine.first_shared
+        shared = elf.sections.get(f".nv.shared.{self.name}")
+        limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
+        required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
+        banks, start, code = self.constants(), self.initial(), [*self.instructions()]
+        return Kernel(
+            name=self.name,
+            plain_name=demangling.plain_name(self.name),
+            arch=elf.arch,
+            instructions=(*code, *self.stand_ins()),
+            parameters=tuple(sorted(parameters, key=lambda parameter: parameter.ordinal)),
+            parameter_base=struct.unpack_from("<H", facts[PARAM_CBANK], 4)[0] if PARAM_CBANK in facts else 0,
+            shared_base=reserved,
+            shared_bytes=max(shared.size, reserved) if shared else reserved,
+            local_bytes=0 if (stack := self.fact(MIN_STACK_SIZE)) == UNKNOWN else stack,
+            registers=self.fact(REGCOUNT),
+            banks=banks,
+            globals=start,
+            globals_bytes=self.heap_end,
+            symbols={
+                symbol.name: self.heap[symbol.section] + symbol.value
+                for symbol in elf.symbols
+                if symbol.kind == OBJECT and symbol.section in (GLOBAL, GLOBAL_INIT)
+            },
+            variables=self.variables(),
+            targets=self.targets(),
+            functions={
+                symbol.name: self.base[symbol.section] + symbol.value
+                for symbol in elf.symbols
+                if symbol.kind == FUNCTION and symbol.section in self.base
+            }
+            | self.driver,
+            max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
+            required_block=required,
+            cubin=elf.data,
+        )
+
+    def fact(self, wanted: int) -> int:
+        """What the module's .nv.info says of this kernel; 0 where it says nothing."""
+        for attribute, value in self.elf.attributes(".nv.info"):
+            if attribute == wanted:
+                symbol, number = struct.unpack_from("<II", value)
+                if self.elf.symbols[symbol].name == self.name:
+                    return int(number)
+        return 0
+
+
+def constant_symbols(cubin: bytes) -> dict[str, int]:
+    """Byte offsets of the module's __constant__ variables in constant bank 3."""
+    elf = Elf(cubin)
+    return {s.name: s.value for s in elf.symbols if s.kind == OBJECT and s.section == CONSTANT}

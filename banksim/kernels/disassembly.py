@@ -1,0 +1,196 @@
+"""What nvdisasm prints, read: each instruction with every operand understood.
+
+nvdisasm writes bare decimals for floats and hexadecimal for integers. `.reuse`, a hint to the register cache,
+is dropped. Addresses of code are bytes from the start of their section, or a symbol.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import struct
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from banksim.errors import CompileError
+from banksim.kernels.compilers import tools
+from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Operand
+from banksim.system.writing import write
+
+TO_CODE = frozenset({"LEPC", "JMX", "JMXU"} | {name for name, control in CONTROL.items() if control.names_code})
+"""Instructions whose last operand, where it is a number or a symbol, is a place in the code."""
+REGISTER = re.compile(r"(UR|UP|R|P|B|SB)(\d+|Z|T)((?:\.\w+)*)")
+FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|INF|[QS]?NAN)", re.IGNORECASE)
+CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[([^\[\]]*)\]((?:\.\w+)*)")
+MEMORY = re.compile(r"(?:(desc)\[\w+\])?\[([^\[\]]*)\]((?:\.\w+)*)")
+RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f]+))?\)*")
+SPECIAL = re.compile(r"SR\w*(?:\.\w+)?|U?PR")
+
+SECONDS = 30
+"""After which nvdisasm is given up, and as many for each MiB of a cubin: it takes some 2, but for ever on some damaged
+ones."""
+
+Place = Callable[[str, int], Operand | None]
+"""(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
+
+
+def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
+    """nvdisasm's instructions of every code section, by the function that the section is named after."""
+    with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
+        write(Path(folder) / "kernel.cubin", cubin, own=True)
+        seconds = SECONDS * (1 + (len(cubin) >> 20))
+        printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
+    try:
+        functions = json.loads(printed)[1]
+        return {function["function-name"]: function["sass-instructions"] for function in functions}
+    except (ValueError, LookupError, TypeError) as error:
+        raise CompileError(f"nvdisasm printed no listing: {error}") from None
+
+
+def split(operands: str) -> list[str]:
+    """The operands of an instruction: cut at commas outside brackets and braces, and before the bracket of an address
+    that follows a register (as nvdisasm 13.0 writes it) or another address (as LDGSTS has it before sm_90)."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(operands):
+        if letter in "[({":
+            before = operands[start:at].strip()
+            if depth == 0 and letter == "[" and (before.startswith("[") or REGISTER.fullmatch(before)):
+                parts.append(before)
+                start = at
+            depth += 1
+        elif letter in "])}":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            parts.append(operands[start:at].strip())
+            start = at + 1
+    parts.append(operands[start:].strip())
+    return [part for part in parts if part]
+
+
+def guard(field: str) -> tuple[str, list[str]]:
+    """An instruction's guard (`@!P0`), and what else nvdisasm puts into that field: the operand PR of P2R."""
+    words = field.split()
+    return next((word for word in words if word[0] == "@"), ""), [word for word in words if word[0] != "@"]
+
+
+@functools.lru_cache(1 << 16)
+def operand(text: str) -> Operand:
+    """One operand as nvdisasm writes it, symbols aside."""
+    text = text.replace(".reuse", "")
+    if FLOAT.fullmatch(text):
+        number, shown = float_bits(text)
+        return Operand("float", number, text=shown)
+    body = text.lstrip("-~!")
+    marks = text[: len(text) - len(body)]
+    absolute = body.startswith("|")
+    if absolute:
+        inner, _, after = body[1:].partition("|")
+        body = inner + after
+    build = functools.partial(
+        Operand,
+        negative="-" in marks,
+        inverted="~" in marks or "!" in marks,
+        absolute=absolute,
+        text=text,
+    )
+    if match := REGISTER.fullmatch(body):
+        kind, digits, modifiers = match.groups()
+        return build(kind, ZERO_REGISTER[kind] if digits in "ZT" else int(digits), modifiers=words(modifiers))
+    if re.fullmatch("0x[0-9a-f]+", body):
+        value = int(body, 16)
+        return Operand("imm", -value & 0xFFFFFFFF if "-" in marks else value, text=text)
+    if SPECIAL.fullmatch(body):
+        return Operand("special", text=body)
+    if match := CONSTANT.fullmatch(body):
+        bank, terms, modifiers = match.groups()
+        return build("const", int(bank, 16), modifiers=words(modifiers), parts=address(terms))
+    if match := MEMORY.fullmatch(body):
+        descriptor, terms, modifiers = match.groups()
+        before = (descriptor,) if descriptor else ()
+        return build("memory", modifiers=before + words(modifiers), parts=address(terms))
+    return Operand("other", text=text)
+
+
+def words(modifiers: str) -> tuple[str, ...]:
+    return tuple(modifiers.split(".")[1:])
+
+
+def address(terms: str) -> tuple[Operand, ...]:
+    """The terms of an address: registers with width or scale, offsets (32 bits, to be sign-extended)."""
+    return tuple(operand(term) for term in terms.split("+") if term)
+
+
+def float_bits(text: str) -> tuple[int, str]:
+    """The bits of the float32 that a printed number stands for, and the number as `float` reads it."""
+    sign = "-" if text.startswith("-") else ""
+    if text.upper().endswith("NAN"):
+        return (0xFFFFFFFF if sign else 0x7FFFFFFF), sign + "nan"
+    try:
+        return int.from_bytes(struct.pack("<f", float(text)), "little"), text
+    except OverflowError:  # a double beyond a float's range
+        return (0xFF800000 if sign else 0x7F800000), text
+
+
+def operands(name: str, modifiers: frozenset[str], texts: list[str], place: Place) -> tuple[Operand, ...]:
+    """The operands of an instruction, symbols and places in the code settled.
+
+    A direct target is of kind code. Where a register tells the target, the operand behind it is a number to
+    add: for BRX the distance from the next instruction, for CALL and RET the base of the section (ABS: 0).
+    """
+    result = [operand(text) for text in texts]
+    if modifiers & {"64", "S64", "U64"}:
+        result = [in_64_bits(found) for found in result]
+    for at, found in enumerate(result):
+        if found.kind == "other":
+            result[at] = relocated(found.text, place) or found
+    if name not in TO_CODE or not result or (name == "WARPSYNC" and "COLLECTIVE" not in modifiers):
+        return tuple(result)
+    last = result[-1]
+    relative = "ABS" not in modifiers and name not in ("JMP", "JMX", "JMXU")
+    if last.kind == "imm" and relative and name not in ("BRX", "BRXU"):
+        last = place("", last.number) or last
+    elif last.kind == "imm" and not relative:
+        last = Operand("code", last.number, text=last.text)
+    by_register = any(o.kind in ("R", "UR") for o in result[:-1])
+    if last.kind == "code" and by_register and name in ("CALL", "RET", "JMX", "JMXU"):
+        last = Operand("imm", last.number, text=last.text)
+    result[-1] = last
+    return tuple(result)
+
+
+def in_64_bits(found: Operand) -> Operand:
+    """A negative immediate as a number of 64 bits."""
+    if found.kind != "imm" or not found.text.startswith("-"):
+        return found
+    return replace(found, number=found.number | 0xFFFFFFFF << 32)
+
+
+def relocated(text: str, place: Place) -> Operand | None:
+    """The operand of `symbol`, `32@lo((symbol + 0x10))`, `32@hi(symbol)` and the like."""
+    match = RELOCATED.fullmatch(text)
+    if match is None:
+        return None
+    half, symbol, offset = match.groups()
+    target = place(symbol, int(offset or "0", 16))
+    if target is None or half is None:
+        return target
+    number = target.number >> 32 if half == "hi" else target.number & 0xFFFFFFFF
+    return Operand("imm", number, text=text)
+
+
+def exact(found: Operand, opcode: str, encoding: int) -> Operand:
+    """A NaN with the bits that the instruction holds, for nvdisasm prints NaNs of one sign alike; and the upper word
+    of a double for MUFU.RCP64H and RSQ64H, which it prints as that double."""
+    if found.kind != "float" or not (found.text.endswith("nan") or (opcode.startswith("MUFU") and "64H" in opcode)):
+        return found
+    return Operand("float", encoding >> 32 & 0xFFFFFFFF, text=found.text)
+
+
+def encodings(code: bytes) -> list[int]:
+    """The 128-bit words of a code section."""
+    return [int.from_bytes(code[at : at + BYTES], "little") for at in range(0, len(code), BYTES)]

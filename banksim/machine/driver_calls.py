@@ -1,0 +1,252 @@
+"""What the GPU's driver and its copy engine do for a kernel: printf, assertions, the heap, bulk copies.
+
+Compiled code calls `vprintf`, `__assertfail`, `malloc` and `free`, which no cubin contains: the decoder puts a SERVICE
+instruction in their place (operations/services.py). Both engines hand such work to the functions of `SERVICES`:
+f(host, lanes that ask, words of arguments (n, 32)) → words of results for those lanes, or None.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction
+from banksim.machine import codes
+from banksim.machine.addresses import address_of, place_of
+from banksim.machine.printing import MOST, parsed, printed
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint32]
+HEAP_BYTES = 8 << 20
+"""cudaLimitMallocHeapSize by default (CUDA programming guide, "Dynamic Global Memory Allocation and Operations")."""
+STRING_PIECES = (64, 4096)
+"""Bytes that are read at once in search of a string's end."""
+ALIGNMENT = 16
+"""Bytes to which malloc aligns (same place)."""
+
+
+class Refusal(Exception):
+    """What a lane asked for cannot be: the message says what it was; `code` of codes.py."""
+
+    def __init__(self, code: int, lane: int, message: str) -> None:
+        super().__init__(message)
+        self.code, self.lane = code, lane
+
+
+@dataclass
+class Device:
+    """What the blocks of a launch share beside global memory: the text they print, and the heap."""
+
+    printed: dict[int, bytearray] = field(default_factory=dict)
+    """What each block printed."""
+    size: int = 0
+    """Bytes that were printed, those too that are not kept."""
+    heap: int = 0
+    """Number of the buffer that malloc takes memory from; 0: there is none."""
+    used: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
+    """What was given out: address → bytes."""
+    freed: dict[int, list[int]] = field(default_factory=dict)
+    """Addresses to give out again, by their bytes."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the lock, which no other process can have."""
+        return Device, (self.printed, self.size, self.heap, self.used, self.sizes, self.freed)
+
+    def print(self, block: int, text: bytes | bytearray) -> None:
+        """Keep what a block prints, as long as there is room."""
+        with self.lock:
+            self.size += len(text)
+            if self.size <= MOST:
+                self.printed.setdefault(block, bytearray()).extend(text)
+
+    @property
+    def output(self) -> str:
+        """Everything that was printed, block by block, and how much is not here."""
+        text = b"".join(text for _, text in sorted(self.printed.items())).decode(errors="replace")
+        kept = sum(map(len, self.printed.values()))
+        return text if kept == self.size else f"{text}\n[{self.size - kept:,} more bytes were printed]\n"
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes; 0 when the heap is full."""
+        size = max(-(-size // ALIGNMENT) * ALIGNMENT, ALIGNMENT)
+        with self.lock:
+            if self.freed.get(size):
+                address = self.freed[size].pop()
+            elif self.used + size > HEAP_BYTES:
+                return 0
+            else:
+                address = address_of(self.heap) + self.used
+                self.used += size
+            self.sizes[address] = size
+            return address
+
+    def release(self, address: int) -> None:
+        with self.lock:
+            size = self.sizes.pop(address, None)
+            if size is not None:
+                self.freed.setdefault(size, []).append(address)
+
+
+@dataclass
+class Host:
+    """The warp that asks, as services see it. `local(lane)` is a copy of that lane's local memory."""
+
+    device: Device
+    instruction: Instruction
+    block: int
+    buffers: Sequence[Bytes]
+    shared: Bytes
+    shared_start: int
+    local: Callable[[int], Bytes]
+    notes: Sequence[Bytes] = ()
+
+    def find(self, address: int, size: int, lane: int, use: int = codes.READ) -> Bytes:
+        """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""
+        window, (number, offset) = address >> 32 << 32, place_of(address)
+        code, memory, place, start = codes.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory", 0
+        if window == SHARED_WINDOW:
+            code, memory, place, start = codes.OUT_OF_SHARED, self.shared, "shared memory", self.shared_start
+        elif window == LOCAL_WINDOW:
+            code, memory, place = codes.OUT_OF_LOCAL, self.local(lane), "local memory"
+        elif number < len(self.buffers):
+            memory = self.buffers[number]
+            if self.notes:
+                self.notes[number][offset : offset + size] |= np.uint8(use)
+        if offset < start or offset + size > len(memory):
+            who = self.instruction.operands[0].text if self.instruction.name == "SERVICE" else "bulk copy"
+            raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
+        return memory[offset : offset + size]
+
+    def string(self, address: int, lane: int) -> bytes:
+        """The string at an address, up to its zero."""
+        for size in STRING_PIECES:
+            try:
+                found = bytes(self.find(address, size, lane, use=0))
+            except Refusal:  # it may end before
+                break
+            if b"\0" in found:
+                found = found[: found.index(0) + 1]
+                self.find(address, len(found), lane)  # it uses no more than these
+                return found[:-1]
+        letters = bytearray()
+        while not letters.endswith(b"\0"):
+            letters += bytes(self.find(address + len(letters), 1, lane))
+        return bytes(letters[:-1])
+
+    def text(self, address: int, lane: int) -> str:
+        """The same as text."""
+        return self.string(address, lane).decode(errors="replace")
+
+
+Service = Callable[[Host, Sequence[int], Words], Words | None]
+
+
+def long(v: Words, at: int, lane: int) -> int:
+    return int(v[at, lane]) | int(v[at + 1, lane]) << 32
+
+
+# ---- printf and assert
+
+
+def vprintf(host: Host, lanes: Sequence[int], v: Words) -> Words:
+    """Format, arguments → how many of them there are. What one lane prints stays together."""
+    out = np.zeros((2, v.shape[1]), np.uint32)
+    for lane in lanes:
+        try:
+            format = parsed(host.string(long(v, 0, lane), lane))
+            given = bytes(host.find(long(v, 2, lane), format.bytes, lane)) if format.bytes else b""
+            text = printed(format, given, partial(host.string, lane=lane))
+        except UnsupportedError as error:
+            raise Refusal(codes.NOT_SIMULATED, lane, str(error)) from None
+        host.device.print(host.block, text)
+        out[0, lane] = len(format.directives)
+    return out
+
+
+def assertion(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """Message, file, line, function: no lane comes back."""
+    lane = lanes[0]
+    message, file, function = (host.text(long(v, at, lane), lane) for at in (0, 2, 6))
+    where = f"at {file}:{int(v[4, lane])} in {function}"
+    raise Refusal(codes.ASSERTION, lane, f"assertion `{message}` failed {where}")
+
+
+# ---- the heap
+
+
+def malloc(host: Host, lanes: Sequence[int], v: Words) -> Words:
+    out = np.zeros((2, v.shape[1]), np.uint32)
+    for lane in lanes:
+        address = host.device.allocate(long(v, 0, lane))
+        out[:, lane] = address & 0xFFFFFFFF, address >> 32
+    return out
+
+
+def free(host: Host, lanes: Sequence[int], v: Words) -> None:
+    for lane in lanes:
+        host.device.release(long(v, 0, lane))
+
+
+def unknown(host: Host, lanes: Sequence[int], v: Words) -> None:
+    name = host.instruction.operands[0].text
+    raise Refusal(codes.NOT_SIMULATED, lanes[0], f"a call of {name}, which is not simulated")
+
+
+# ---- bulk copies: (address in shared memory, 0, global address, 0, bytes), once for the warp
+
+
+def both_ends(host: Host, lanes: Sequence[int], v: Words, use: int) -> tuple[Bytes, Bytes]:
+    lane, size = lanes[0], int(v[3, lanes[0]])
+    return host.find(SHARED_WINDOW | int(v[0, lane]), size, lane), host.find(long(v, 1, lane), size, lane, use)
+
+
+def copy_in(host: Host, lanes: Sequence[int], v: Words) -> None:
+    shared, outside = both_ends(host, lanes, v, codes.READ)
+    shared[:] = outside
+
+
+def copy_out(host: Host, lanes: Sequence[int], v: Words) -> None:
+    shared, outside = both_ends(host, lanes, v, codes.WRITTEN)
+    outside[:] = shared
+
+
+REDUCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
+    "ADD": np.add,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "AND": np.bitwise_and,
+    "OR": np.bitwise_or,
+    "XOR": np.bitwise_xor,
+}
+
+
+def reduce_out(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """Number by number; integers only."""
+    shared, outside = both_ends(host, lanes, v, codes.READ | codes.WRITTEN)
+    marks = host.instruction.modifiers
+    kind = np.dtype(f"{'i' if marks & {'S32', 'S64'} else 'u'}{8 if marks & {'64', 'U64', 'S64'} else 4}")
+    how = next(f for name, f in REDUCTIONS.items() if name in marks)
+    with host.device.lock:
+        outside[:] = how(outside.view(kind), shared.view(kind)).view(np.uint8)
+
+
+SERVICES: dict[str, Service] = {
+    "vprintf": vprintf,
+    "__assertfail": assertion,
+    "malloc": malloc,
+    "free": free,
+    "unknown": unknown,
+    "copy_in": copy_in,
+    "copy_out": copy_out,
+    "reduce_out": reduce_out,
+}

@@ -1,0 +1,289 @@
+"""What an operation sees of the machine, whichever engine runs it.
+
+An operation is `f(x, i)`: `x` an `Engine`, `i` the instruction. It reads operands, computes with the usual
+operators, and writes results. A value is an engine's own object, one per lane or one per warp (a scalar that
+broadcasts), of a kind: bool, unsigned or signed integer of 32 or 64 bits, float of 32 or 64 bits. Operators want
+both sides of one width; a plain Python number takes the other side's kind. u32 and u64 wrap. `>>`, `<`, `>` and
+the like follow the kind: `signed(v)` and `unsigned(v)` choose. A shift of the width or more is undefined: clamp.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import ZERO_REGISTER, Instruction, Operand
+
+Value = Any
+
+PTX_NAMES = {"SR_VIRTID": "%warpid", "SR_VIRTUALSMID": "%smid", "SR_VIRTCFG": "%nwarpid"}
+"""What PTX calls some of the special registers that have no value here."""
+
+
+def unknown_special(name: str) -> UnsupportedError:
+    called = f"%pm{name[5:]}" if name.startswith("SR_PM") else PTX_NAMES.get(name)
+    return UnsupportedError(f"{called} ({name})" if called else f"special register {name}")
+
+
+class Engine(ABC):
+    """Operand decoding, stated once, over the primitives that each engine supplies."""
+
+    registers = ZERO_REGISTER["R"]
+    """How many a thread has."""
+
+    def check_register(self, kind: str, number: int) -> None:
+        """UnsupportedError for a register that threads of this kernel do not have, as damaged code may name."""
+        count = self.registers if kind == "R" else ZERO_REGISTER[kind]
+        if number >= count:
+            raise UnsupportedError(f"register {kind}{number} (of {count})")
+
+    # ---- reading operands
+    def value(self, o: Operand) -> Value:
+        """The operand as u32, with its sign marks applied as integer operations."""
+        v = self.raw(o)
+        if o.kind in ("imm", "float"):
+            return v
+        if o.negative:
+            v = ~v + 1
+        return ~v if o.inverted else v
+
+    def complement(self, o: Operand) -> Value:
+        """As `value`, but -a read as ~a: the + 1 is left to an addition that counts carries."""
+        v = self.raw(o)
+        return ~v if o.kind not in ("imm", "float") and (o.negative or o.inverted) else v
+
+    def wide(self, o: Operand) -> Value:
+        """The operand as u64: a register pair, two words of constant memory, or a zero-extended immediate."""
+        if o.kind in ("imm", "float"):
+            return self.const(o.number, 64)
+        if o.is_zero:
+            return self.const(0, 64)
+        v = self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32
+        if o.negative:
+            v = ~v + 1
+        return ~v if o.inverted else v
+
+    def float32(self, o: Operand) -> Value:
+        v = self.as_float(self.raw(o))
+        if o.absolute:
+            v = self.absolute(v)
+        return -v if o.negative and o.kind != "float" else v
+
+    def float64(self, o: Operand) -> Value:
+        """A register pair or two constant words as a double; an immediate is the upper word of one."""
+        if o.kind in ("imm", "float"):
+            return self.const(float(o.text), 64)
+        v = self.as_float(
+            self.const(0, 64) if o.is_zero else self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32
+        )
+        if o.absolute:
+            v = self.absolute(v)
+        return -v if o.negative else v
+
+    def predicate(self, o: Operand) -> Value:
+        """A predicate operand as bool, its ! applied; PT is true."""
+        v = self.read_predicate(o.kind, o.number)
+        return ~v if o.inverted else v
+
+    # ---- primitives: registers
+    @abstractmethod
+    def raw(self, o: Operand, word: int = 0) -> Value:
+        """u32 of a register, constant word or immediate, sign marks ignored; `word` 1: the one after it."""
+
+    @abstractmethod
+    def read_predicate(self, kind: str, number: int) -> Value: ...
+
+    @abstractmethod
+    def write(self, o: Operand, v: Value, word: int = 0) -> None:
+        """Write u32 (or s32) to register `o` (+ `word`) in the lanes that execute the instruction."""
+
+    @abstractmethod
+    def write_predicate(self, o: Operand, v: Value) -> None: ...
+
+    def write64(self, o: Operand, v: Value) -> None:
+        v = self.unsigned(v)
+        self.write(o, self.low(v))
+        self.write(o, self.high(v), word=1)
+
+    def write_old(self, to: Operand, v: Value, wide: bool, lanes: Value | None) -> None:
+        """What an atomic found, as u32 or u64, to register `to`; to a predicate: whether it is not 0. Where `lanes`
+        does not hold, a register stays."""
+        if to.kind == "P":
+            return self.write_predicate(to, v != 0)
+        for word, part in enumerate((self.low(v), self.high(v)) if wide else (v,)):
+            self.write(to, part if lanes is None else self.where(lanes, part, self.raw(to, word)), word)
+        return None
+
+    # ---- primitives: kinds and conversions
+    @abstractmethod
+    def const(self, c: int | float, bits: int = 32) -> Value:
+        """A scalar: an int gives unsigned, a float gives a float of that many bits."""
+
+    @abstractmethod
+    def zext(self, v: Value) -> Value:
+        """u32, s32 (its bits) or bool → u64."""
+
+    @abstractmethod
+    def sext(self, v: Value) -> Value:
+        """u32 or s32, taken as signed → s64."""
+
+    @abstractmethod
+    def low(self, v: Value) -> Value:
+        """u64 or s64 → its lower 32 bits as u32."""
+
+    def high(self, v: Value) -> Value:
+        return self.low(self.unsigned(v) >> 32)
+
+    @abstractmethod
+    def number(self, v: Value) -> Value:
+        """bool → u32, 0 or 1."""
+
+    @abstractmethod
+    def signed(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def unsigned(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def bits(self, v: Value) -> Value:
+        """The bit pattern of a float (or a signed integer) as unsigned."""
+
+    @abstractmethod
+    def as_float(self, v: Value) -> Value:
+        """A bit pattern as a float of the same width."""
+
+    @abstractmethod
+    def to_f32(self, v: Value) -> Value:
+        """Value conversion from f64 or an integer kind, to nearest even."""
+
+    @abstractmethod
+    def to_f64(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
+        """A float, already rounded to a whole number, as an integer: saturating, NaN gives 0."""
+
+    # ---- primitives: arithmetic beyond the operators
+    @abstractmethod
+    def where(self, condition: Value, a: Value, b: Value) -> Value: ...
+
+    @abstractmethod
+    def absolute(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a·b + c of f32 or f64, rounded once, to nearest even."""
+
+    @abstractmethod
+    def divide(self, a: Value, b: Value) -> Value: ...
+
+    @abstractmethod
+    def round(self, v: Value, mode: str) -> Value:
+        """A float to a whole number; mode nearest (even), floor, ceil, trunc."""
+
+    @abstractmethod
+    def math(self, function: str, v: Value) -> Value:
+        """f64 → f64: sqrt, exp2, log2, sin, cos, tanh."""
+
+    @abstractmethod
+    def popcount(self, v: Value) -> Value: ...
+
+    @abstractmethod
+    def leading_zeros(self, v: Value) -> Value:
+        """Of u32; 32 for 0."""
+
+    # ---- primitives: the warp
+    @abstractmethod
+    def lane(self) -> Value:
+        """Lane numbers, u32."""
+
+    @abstractmethod
+    def active(self) -> Value:
+        """Mask of the lanes that execute this instruction, scalar u32."""
+
+    @abstractmethod
+    def ballot(self, v: Value) -> Value:
+        """bool → mask of the executing lanes where it holds, scalar u32."""
+
+    @abstractmethod
+    def first(self, v: Value) -> Value:
+        """The value of the lowest executing lane, as a scalar."""
+
+    @abstractmethod
+    def shuffle(self, v: Value, source: Value) -> Value:
+        """In each lane the u32 that lane `source` (u32, 0 to 31) holds, executing or not."""
+
+    @abstractmethod
+    def permute(self, v: Value, source: Sequence[int]) -> Value:
+        """In lane l the u32 that lane `source[l]` holds, executing or not, known when the code is."""
+
+    @abstractmethod
+    def apart(
+        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        """`function(x, *values)`, which computes one to eight u32 of u32 and of nothing else, as a routine of that
+        name: code of some length that many instructions share."""
+
+    @abstractmethod
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
+        """Let the host do what services.py calls `name`, for the executing lanes; up to ten u32 → two."""
+
+    @abstractmethod
+    def special(self, name: str, uniform: bool) -> Value:
+        """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
+
+    # ---- primitives: memory. `space`: "global", "shared", "local", "generic", "const", and "barrier":
+    # shared memory, for accesses that make no request
+    @abstractmethod
+    def address(self, o: Operand, wide: bool) -> Value:
+        """Sum of the terms of a memory operand: u64 if `wide`, else u32."""
+
+    @abstractmethod
+    def fetch(
+        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> tuple[Value, ...]:
+        """The words that executing lanes, of those where `lanes` holds, read: 1 to 16 bytes. Undefined elsewhere."""
+
+    @abstractmethod
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        width: int,
+        words: Sequence[Value],
+        lanes: Value | None = None,
+        other: tuple[Value, str] | None = None,
+    ) -> None:
+        """Write 1 to 16 bytes for each executing lane, of those where `lanes` holds. `other`: (condition, one for the
+        warp; the op that the request counts as where it holds)."""
+
+    @abstractmethod
+    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
+        """`width` bytes a lane into register `to` and those after it; 1 and 2 bytes extended to 32 bits."""
+
+    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
+        self.put(i, space, address, width, [self.raw(source, word) for word in range(max(width // 4, 1))])
+
+    @abstractmethod
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        kind: str,
+        function: str,
+        values: tuple[Value, ...],
+        to: Operand | None,
+        lanes: Value | None = None,
+    ) -> None:
+        """One read-modify-write a lane, lane by lane, for executing lanes, of those where `lanes` holds.
+
+        `kind`: u32 s32 u64 s64, or of operations/atomics.py. `function`: add min max inc dec and or xor exch cas
+        cas_spin, or arrive (at a transaction barrier; the value: arrivals and bytes to come, each in its field).
+        `values`: the operand (cas: compare, then new), u32 or u64 bits. `to` receives the old value. cas_spin tries
+        only one lane of each bank, the lowest (of 8 bytes, one of each bank in each half of the warp), and gives 1
+        where the exchange took place, else 0.
+        """

@@ -1,0 +1,158 @@
+"""What a fault says: the kernel, the instruction, the source line, who did it, to which address, near which buffer."""
+
+from __future__ import annotations
+
+from banksim.architectures import code_layout
+from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.errors import BanksimError, Fault, UnsupportedError
+from banksim.kernels.kernel import BYTES, Instruction
+from banksim.machine import codes
+from banksim.machine.addresses import STRIDE, address_of, nearest
+from banksim.machine.launch import Launch
+from banksim.machine.launch_constants import called
+from banksim.machine.llvm.counts import Stop
+from banksim.machine.operations.memory import memory_operand, request, width
+
+ADVICE = {
+    codes.BAD_TARGET: "a branch led to where no instruction begins",
+    codes.TRAP: "the kernel called trap (an assertion failed)",
+    codes.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)",
+}
+
+VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "store"}
+"""What instructions whose names begin so do; all others that access memory are atomic."""
+STACK = 1
+"""The register that says where a thread's stack ends."""
+
+
+def raise_unless_interrupted(launch: Launch, stop: Stop | None) -> None:
+    """Raise the fault that ended a launch early; an interrupt is none."""
+    if stop is not None and stop.code != codes.INTERRUPTED:
+        raise fault(launch, stop)
+
+
+def fault(launch: Launch, stop: Stop) -> BanksimError:
+    """The exception that tells why a worker stopped."""
+    if stop.code == codes.UNKNOWN_CONSTANT:  # a GPU would not stop
+        return UnsupportedError(told(launch, stop))
+    found = Fault(told(launch, stop))
+    found.output = launch.device.output
+    return found
+
+
+def told(launch: Launch, stop: Stop) -> str:
+    kernel = launch.kernel
+    block = block_index(launch, stop.block)
+    if stop.code == codes.BLOCK_DEADLOCK:
+        return f"{kernel.plain_name}: {deadlock(launch, stop)}, block {block}"
+    if stop.code == codes.LIMIT:
+        return f"{kernel.plain_name}: {ADVICE[stop.code]}{where_it_was(launch, stop)}, block {block}"
+    error = stop.error
+    i = kernel.instructions[min(int(error["pc"]) // BYTES, len(kernel.instructions) - 1)]
+    lane = (int(error["mask"]) & -int(error["mask"])).bit_length() - 1 if error["mask"] else 0
+    what = stop.message or ADVICE.get(stop.code) or wrong(launch, i, int(error["address"][lane]), stop.code)
+    return f"{kernel.plain_name}: {located(what, i)}, block {block}, warp {int(error['warp'])}, lane {lane}"
+
+
+def where_it_was(launch: Launch, stop: Stop) -> str:
+    """The group of threads that ran last, as far as its engine noted it."""
+    warp = int(stop.error["warp"])
+    w = stop.warps[warp] if warp < len(stop.warps) else None
+    if w is None or not w["groups"]:
+        return ""
+    group = int(w["groups"]) - 1
+    mask, pc = int(w["group_mask"][group]), int(w["group_pc"][group])
+    lane = (mask & -mask).bit_length() - 1
+    i = launch.kernel.instructions[min(pc // BYTES, len(launch.kernel.instructions) - 1)]
+    return f", at {place(i)}, warp {warp}, lane {lane}"
+
+
+def located(what: str, i: Instruction) -> str:
+    """A function of the driver has no place in the source."""
+    return what if i.name == "SERVICE" else f"{what}, at {place(i)}"
+
+
+def block_index(launch: Launch, number: int) -> str:
+    x, y, _ = launch.grid
+    return f"({number % x}, {number // x % y}, {number // x // y})"
+
+
+def place(i: Instruction) -> str:
+    source = f"{i.site.file}:{i.site.line} " if i.site.file else ""
+    return f"{source}(SASS {i.pc:#06x} {i.text or i.opcode})"
+
+
+def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
+    """What is wrong with an address."""
+    verb = next((verb for names, verb in VERBS.items() if i.name.startswith(names)), "atomic operation")
+    asked = request(i)
+    size = asked[1] if asked else width(i)
+    if code == codes.OUT_OF_CONSTANT:
+        misaligned = address % size and address < code_layout.CONSTANT_BANK
+        return f"{'misaligned read' if misaligned else 'read beyond the end'} of constant memory, at byte {address}"
+    if code == codes.OUT_OF_GLOBAL:
+        return outside_global(launch, verb, size, address)
+    if code == codes.UNKNOWN_CONSTANT:
+        return f"{called(launch.kernel.arch, address)} is not known"
+    if code == codes.OUT_OF_SHARED:
+        return outside_shared(launch, verb, size, address)
+    byte, bytes_there = signed(address), launch.local_bytes
+    if byte < 0 and any(o.kind == "R" and o.number == STACK for o in memory_operand(i).parts):
+        return f"stack overflow: calls nest too deep for the {bytes_there:,} bytes of a thread's stack"
+    if byte % size:
+        return f"misaligned {verb} of {size} bytes in local memory, at byte {byte}"
+    return f"{verb} of {size} bytes out of bounds in local memory, at byte {byte} of {bytes_there}"
+
+
+def signed(address: int) -> int:
+    """An address of 32 bits that led below 0 as the negative number that it was."""
+    return address - (1 << 32) if address >> 31 else address
+
+
+def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
+    """Of an address in shared memory. What lies below a kernel's own is reserved for CUDA's own code."""
+    start = launch.kernel.shared_base
+    byte, bytes_there = signed(address) - start, launch.shared_bytes - start
+    if byte < 0:
+        return f"{verb} of {size} bytes out of bounds in shared memory, {-byte} bytes below the kernel's own"
+    if byte % size:
+        return f"misaligned {verb} of {size} bytes in shared memory, at byte {byte}"
+    declares = not bytes_there or b".extern .shared" in launch.kernel.cubin
+    hint = " (no dynamic shared memory was given: --dynamic-shared)" if declares and not launch.dynamic_shared else ""
+    return f"{verb} of {size} bytes out of bounds in shared memory, at byte {byte} of {bytes_there}{hint}"
+
+
+def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
+    for space, window in ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW):
+        if abs(address - window) >> 32 == 0:
+            return f"global {verb} of {size} bytes at an address of {space} memory ({address - window:+#x})"
+    number = nearest(address, len(launch.buffers))
+    buffer, byte = launch.buffers[number], address - address_of(number)
+    if abs(byte) >> 32 >= STRIDE // 2:
+        return f"global {verb} of {size} bytes at {address:#x}, which lies in no buffer"
+    view = buffer.nearest(byte)
+    at = f"at byte {byte - view.start} of {view.name}"
+    if byte % size and 0 <= byte < buffer.data.nbytes:
+        return f"misaligned global {verb} of {size} bytes, {at}"
+    part = f", in an array of {buffer.data.nbytes}" if view.nbytes < buffer.data.nbytes else ""
+    return f"global {verb} of {size} bytes out of bounds, {at} ({view.nbytes} bytes{part})"
+
+
+def deadlock(launch: Launch, stop: Stop) -> str:
+    """Who waits for what when nobody can go on."""
+    code = launch.kernel.instructions
+    waiting: dict[tuple[str, int], int] = {}
+    for w in stop.warps:
+        for g in range(int(w["groups"])):
+            wait = int(w["group_wait"][g])
+            what = f"barrier {wait - codes.AT_BARRIER}" if wait >= codes.AT_BARRIER else "other threads of their warp"
+            if wait == codes.AT_WORD:
+                what = "a barrier in shared memory"
+            threads = int(w["group_mask"][g]).bit_count()
+            key = what, int(w["group_pc"][g]) - BYTES * (wait != codes.AT_WORD)
+            waiting[key] = waiting.get(key, 0) + threads
+    parts = [
+        f"{threads} threads wait for {what} at {place(code[max(pc, 0) // BYTES])}"
+        for (what, pc), threads in sorted(waiting.items(), key=lambda item: -item[1])
+    ]
+    return "a barrier that not all can reach: " + "; ".join(parts[:3])

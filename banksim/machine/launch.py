@@ -1,0 +1,215 @@
+"""A launch: a kernel with its grid, its memory and its parameters, as the engines find them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.code_layout import CONSTANT_BANK, machine
+from banksim.architectures.occupancy import limits, shared_of_block
+from banksim.errors import InputError
+from banksim.kernels.kernel import Kernel
+from banksim.kernels.variables import CONSTANT_VARIABLES
+from banksim.machine.addresses import address_of, reads
+from banksim.machine.driver_calls import HEAP_BYTES, Device
+from banksim.machine.host_memory import BUFFER_LIMIT
+from banksim.machine.launch_constants import contents
+
+Dim3 = tuple[int, int, int]
+GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
+BLOCKS_AT_ONCE = 132 * 32
+"""Of an H200: 132 multiprocessors (cudaDeviceGetAttribute) of 32 blocks (CUDA programming guide, "Technical
+Specifications per Compute Capability")."""
+WORKSPACE_BYTES = 64
+"""More than the words that cooperative_groups' grid barrier uses."""
+WITHOUT_OPT_IN = 48 << 10
+"""Bytes of shared memory, static and dynamic, that a block gets without being asked for (CUDA programming guide,
+"Shared Memory": more is dynamic and needs cudaFuncSetAttribute)."""
+DEFAULT_STACK = 1024
+"""Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
+
+
+class View(NamedTuple):
+    """The part of a buffer that an argument is: how the user calls it, where it begins, and its bytes."""
+
+    name: str
+    start: int
+    nbytes: int
+
+
+@dataclass
+class Buffer:
+    """Global memory that arguments point into: its bytes in place, how the user calls it, and the arguments where
+    those are not the whole of it."""
+
+    data: npt.NDArray[np.uint8]
+    name: str
+    views: list[View] = field(default_factory=list)
+
+    def nearest(self, byte: int) -> View:
+        """The argument that a byte, or one beyond the buffer, lies in or nearest to."""
+        views = self.views or [View(self.name, 0, self.data.nbytes)]
+        return min(views, key=lambda view: max(view.start - byte, byte - view.start - view.nbytes + 1, 0))
+
+
+@dataclass
+class Launch:
+    """`constants[bank]`: the bytes of each, parameters written; buffer n begins at `address_of(n)`, buffer 0 holds
+    the module's own variables; `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    constants: dict[int, npt.NDArray[np.uint8]]
+    buffers: list[Buffer]
+    shared_bytes: int
+    local_bytes: int
+    dynamic_shared: int = 0
+    device: Device = field(default_factory=Device)
+    cooperative: bool = False
+    """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
+
+    def copy(self) -> Launch:
+        """The same launch with memory of its own, and a device on which nothing has been printed."""
+        buffers = [replace(buffer, data=buffer.data.copy()) for buffer in self.buffers]
+        return replace(self, buffers=buffers, device=Device(heap=self.device.heap))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a GPU wants of the host's code for this launch."""
+        return (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
+
+    @property
+    def opt_in(self) -> str:
+        """What the host's code has to ask for before a launch with as much shared memory; nothing: an empty text."""
+        if self.shared_bytes - self.kernel.shared_base <= WITHOUT_OPT_IN or not self.dynamic_shared:
+            return ""
+        call = f"cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, {self.dynamic_shared})"
+        return f"more than 48 KiB of shared memory for a block need {call}"
+
+    @property
+    def threads(self) -> int:
+        return math.prod(self.block)
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // 32)
+
+    @property
+    def shared_allocated(self) -> int:
+        """Bytes of shared memory that a block takes of its multiprocessor."""
+        size = self.kernel.shared_bytes - self.kernel.shared_base + self.dynamic_shared
+        return shared_of_block(size, limits(self.kernel.arch))
+
+    @property
+    def blocks(self) -> int:
+        return math.prod(self.grid)
+
+
+def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
+    """One to three sizes as three. InputError beyond the limits of a launch."""
+    sizes = tuple(value) if isinstance(value, Sequence | np.ndarray) else (value,)
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) for n in sizes):
+        raise InputError(f"{what} {value!r}: give one to three whole numbers, such as 32,32")
+    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    for axis, n, limit in zip("xyz", (x, y, z), limits, strict=True):
+        if not 1 <= n <= limit:
+            raise InputError(f"{what} {axis} is {n}: it must be 1 to {limit}")
+    return x, y, z
+
+
+def whole(value: Any, what: str, least: int = 0, most: int = 2**62) -> int:
+    """A whole number within limits. `InputError` for what is none."""
+    if not isinstance(value, int | np.integer) or not least <= value <= most:
+        end = f"to {most}" if most < 2**62 else "on"
+        raise InputError(f"{what} is {value!r}: give a whole number from {least} {end}")
+    return int(value)
+
+
+def prepare(
+    kernel: Kernel,
+    grid: int | Sequence[int],
+    block: int | Sequence[int] | None,
+    parameters: Sequence[bytes],
+    buffers: Sequence[Buffer],
+    dynamic_shared: int | None = 0,
+) -> Launch:
+    """Check a launch against what the hardware allows and lay out its memory.
+
+    `parameters` are the bytes of each kernel parameter in order. A block or dynamic shared memory of None is what the
+    kernel was compiled for (no dynamic shared memory where that is not known). Raises `InputError` for sizes beyond the
+    limits of a launch, too much shared memory, or parameters that do not fit the kernel.
+    """
+    if block is None:
+        block = kernel.preset.block if kernel.preset else kernel.required_block
+    if block is None:
+        raise InputError(f"{kernel.plain_name} is compiled for blocks of any size: give a size")
+    if dynamic_shared is None:
+        dynamic_shared = kernel.preset.dynamic_shared if kernel.preset else 0
+    whole_grid = dim3(grid, "grid", GRID_LIMIT)
+    whole_block = dim3(block, "block", BLOCK_LIMIT)
+    threads = math.prod(whole_block)
+    if threads > THREAD_LIMIT:
+        raise InputError(f"a block of {threads} threads: {THREAD_LIMIT} is the limit, choose a smaller --block")
+    if threads > kernel.max_threads:
+        raise InputError(
+            f"{kernel.plain_name} is compiled for at most {kernel.max_threads} threads a block, not {threads}"
+        )
+    if kernel.required_block and whole_block != kernel.required_block:
+        raise InputError(f"{kernel.plain_name} requires blocks of {kernel.required_block}, not {whole_block}")
+    dynamic_shared = whole(dynamic_shared, "dynamic_shared")
+    static, most = kernel.shared_bytes - kernel.shared_base, limits(kernel.arch).block_shared
+    if static + dynamic_shared > most:
+        raise InputError(
+            f"{kernel.plain_name} wants {static} + {dynamic_shared} bytes of shared memory: "
+            f"a block has {most} on {kernel.arch}"
+        )
+    if len(parameters) != len(kernel.parameters):
+        raise InputError(f"{kernel.plain_name} takes {len(kernel.parameters)} parameters, {len(parameters)} were given")
+    constants = {bank: np.zeros(-(-len(content) // 16) * 16, np.uint8) for bank, content in kernel.banks.items()}
+    bank0 = constants[0] = np.zeros(CONSTANT_BANK, np.uint8)
+    for bank, content in kernel.banks.items():
+        constants[bank][: len(content)] = np.frombuffer(content, np.uint8)
+    local = -(-kernel.local_bytes // 16) * 16 or 16
+    if any(i.name == "CALL" for i in kernel.instructions):
+        local = max(local, DEFAULT_STACK)
+    for parameter, content in zip(kernel.parameters, parameters, strict=True):
+        if len(content) != parameter.size:
+            size = f"parameter {parameter.ordinal} has {parameter.size} bytes"
+            raise InputError(f"{kernel.plain_name}: {size}, {len(content)} were given")
+        start = kernel.parameter_base + parameter.offset
+        bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
+    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers]
+    for owner, nbytes in [*pieces, ("the module's variables", kernel.globals_bytes)]:
+        if nbytes > BUFFER_LIMIT:
+            raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")
+    variables = Buffer(np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8), "the module's variables")
+    variables.data[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
+    for variable, content in kernel.constants.filled():
+        variables.data[variable.offset : variable.offset + variable.size] = np.frombuffer(content, np.uint8)
+        if variable.place is not None:
+            end = variable.place + variable.size
+            constants[CONSTANT_VARIABLES][variable.place : end] = np.frombuffer(content, np.uint8)
+    shared = max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared
+    launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
+    places = machine(kernel.arch).places
+    for name, content in contents(launch).items():
+        if name in places:
+            bank0[places[name] : places[name] + len(content)] = np.frombuffer(content, np.uint8)
+    if "malloc" in kernel.functions:
+        launch.device.heap = len(launch.buffers)
+        launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
+    workspace = places["workspace"]
+    if reads(kernel, (workspace, workspace + 4)):
+        if launch.blocks > BLOCKS_AT_ONCE:
+            raise InputError(f"{kernel.plain_name}: its blocks wait for each other, and no GPU holds {launch.blocks}")
+        launch.cooperative = True
+        address = address_of(len(launch.buffers))
+        launch.buffers.append(Buffer(np.zeros(WORKSPACE_BYTES, np.uint8), "the place where blocks meet"))
+        bank0[workspace : workspace + 8].view(np.uint32)[:] = address >> 32, address & 0xFFFFFFFF
+    return launch

@@ -1,0 +1,301 @@
+"""From an LLVM module to code that runs: the loop over blocks, compilation, the object cache."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import llvmlite.ir as ir
+
+import banksim.system.cache
+from banksim.kernels.kernel import Kernel
+from banksim.machine import codes, state
+from banksim.machine.llvm.emit import MOVES, Emitter
+from banksim.machine.llvm.translate import translate
+from banksim.machine.llvm.values import INT, POINTER, VOID
+from banksim.machine.state import CONTEXT, ERROR, WARP
+
+TRANSLATING = ("requests", "architectures", "kernels", "machine")
+"""The rooms whose code decides what a kernel is translated to."""
+
+
+@cache
+def engine_version() -> str:
+    """A digest of the sources that translate: another version of banksim translates anew."""
+    package = Path(banksim.__file__).parent
+    rooms = [file for room in TRANSLATING for file in sorted((package / room).rglob("*.py"))]
+    return banksim.system.cache.key(*(file.read_bytes() for file in rooms))
+
+
+@dataclass
+class Compiled:
+    """A kernel as machine code of this computer. `blocks(context, first, last)` → 0 or FAULT + code;
+    `one_pass(context)` lets each warp of the block run once → RUN, DONE, BLOCKED or FAULT + code.
+
+    `spans` are the basic blocks (first pc, pc behind), in the order of their two counters (warps, threads);
+    `guarded` the predicated instructions, one counter each behind those; `sites` (pc, op, width) the memos.
+    `begin(context, block)` makes a block's warps and memory ready; `step` is the address of step(context, warp), which
+    runs a warp, by one instruction if it was so compiled.
+    """
+
+    blocks: Callable[[int, int, int], int]
+    spans: list[tuple[int, int]]
+    guarded: list[int]
+    sites: list[tuple[int, str, int]]
+    begin: Callable[[int, int], None]
+    one_pass: Callable[[int], int]
+    step: int
+    keep: Any = None
+
+    @property
+    def counters(self) -> int:
+        return 2 * len(self.spans) + len(self.guarded)
+
+
+def add_begin(module: ir.Module, watched: bool) -> None:
+    """`begin(context, block)`: the block's warps and memory as it finds them."""
+    e = Emitter(module)
+    function = ir.Function(module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
+    context, block = function.args
+    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    b = e.b
+    count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
+    warps, template, shared = (e.get(context, CONTEXT, n, as_type=POINTER) for n in ("warps", "template", "shared"))
+    e.set(context, CONTEXT, "block", block)
+    e.set(context, CONTEXT, "now", INT[64](0))
+    e.set(context, CONTEXT, "nanoseconds", INT[64](0))
+    e.set(context, CONTEXT, "live", e.get(context, CONTEXT, "threads"))
+    allowance, budget = e.get(context, CONTEXT, "allowance"), e.get(context, CONTEXT, "budget")
+    e.set(context, CONTEXT, "budget", b.select(b.icmp_unsigned("==", allowance, INT[64](0)), budget, allowance))
+    e.call("llvm.memcpy.p0.p0.i64", VOID, warps, template, b.mul(count, size), INT[1](0))
+    bytes_of = e.get(context, CONTEXT, "shared_size")
+    e.call("llvm.memset.p0.i64", VOID, shared, INT[8](0), bytes_of, INT[1](0))
+    barriers = e.field(context, CONTEXT, "arrived")
+    e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * codes.BLOCK_BARRIERS), INT[1](0))
+    if watched:
+        e.call("watch_block", VOID, context)
+    else:
+        add_probing(e, context, block)
+    grid_x, grid_y = e.get(context, CONTEXT, "grid", 0), e.get(context, CONTEXT, "grid", 1)
+    row = b.udiv(block, grid_x)
+    place = (b.urem(block, grid_x), b.urem(row, grid_y), b.udiv(row, grid_y))
+    start = b.block
+    number, end = b.append_basic_block("number"), b.append_basic_block("end")
+    b.branch(number)
+    b.position_at_end(number)
+    warp = b.phi(INT[64])
+    warp.add_incoming(INT[64](0), start)
+    record = e.at(warps, b.mul(warp, size))
+    for axis, v in enumerate(place):
+        e.set(record, WARP, "block", b.trunc(v, INT[32]), axis)
+    following = b.add(warp, INT[64](1))
+    warp.add_incoming(following, number)
+    b.cbranch(b.icmp_unsigned("<", following, count), number, end)
+    b.position_at_end(end)
+    b.ret_void()
+
+
+def add_probing(e: Emitter, context: ir.Value, block: ir.Value) -> None:
+    """Choose whether the requests of a block are looked at."""
+    b = e.b
+    probed = e.get(context, CONTEXT, "probed")
+    none = b.icmp_unsigned("==", probed, INT[64](0))
+    other = b.icmp_unsigned("!=", b.urem(block, b.select(none, INT[64](1), probed)), INT[64](0))
+    requests = b.select(b.or_(none, other), INT[64](0), INT[64](state.PROBED_REQUESTS))
+    e.set(context, CONTEXT, "probing", requests)
+
+
+def add_pass(module: ir.Module) -> None:
+    """`one_pass(context)`: each warp of the block that has threads left, once → RUN while there are any, DONE, BLOCKED
+    if none could go on, or FAULT + code."""
+    e = Emitter(module)
+    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER]), "one_pass")
+    (context,) = function.args
+    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    b = e.b
+
+    def pointer(name: str) -> ir.Value:
+        return e.get(context, CONTEXT, name, as_type=POINTER)
+
+    count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
+    warps, stop, length = pointer("warps"), pointer("stop"), e.get(context, CONTEXT, "turn_length")
+    warp, alive = b.alloca(INT[64]), b.alloca(INT[64])
+    before = e.get(context, CONTEXT, "resumed")
+    next_warp, run, ran, ended, passed = (
+        b.append_basic_block(n) for n in ("next_warp", "run", "ran", "ended", "passed")
+    )
+    after, finish, out_of_time, stopped = (
+        b.append_basic_block(n) for n in ("after", "finish", "out_of_time", "stopped")
+    )
+    b.store(INT[64](0), alive)
+    b.store(INT[64](0), warp)
+    b.branch(next_warp)
+    b.position_at_end(next_warp)
+    record = e.at(warps, b.mul(b.load(warp), size))
+    b.cbranch(e.empty(e.get(record, WARP, "live")), after, run)
+    b.position_at_end(run)
+    e.set(context, CONTEXT, "turn", length)
+    answer = e.call("warp", INT[32], context, record)
+    b.cbranch(b.icmp_signed(">=", answer, INT[32](codes.FAULT)), ended, ran)
+    b.position_at_end(ended)
+    b.ret(answer)
+    b.position_at_end(ran)
+    done = b.icmp_unsigned("==", answer, INT[32](codes.DONE))
+    b.store(b.add(b.load(alive), b.zext(b.not_(done), INT[64])), alive)
+    used = b.sub(length, e.get(context, CONTEXT, "turn"))
+    left = b.sub(e.get(context, CONTEXT, "budget"), used)
+    e.set(context, CONTEXT, "budget", left)
+    with b.if_then(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), likely=False):
+        b.branch(stopped)
+    b.cbranch(b.icmp_signed("<", left, INT[64](0)), out_of_time, after)
+    b.position_at_end(after)
+    b.store(b.add(b.load(warp), INT[64](1)), warp)
+    b.cbranch(b.icmp_unsigned("<", b.load(warp), count), next_warp, passed)
+    b.position_at_end(passed)
+    with b.if_then(b.icmp_unsigned("==", b.load(alive), INT[64](0)), likely=False):
+        b.branch(finish)
+    progress = b.icmp_unsigned("!=", e.get(context, CONTEXT, "resumed"), before)
+    b.ret(b.select(progress, INT[32](codes.RUN), INT[32](codes.BLOCKED)))
+    b.position_at_end(finish)
+    e.increase(e.field(context, CONTEXT, "blocks_done"), INT[64](1))
+    b.ret(INT[32](codes.DONE))
+    for where, code in ((out_of_time, codes.LIMIT), (stopped, codes.INTERRUPTED)):
+        b.position_at_end(where)
+        e.set(pointer("error"), ERROR, "code", INT[32](code))
+        e.set(pointer("error"), ERROR, "warp", e.get(record, WARP, "index"))
+        b.ret(INT[32](codes.FAULT + code))
+
+
+def add_block_loop(module: ir.Module) -> None:
+    """`blocks(context, first, last)`: run one block after the other, each until all its threads have left."""
+    e = Emitter(module)
+    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
+    context, first, last = function.args
+    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    b = e.b
+    error, stop = (e.get(context, CONTEXT, name, as_type=POINTER) for name in ("error", "stop"))
+    block = b.alloca(INT[64])
+    next_block, start, run, ended, finish, stuck, stopped = (
+        b.append_basic_block(n) for n in ("next_block", "start", "run", "ended", "finish", "stuck", "stopped")
+    )
+    b.store(first, block)
+    b.branch(next_block)
+    b.position_at_end(next_block)
+    with b.if_then(b.icmp_unsigned(">=", b.load(block), last)):
+        b.ret(INT[32](0))
+    b.cbranch(b.icmp_unsigned("!=", b.load(stop, typ=INT[32]), INT[32](0)), stopped, start)
+    b.position_at_end(start)
+    e.call("begin", VOID, context, b.load(block))
+    b.branch(run)
+    b.position_at_end(run)
+    answer = e.call("one_pass", INT[32], context)
+    switch = b.switch(answer, ended)
+    for code, where in ((codes.RUN, run), (codes.DONE, finish), (codes.BLOCKED, stuck)):
+        switch.add_case(INT[32](code), where)
+    b.position_at_end(ended)
+    b.ret(answer)
+    b.position_at_end(finish)
+    b.store(b.add(b.load(block), INT[64](1)), block)
+    b.branch(next_block)
+    for where, code in ((stuck, codes.BLOCK_DEADLOCK), (stopped, codes.INTERRUPTED)):
+        b.position_at_end(where)
+        e.set(error, ERROR, "code", INT[32](code))
+        b.ret(INT[32](codes.FAULT + code))
+
+
+@cache
+def prepare_llvm() -> str:
+    """Set LLVM up once. → what distinguishes this computer."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
+
+
+def supply(names: Iterable[str], watched: bool) -> None:
+    """Tell LLVM where the run-time functions are that a kernel calls; what none called before is compiled now."""
+    from banksim.machine.llvm import native_symbols
+    from banksim.machine.llvm.driver_callbacks import serve
+    from banksim.machine.llvm.trace_callbacks import hand_on
+    from banksim.machine.races import probe
+
+    compiled = native_symbols.SYMBOLS | probe.SYMBOLS
+    if watched:
+        from banksim.machine.races import shadow_memory
+
+        compiled |= shadow_memory.SYMBOLS
+    plain = {"serve": serve, "hand_on": hand_on}
+    for name in names:
+        if name in compiled:
+            llvm.add_symbol(name, compiled[name].address)
+        elif name in plain:
+            llvm.add_symbol(name, ctypes.cast(plain[name], ctypes.c_void_p).value)
+
+
+@cache
+def host_features() -> str:
+    return str(llvm.get_host_cpu_features().flatten())
+
+
+def target_machine() -> Any:
+    """A new one each time: the engine that takes it owns it."""
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=1, jit=True
+    )
+
+
+def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[bytes, bytes]:
+    """(object code, JSON of what its counters mean)."""
+    out = translate(kernel, traced, stepwise, watched)
+    add_begin(out.module, watched)
+    add_pass(out.module)
+    add_block_loop(out.module)
+    out.module.triple = llvm.get_process_triple()
+    module = llvm.parse_assembly(str(out.module))
+    module.link_in(llvm.parse_assembly(MOVES))
+    machine = target_machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
+    meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls}
+    return machine.emit_object(module), json.dumps(meaning).encode()
+
+
+@lru_cache(maxsize=256)
+def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
+    """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
+    `races.shadow_memory`): from the user's cache if it was compiled before."""
+    computer = prepare_llvm()
+    ways = f"{traced} {stepwise} {watched}"
+    key = banksim.system.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
+    stored = banksim.system.cache.get(key)
+    if stored is None:
+        code, meaning = build(kernel, traced, stepwise, watched)
+        banksim.system.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
+    else:
+        size = int.from_bytes(stored[:8], "little")
+        meaning, code = stored[8 : 8 + size], stored[8 + size :]
+    known = json.loads(meaning)
+    supply(known["calls"], watched)
+    empty = llvm.parse_assembly("")
+    engine = llvm.create_mcjit_compiler(empty, target_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    return Compiled(
+        blocks=prototype(engine.get_function_address("blocks")),
+        spans=[tuple(s) for s in known["spans"]],
+        guarded=known["guarded"],
+        sites=[tuple(s) for s in known["sites"]],
+        begin=ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("begin")),
+        one_pass=ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("one_pass")),
+        step=engine.get_function_address("warp"),
+        keep=engine,
+    )

@@ -1,0 +1,435 @@
+"""Control flow of the LLVM engine: how groups of threads branch, part, wait for each other and leave.
+
+A branch that all threads of a group take, or none, jumps. Otherwise both parts are put aside in the warp's record and
+the scheduler (`runtime.schedule`) chooses; every path out of a basic block ends with a jump, with the scheduler, or
+with the answer of `warp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import llvmlite.ir as ir
+
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
+from banksim.machine import codes, state
+from banksim.machine.basic_blocks import target
+from banksim.machine.codes import AT_BARRIER, COLLECTIVE, READY, WARPSYNC
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.engine import LLVMEngine
+from banksim.machine.llvm.scratch import TARGETS
+from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
+from banksim.machine.state import CONTEXT, ERROR, WARP
+from banksim.machine.supported import barrier_number
+from banksim.requests.kinds import FULL_MASK
+
+
+class ControlFlow:
+    """The instructions of `CONTROL`: those that end a basic block take the pc behind it as well."""
+
+    kernel: Kernel
+    stepwise: bool
+    """Whether every call runs one instruction."""
+    e: Emitter
+    x: LLVMEngine
+    context: ir.Value
+    warp: ir.Value
+    active: ir.Value
+    """Where the mask of the running group is kept."""
+    scheduler: ir.Block
+    resume: ir.Block
+    """Where the group that the warp's record names goes on."""
+    dispatch: ir.Block
+    watched: bool
+    """Whether somebody follows what barriers order: then the run-time functions are to see all of them."""
+    code: dict[int, ir.Block]
+    """The basic blocks by their first pc."""
+
+    # ---- going on
+    def go(self, pc: int, source: int) -> None:
+        """Jump; the group stays as it is. A jump backward counts towards the warp's turn."""
+        e = self.e
+        if pc not in self.code:
+            self.fault(codes.BAD_TARGET, INT[32](source), self.x.active_mask)
+            return
+        if self.stepwise:
+            e.set(self.warp, WARP, "pc", INT[32](pc))
+            e.b.branch(self.dispatch)
+            return
+        if pc <= source:
+            self.take_turn(INT[32](pc), 1 + (source - pc) // BYTES)
+        e.b.branch(self.code[pc])
+
+    def take_turn(self, pc: ir.Value, instructions: int) -> None:
+        """Count so many instructions towards the warp's turn; when that is over, others run before the group goes on
+        at `pc`. No code can run for ever without coming here."""
+        e = self.e
+        left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](instructions))
+        e.set(self.context, CONTEXT, "turn", left)
+        with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
+            self.put_aside(e.b.load(self.active), pc, READY)
+            e.b.ret(INT[32](codes.SWITCH))
+
+    def put_aside(self, mask: ir.Value, pc: ir.Value, wait: int | ir.Value, phase: ir.Value | None = None) -> None:
+        e = self.e
+        n = e.get(self.warp, WARP, "groups")
+        place = e.b.zext(n, INT[64])
+        fields = {
+            "group_mask": mask,
+            "group_pc": pc,
+            "group_wait": INT[32](wait) if isinstance(wait, int) else wait,
+            "group_phase": phase or INT[32](0),
+        }
+        for name, v in fields.items():
+            e.store(v, e.at(e.field(self.warp, WARP, name), place, INT[32]))
+        e.set(self.warp, WARP, "groups", e.b.add(n, INT[32](1)))
+
+    def split(self, taken: ir.Value, there: Callable[[], None], pc: ir.Value, next_pc: int, source: int) -> None:
+        """Threads of `taken` go to `pc` (by `there` if all do), the rest of the group to `next_pc`."""
+        e, active = self.e, self.x.active_mask
+        all_go, some_go, none_go, part = (e.b.append_basic_block(n) for n in ("all", "some", "none", "part"))
+        e.b.cbranch(e.b.icmp_unsigned("==", taken, active), all_go, some_go)
+        e.b.position_at_end(all_go)
+        there()
+        e.b.position_at_end(some_go)
+        e.b.cbranch(e.empty(taken), none_go, part)
+        e.b.position_at_end(none_go)
+        self.go(next_pc, source)
+        e.b.position_at_end(part)
+        rest = e.b.and_(active, e.b.not_(taken))
+        e.call("part", VOID, self.warp, taken, pc, rest, INT[32](next_pc))
+        e.b.branch(self.resume)
+
+    def only_guarded(self, i: Instruction, next_pc: int, act: Callable[[ir.Value], None]) -> None:
+        """Run `act(mask)`, which ends the block, for the threads whose guard holds; the others go on."""
+        e = self.e
+        if i.predicate is None:
+            act(self.x.active_mask)
+            return
+        taken = self.x.executing()
+        none, some = e.b.append_basic_block("none"), e.b.append_basic_block("some")
+        e.b.cbranch(e.empty(taken), none, some)
+        e.b.position_at_end(none)
+        self.go(next_pc, i.pc)
+        e.b.position_at_end(some)
+        rest = e.b.and_(self.x.active_mask, e.b.not_(taken))
+        with e.b.if_then(e.b.not_(e.empty(rest))):
+            self.put_aside(rest, INT[32](next_pc), READY)
+        act(taken)
+
+    def fault(self, code: int, pc: ir.Value, mask: ir.Value) -> None:
+        e = self.e
+        error = e.get(self.context, CONTEXT, "error", as_type=POINTER)
+        e.set(error, ERROR, "code", INT[32](code))
+        e.set(error, ERROR, "pc", pc)
+        e.set(error, ERROR, "mask", mask)
+        e.set(error, ERROR, "warp", e.get(self.warp, WARP, "index"))
+        e.b.ret(INT[32](codes.FAULT + code))
+
+    # ---- branches
+    def branch(self, i: Instruction, next_pc: int) -> None:
+        to = target(i)
+        if to is None:
+            raise UnsupportedError("a branch to a register")
+        taken = self.x.executing()
+        if i.modifiers & {"DIV", "CONV"}:
+            taken = self.by_togetherness(i, taken)
+        elif self.x.guard is None:
+            self.go(to, i.pc)
+            return
+        elif "ANY" in i.modifiers:
+            taken = self.e.b.select(self.e.empty(taken), taken, self.x.active_mask)
+        self.split(taken, lambda: self.go(to, i.pc), INT[32](to), next_pc, i.pc)
+
+    def by_togetherness(self, i: Instruction, executing: ir.Value) -> ir.Value:
+        """BRA.DIV: the whole group goes, unless its executing threads are all the live ones that the operand names (on
+        sm_75, which has no operand, all of the warp); BRA.CONV: if they are."""
+        e = self.e
+        mask = next((self.x.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), self.x.const(FULL_MASK))
+        wanted = e.b.and_(self.x.first(mask).ir, e.get(self.warp, WARP, "live"))
+        together = e.empty(e.b.and_(wanted, e.b.not_(executing)))
+        goes = together if "CONV" in i.modifiers else e.b.not_(together)
+        return e.b.select(goes, self.x.active_mask, INT[32](0))
+
+    def to_addresses(self, targets: Value, i: Instruction, next_pc: int) -> None:
+        """Each executing thread goes to its own address."""
+        e = self.e
+
+        def act(mask: ir.Value) -> None:
+            where = self.x.scratch(TARGETS)
+            e.store(targets.spread().ir, where)
+            e.call("scatter", VOID, self.warp, mask, where)
+            e.b.branch(self.resume)
+
+        self.only_guarded(i, next_pc, act)
+
+    def indirect(self, i: Instruction, next_pc: int) -> None:
+        """BRX R, distance: the distance counts from the next instruction."""
+        distance = next((o.number for o in i.operands if o.kind in ("imm", "code")), 0)
+        register = next(o for o in i.operands if o.kind in ("R", "UR"))
+        self.to_addresses(self.x.raw(register) + ((distance + i.pc + BYTES) & 0xFFFFFFFF), i, next_pc)
+
+    def call(self, i: Instruction, next_pc: int) -> None:
+        to = target(i)
+        if to is None:
+            register = next(o for o in i.operands if o.kind in ("R", "UR"))
+            distance = next((o.number for o in i.operands if o.kind == "imm"), 0)
+            self.to_addresses(self.x.raw(register) + distance, i, next_pc)
+        elif self.x.guard is None:
+            self.go(to, i.pc)
+        else:
+            self.split(self.x.executing(), lambda: self.go(to, i.pc), INT[32](to), next_pc, i.pc)
+
+    def give_back(self, i: Instruction, next_pc: int) -> None:
+        self.go_apart(self.x.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0), i, next_pc)
+
+    def go_apart(self, targets: Value, i: Instruction, next_pc: int) -> None:
+        """Each thread goes to its own address; all together if it is the same."""
+        e = self.e
+        lane = self.x.first(targets)
+        same = e.everywhere((targets == lane).spread().ir, e.b.not_(self.x.active_mask))
+        if i.predicate is None:
+            with e.b.if_then(same):
+                e.set(self.warp, WARP, "pc", lane.ir)
+                e.b.branch(self.dispatch)
+        self.to_addresses(targets, i, next_pc)
+
+    def exit(self, i: Instruction, next_pc: int) -> None:
+        e = self.e
+        leaving = self.x.executing()
+        rest = e.b.and_(self.x.active_mask, e.b.not_(leaving))
+        if i.predicate is not None:
+            none, some = e.b.append_basic_block("none"), e.b.append_basic_block("some")
+            e.b.cbranch(e.empty(leaving), none, some)
+            e.b.position_at_end(none)
+            self.go(next_pc, i.pc)
+            e.b.position_at_end(some)
+        e.call("leave", VOID, self.context, self.warp, leaving)
+        if i.predicate is None or next_pc not in self.code:
+            e.b.branch(self.scheduler)
+            return
+        stay = e.b.append_basic_block("stay")
+        e.b.cbranch(e.empty(rest), self.scheduler, stay)
+        e.b.position_at_end(stay)
+        e.b.store(rest, self.active)
+        self.go(next_pc, i.pc)
+
+    def converge(self, i: Instruction, next_pc: int) -> None:
+        self.gather_at(barrier_number(i), i, next_pc)
+
+    def warpsync(self, i: Instruction, next_pc: int) -> None:
+        operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
+        mask = self.x.const(0xFFFFFFFF) if operand is None else self.x.value(operand)
+        executing = self.x.executing()
+        number = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
+        row = self.e.field(self.warp, WARP, "convergence", 32 * number)
+        self.e.masked_store(row, self.e.as_bools(executing), mask.spread().ir)
+        if number == COLLECTIVE:
+            resume = splat(self.e.b, INT[32](target(i) or 0))
+            self.e.masked_store(self.e.field(self.warp, WARP, "resume"), self.e.as_bools(executing), resume)
+        if mask.lanes == 1:
+            self.gather_at(number, i, next_pc)
+            return
+        all_here, split = self.e.b.append_basic_block("all_here"), self.e.b.append_basic_block("split")
+        self.e.b.cbranch(self.none_missing(mask, executing, i), all_here, split)
+        self.e.b.position_at_end(split)
+
+        def act(threads: ir.Value) -> None:
+            self.e.call("sync_by_mask", VOID, self.warp, threads, INT[32](next_pc), INT[32](number))
+            self.e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+        self.e.b.position_at_end(all_here)
+        self.gather_at(number, i, next_pc)
+
+    def end_collective(self, i: Instruction, next_pc: int) -> None:
+        """Every thread goes to the place that its own WARPSYNC.COLLECTIVE named."""
+        e = self.e
+        resume = self.x.new("u", 32, 32, e.load(e.field(self.warp, WARP, "resume"), WORDS))
+        lane = self.x.first(resume)
+        with e.b.if_then(e.everywhere((resume == lane).ir, e.b.not_(self.x.active_mask))):
+            e.set(self.warp, WARP, "pc", lane.ir)
+            e.b.branch(self.dispatch)
+        where = self.x.scratch(TARGETS)
+        e.store(resume.ir, where)
+        e.call("end_collective", VOID, self.warp, self.x.active_mask, where)
+        e.b.branch(self.resume)
+
+    def none_missing(self, mask: Value, executing: ir.Value, i: Instruction) -> ir.Value:
+        """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive or collective
+        one parts threads of different masks, another asks only that all that are named be here."""
+        e = self.e
+        if i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}:
+            return e.everywhere((mask == self.x.first(mask)).ir, e.b.not_(executing))
+        live = e.get(self.warp, WARP, "live")
+        elsewhere = e.b.and_(live, e.b.not_(executing))
+        missing = mask & Value(e.builder, "u", 32, 1, elsewhere)
+        return e.everywhere((missing == 0).ir, e.b.not_(executing))
+
+    def gather_at(self, number: int, i: Instruction, next_pc: int) -> None:
+        """Wait until every live thread that convergence barrier `number` gathers is here."""
+        e = self.e
+
+        def act(mask: ir.Value) -> None:
+            row = e.field(self.warp, WARP, "convergence", 32 * number)
+            lane = e.b.zext(e.first_lane(mask), INT[64])
+            wanted = e.b.and_(e.load(e.at(row, lane, INT[32]), INT[32]), e.get(self.warp, WARP, "live"))
+            missing = e.b.and_(wanted, e.b.not_(mask))
+            together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
+            here = e.empty(missing)
+            if number < WARPSYNC:
+                here = e.b.and_(here, e.empty(e.get(self.warp, WARP, "mixed")))
+            e.b.cbranch(here, together, wait)
+            e.b.position_at_end(together)
+            if number == COLLECTIVE:
+                e.set(self.warp, WARP, "collected", mask)
+            if i.predicate is not None:
+                self.put_aside(mask, INT[32](next_pc), READY)
+                e.b.branch(self.scheduler)
+            else:
+                self.go(next_pc, i.pc)
+            e.b.position_at_end(wait)
+            if number < WARPSYNC:
+                goes = e.call("meet", INT[32], self.context, self.warp, mask, INT[32](next_pc), INT[32](number))
+                e.b.cbranch(e.empty(goes), self.scheduler, self.resume)
+            else:
+                self.put_aside(mask, INT[32](next_pc), number)
+                e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+
+    def barrier(self, i: Instruction, next_pc: int) -> None:
+        x, e = self.x, self.e
+        how = next((getattr(state, m) for m in ("AND", "OR", "POPC") if m in i.modifiers), codes.NO_REDUCTION)
+        votes = next((x.predicate(o) for o in i.operands if o.kind == "P"), None)
+        number, *count = [x.first(x.raw(o)) for o in i.operands if o.kind in ("R", "UR", "imm")] or [x.const(0)]
+        expected = count[0].ir if count else INT[32](0)
+
+        def act(mask: ir.Value) -> None:
+            plain = how == codes.NO_REDUCTION and not count and "SYNC" in i.modifiers and not self.watched
+            if plain and isinstance(number.ir, ir.Constant):
+                self.whole_block(mask, int(number.ir.constant) & (codes.BLOCK_BARRIERS - 1), i, next_pc)
+                return
+            ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)
+            numbers = (
+                number.ir,
+                expected,
+                INT[32](how),
+                INT[32](next_pc),
+                INT[32](int("ARV" not in i.modifiers)),
+            )
+            e.call("arrive", VOID, self.context, self.warp, mask, ballot, *numbers)
+            e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+
+    def whole_block(self, mask: ir.Value, number: int, i: Instruction, next_pc: int) -> None:
+        """__syncthreads, in line: the last threads to come go straight on."""
+        e = self.e
+        arrived = e.b.add(e.get(self.context, CONTEXT, "arrived", number), e.popcount(mask))
+        live = e.b.trunc(e.get(self.context, CONTEXT, "live"), INT[32])
+        phase = e.get(self.context, CONTEXT, "phase", number)
+        last, wait = e.b.append_basic_block("last"), e.b.append_basic_block("wait")
+        e.b.cbranch(e.b.icmp_unsigned(">=", arrived, live), last, wait)
+        e.b.position_at_end(last)
+        e.set(self.context, CONTEXT, "arrived", INT[32](0), number)
+        e.set(self.context, CONTEXT, "phase", e.b.add(phase, INT[32](1)), number)
+        if i.predicate is not None:
+            self.put_aside(mask, INT[32](next_pc), READY)
+            e.b.branch(self.scheduler)
+        else:
+            self.go(next_pc, i.pc)
+        e.b.position_at_end(wait)
+        e.set(self.context, CONTEXT, "arrived", arrived, number)
+        e.set(self.context, CONTEXT, "expected", INT[32](0), number)
+        self.put_aside(mask, INT[32](next_pc), AT_BARRIER + number, phase)
+        e.b.branch(self.scheduler)
+
+    def give_way(self, i: Instruction, next_pc: int) -> None:
+        """YIELD: other groups of the warp go first; where there are none, other warps, for which this one may poll."""
+        e = self.e
+
+        def act(mask: ir.Value) -> None:
+            alone, others = e.b.append_basic_block("alone"), e.b.append_basic_block("others")
+            none = e.empty(e.get(self.warp, WARP, "groups"))
+            e.b.cbranch(none if i.predicate is None else INT[1](0), alone, others)
+            e.b.position_at_end(alone)
+            if self.stepwise:
+                self.go(next_pc, i.pc)
+            else:
+                self.put_aside(mask, INT[32](next_pc), READY)
+                self.switch()
+            e.b.position_at_end(others)
+            e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
+            e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+
+    def sleep(self, i: Instruction, next_pc: int) -> None:
+        """Whoever sleeps lets others run."""
+        e = self.e
+
+        def act(mask: ir.Value) -> None:
+            e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
+            if self.stepwise:
+                e.b.branch(self.scheduler)
+                return
+            self.switch()
+
+        self.only_guarded(i, next_pc, act)
+
+    def switch(self) -> None:
+        """Let another warp run."""
+        e = self.e
+        e.set(self.context, CONTEXT, "turn", e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1)))
+        e.b.ret(INT[32](codes.SWITCH))
+
+    def trap(self, i: Instruction, next_pc: int) -> None:
+        self.only_guarded(i, next_pc, lambda mask: self.fault(codes.TRAP, INT[32](i.pc), mask))
+
+    # ---- convergence barriers
+    def convergence(self, i: Instruction) -> ir.Value:
+        return self.e.field(self.warp, WARP, "convergence", 32 * barrier_number(i))
+
+    def masked(self, row: ir.Value, mask: ir.Value, lanes: ir.Value) -> None:
+        """In each of `lanes`, note `mask` as the threads that the barrier gathers."""
+        e = self.e
+        e.masked_store(row, e.as_bools(lanes), Value(e.builder, "u", 32, 1, mask).spread().ir)
+
+    def gather(self, i: Instruction) -> None:
+        """BSSY: the executing threads are to meet at BSYNC."""
+        self.masked(self.convergence(i), self.x.executing(), self.x.executing())
+
+    def break_away(self, i: Instruction) -> None:
+        """The executing threads (where a predicate operand says so) no longer count at the barrier."""
+        e, x = self.e, self.x
+        condition = next((o for o in i.operands if o.kind == "P"), None)
+        leaving = x.executing() if condition is None else x.ballot(x.predicate(condition)).ir
+        row = self.convergence(i)
+        lane = e.b.zext(e.first_lane(leaving), INT[64])
+        gathered = e.load(e.at(row, lane, INT[32]), INT[32])
+        mine = e.b.select(e.empty(leaving), INT[32](0), gathered)
+        rest = e.b.and_(gathered, e.b.not_(leaving))
+        self.masked(row, rest, mine)
+
+    def move_convergence(self, i: Instruction) -> None:
+        """BMOV R, B saves a barrier, BMOV B, R brings it back: for each thread its own."""
+        e, x = self.e, self.x
+        row = self.convergence(i)
+        to, source = i.operands[0], i.operands[-1]
+        if to.kind == "B":
+            held = e.field(self.warp, WARP, "convergence", 32 * source.number) if source.kind == "B" else None
+            v = x.raw(source).spread().ir if held is None else e.load(held, WORDS)
+            e.masked_store(row, e.as_bools(x.executing()), v)
+        else:
+            x.write(to, x.new("u", 32, 32, e.load(row, WORDS)))
+
+    def barrier_result(self, i: Instruction) -> None:
+        """B2R.RESULT: what the reduction at the barrier passed last gave."""
+        e, x = self.e, self.x
+        number = e.b.zext(e.get(self.warp, WARP, "reduced"), INT[64])
+        where = e.at(e.field(self.context, CONTEXT, "result"), number, INT[32])
+        result = x.new("u", 32, 1, e.load(where, INT[32]))
+        for o in i.operands:
+            x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)

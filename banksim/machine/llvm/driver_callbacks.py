@@ -1,0 +1,93 @@
+"""How compiled code asks for what services.py does: a call back into Python, for one warp at a time."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.kernels.kernel import BYTES
+from banksim.machine import codes
+from banksim.machine.addresses import shared_start
+from banksim.machine.driver_calls import SERVICES, Bytes, Host, Refusal
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.scratch import RESULT, SERVED, SERVED_ROWS
+from banksim.requests.kinds import LANES
+
+BY_NUMBER = [*SERVICES.values()]
+Array = npt.NDArray[np.void]
+
+
+class Server:
+    """What one worker's blocks ask for. The worker keeps it; compiled code finds it by the worker's context."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        context: Array,
+        shared: Array,
+        local: Array,
+        scratch: Array,
+        error: Array,
+        notes: Sequence[Bytes] = (),
+    ) -> None:
+        self.launch, self.context, self.error, self.notes = launch, context, error, notes
+        self.shared: Bytes = shared.view(np.uint8)
+        self.shared_start = shared_start(launch.kernel)
+        self.scratch: Bytes = scratch.view(np.uint8)
+        self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
+        self.result = self.scratch[RESULT:].view(np.uint32)[: 2 * LANES]
+        self.buffers = [buffer.data for buffer in launch.buffers]
+        self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
+        self.message = ""
+        self.failure: BaseException | None = None
+        _servers[context.ctypes.data] = self
+
+    def serve(self, warp: int, pc: int, number: int, mask: int) -> None:
+        c = self.context[0]
+        index = (warp - int(c["warps"])) // int(c["warp_size"])
+        host = Host(
+            device=self.launch.device,
+            instruction=self.launch.kernel.instructions[pc // BYTES],
+            block=int(c["block"]),
+            buffers=self.buffers,
+            shared=self.shared,
+            shared_start=self.shared_start,
+            local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
+            notes=self.notes,
+        )
+        lanes = [lane for lane in range(LANES) if mask >> lane & 1]
+        if not lanes or self.error[0]["code"]:
+            return
+        try:
+            results = BY_NUMBER[number](host, lanes, self.rows)
+        except Refusal as why:
+            self.stop(why.code, pc, why.lane, index, str(why))
+        except BaseException as failure:  # it must not unwind through compiled code
+            self.failure = failure
+            self.stop(codes.INTERRUPTED, pc, lanes[0], index)
+        else:
+            if results is not None:
+                self.result[:] = results.reshape(-1)
+
+    def stop(self, code: int, pc: int, lane: int, warp: int, message: str = "") -> None:
+        error = self.error[0]
+        error["code"], error["pc"], error["mask"], error["warp"] = code, pc, 1 << lane, warp
+        self.message = message
+
+    def check(self) -> None:
+        """Raises what a service raised."""
+        if self.failure:
+            raise self.failure
+
+
+_servers: WeakValueDictionary[int, Server] = WeakValueDictionary()
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)  # type: ignore[untyped-decorator]
+def serve(context: int, warp: int, pc: int, number: int, mask: int) -> None:
+    """Called by compiled code; arguments lie in the worker's scratch memory, and so do results."""
+    _servers[context].serve(warp, pc, number, mask)

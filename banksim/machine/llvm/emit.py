@@ -1,0 +1,149 @@
+"""Writing LLVM: small helpers over llvmlite's builder, and the vector moves that every function uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.ir as ir
+import numpy as np
+
+from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
+from banksim.machine.state import offset
+
+MOVES = "\n".join(
+    f"""
+declare <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(<32 x ptr>, i32, <32 x i1>, <32 x {t}>)
+declare void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}>, <32 x ptr>, i32, <32 x i1>)
+declare <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr, i32, <32 x i1>, <32 x {t}>)
+declare void @llvm.masked.store.v32{t}.p0(<32 x {t}>, ptr, i32, <32 x i1>)
+define <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{
+  %z = sext <32 x i32> %o to <32 x i64>
+  %p = getelementptr i8, ptr %b, <32 x i64> %z
+  %r = call <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(
+    <32 x ptr> %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
+  ret <32 x {t}> %r
+}}
+define void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
+  %z = sext <32 x i32> %o to <32 x i64>
+  %p = getelementptr i8, ptr %b, <32 x i64> %z
+  call void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}> %v, <32 x ptr> %p, i32 {n}, <32 x i1> %m)
+  ret void
+}}
+define <32 x {t}> @masked_load_{t}(ptr %p, <32 x i1> %m) alwaysinline {{
+  %r = call <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
+  ret <32 x {t}> %r
+}}
+define void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
+  call void @llvm.masked.store.v32{t}.p0(<32 x {t}> %v, ptr %p, i32 {n}, <32 x i1> %m)
+  ret void
+}}"""
+    for t, n in (("i8", 1), ("i16", 2), ("i32", 4))
+)
+"""Gathers have sign-extended offsets: with zero-extended ones LLVM splits the vector of addresses and takes twice
+as long. Offsets stay below 2 GiB."""
+
+
+class Emitter:
+    """A function under construction: `b` is where code is added."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self.module = module
+        self.function: ir.Function
+        self.b: ir.IRBuilder
+
+    def builder(self) -> ir.IRBuilder:
+        return self.b
+
+    # ---- calls
+    def declare(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+        known = self.module.globals.get(name)
+        return known if known is not None else ir.Function(self.module, ir.FunctionType(result, arguments), name)
+
+    def call(self, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
+        return self.b.call(self.declare(name, result, [a.type for a in arguments]), arguments)
+
+    # ---- memory
+    def at(self, base: ir.Value, distance: int | ir.Value, kind: ir.Type = INT[8]) -> ir.Value:
+        index = INT[64](distance) if isinstance(distance, int) else distance
+        return self.b.gep(base, [index], source_etype=kind)
+
+    def field(self, record: ir.Value, kind: np.dtype, name: str, index: int = 0) -> ir.Value:
+        """Pointer to a field (or to its element `index`)."""
+        fields = kind.fields
+        assert fields is not None
+        return self.at(record, offset(kind, name) + index * fields[name][0].base.itemsize)
+
+    def get(
+        self, record: ir.Value, kind: np.dtype, name: str, index: int = 0, as_type: ir.Type | None = None
+    ) -> ir.Value:
+        fields = kind.fields
+        assert fields is not None
+        whole = as_type or INT[8 * fields[name][0].base.itemsize]
+        return self.load(self.field(record, kind, name, index), whole)
+
+    def set(self, record: ir.Value, kind: np.dtype, name: str, value: ir.Value, index: int = 0) -> None:
+        self.store(value, self.field(record, kind, name, index))
+
+    def load(self, where: ir.Value, kind: ir.Type) -> ir.Value:
+        return (
+            self.b.load(where, typ=kind, align=64) if isinstance(kind, ir.VectorType) else self.b.load(where, typ=kind)
+        )
+
+    def store(self, value: ir.Value, where: ir.Value) -> None:
+        if isinstance(value.type, ir.VectorType):
+            self.b.store(value, where, align=64)
+        else:
+            self.b.store(value, where)
+
+    def increase(self, where: ir.Value, amount: ir.Value) -> None:
+        """Add a 64-bit amount to a counter."""
+        self.b.store(self.b.add(self.b.load(where, typ=INT[64]), amount), where)
+
+    # ---- lanes
+    def as_bools(self, mask: ir.Value) -> ir.Value:
+        return self.b.bitcast(mask, BOOLS)
+
+    def as_mask(self, bools: ir.Value) -> ir.Value:
+        return self.b.bitcast(bools, INT[32])
+
+    def popcount(self, mask: ir.Value) -> ir.Value:
+        return self.call("llvm.ctpop.i32", INT[32], mask)
+
+    def first_lane(self, mask: ir.Value) -> ir.Value:
+        """The lowest lane of a mask; 0 where the mask is empty, so that it always is a lane."""
+        return self.b.and_(self.call("llvm.cttz.i32", INT[32], mask, INT[1](0)), INT[32](31))
+
+    def everywhere(self, condition: ir.Value, others: ir.Value) -> ir.Value:
+        """The condition holds in every lane but `others`."""
+        return self.b.icmp_signed("==", self.b.or_(self.as_mask(condition), others), INT[32](-1))
+
+    def empty(self, mask: ir.Value) -> ir.Value:
+        return self.b.icmp_unsigned("==", mask, INT[32](0))
+
+    # ---- vector moves
+    def gather(self, base: ir.Value, offsets: ir.Value, lanes: ir.Value, bits: int = 32) -> ir.Value:
+        return self.call(f"gather_i{bits}", typed("u", bits, LANES), base, offsets, lanes)
+
+    def scatter(self, base: ir.Value, offsets: ir.Value, lanes: ir.Value, v: ir.Value) -> None:
+        self.call(f"scatter_{v.type.element}", VOID, base, offsets, lanes, v)
+
+    def masked_load(self, where: ir.Value, lanes: ir.Value) -> ir.Value:
+        return self.call("masked_load_i32", WORDS, where, lanes)
+
+    def masked_store(self, where: ir.Value, lanes: ir.Value, v: ir.Value) -> None:
+        self.call("masked_store_i32", VOID, where, lanes, v)
+
+    # ---- functions beside the main one
+    def outline(self, name: str, result: ir.Type, arguments: list[ir.Type], build: Any) -> ir.Function:
+        """A function of the module, built by `build(*arguments)` when it is first asked for."""
+        known = self.module.globals.get(name)
+        if known is not None:
+            return known
+        function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        outer = self.function, self.b
+        self.function, self.b = function, ir.IRBuilder(function.append_basic_block())
+        build(*function.args)
+        self.function, self.b = outer
+        return function

@@ -1,0 +1,459 @@
+"""What operations see of the machine while one instruction after another is translated to LLVM.
+
+Within a basic block registers are values; `cache` holds what the block knows of each, `uses` and `defines` say what it
+reads from the warp's record and what it leaves there. The guard of a predicated instruction is `guard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import llvmlite.ir as ir
+
+from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHARED_WINDOW
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction, Kernel, Operand
+from banksim.machine import codes
+from banksim.machine.driver_calls import SERVICES
+from banksim.machine.engine import Engine, unknown_special
+from banksim.machine.launch_constants import called, written
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.memory import Memory
+from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, constant, splat, typed, vector
+from banksim.machine.operations.float_atomics import FLOATS, added
+from banksim.machine.operations.memory import request
+from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
+
+LANE_TABLES = {
+    "SR_LANEID": lambda lane: lane,
+    "SR_EQMASK": lambda lane: 1 << lane,
+    "SR_LTMASK": lambda lane: (1 << lane) - 1,
+    "SR_LEMASK": lambda lane: (2 << lane) - 1,
+    "SR_GTMASK": lambda lane: ~((2 << lane) - 1),
+    "SR_GEMASK": lambda lane: ~((1 << lane) - 1),
+}
+FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_CgaSize": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
+CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
+Register = tuple[str, int]
+_INTRINSICS = {
+    "sqrt": "llvm.sqrt",
+    "exp2": "llvm.exp2",
+    "log2": "llvm.log2",
+    "sin": "llvm.sin",
+    "cos": "llvm.cos",
+}
+_ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc"}
+
+
+class LLVMEngine(Engine):
+    """Translates operations into the function that `emit` builds."""
+
+    def __init__(self, emit: Emitter, memory: Memory, stepwise: bool) -> None:
+        self.e = emit
+        self.memory = memory
+        self.stepwise = stepwise
+        self.warp: ir.Value
+        self.context: ir.Value
+        self.active_mask: ir.Value
+        self.guard: Value | None = None
+        self.cache: dict[Register, Value] = {}
+        self.uses: set[Register] = set()
+        self.defines: set[Register] = set()
+        self.sites: list[tuple[Instruction, str, int]] = []
+        self.routines: dict[str, int] = {}
+        self.kernel: Kernel
+
+    def begin_block(self, active: ir.Value) -> None:
+        self.active_mask = active
+        self.guard = None
+        self.cache, self.uses, self.defines = {}, set(), set()
+
+    def new(self, kind: str, bits: int, lanes: int, v: ir.Value) -> Value:
+        return Value(self.e.builder, kind, bits, lanes, v)
+
+    # ---- registers
+    def where_is(self, register: Register) -> ir.Value:
+        """Where the warp's record holds a register between blocks."""
+        file, number = register
+        if file == "R":
+            return self.e.at(self.warp, REGISTERS + ROW * number)
+        field = {"UR": "uniform", "P": "predicates", "UP": "uniform_predicates"}[file]
+        return self.e.field(self.warp, WARP, field, number)
+
+    def read(self, register: Register) -> Value:
+        if register not in self.cache:
+            self.check_register(*register)
+            self.uses.add(register)
+            file, where = register[0], self.where_is(register)
+            if file == "R":
+                v = self.new("u", 32, LANES, self.e.load(where, WORDS))
+            elif file == "UR":
+                v = self.new("u", 32, 1, self.e.load(where, INT[32]))
+            elif file == "P":
+                v = self.new("b", 1, LANES, self.e.as_bools(self.e.load(where, INT[32])))
+            else:
+                v = self.new("b", 1, 1, self.e.b.trunc(self.e.load(where, INT[32]), INT[1]))
+            self.cache[register] = v
+        return self.cache[register]
+
+    def assign(self, register: Register, v: Value) -> None:
+        self.check_register(*register)
+        if register[0] in ("R", "P"):
+            if self.guard is not None:
+                v = self.where(self.guard, v, self.read(register))
+            v = v.spread()
+        else:
+            v = self.first(v)
+            if self.guard is not None:
+                old = self.read(register)
+                some = self.e.b.not_(self.e.empty(self.executing()))
+                v = v.like(self.e.b.select(some, v.ir, old.ir))
+        self.cache[register] = v
+        self.defines.add(register)
+
+    def raw(self, o: Operand, word: int = 0) -> Value:
+        if o.kind in ("R", "UR"):
+            return self.const(0) if o.is_zero else self.read((o.kind, o.number + word))
+        if o.kind in ("imm", "float", "code"):
+            return self.const(o.number if not word else 0)
+        if o.kind == "const":
+            return self.constant_word(o, 4 * word)
+        raise UnsupportedError(f"operand {o.text!r}")
+
+    def constant_word(self, o: Operand, distance: int) -> Value:
+        place = distance + sum(part.number for part in o.parts)
+        fixed = all(part.kind == "imm" for part in o.parts)
+        size = CONSTANT_BANK if o.number == 0 else len(self.kernel.banks.get(o.number, b""))
+        if fixed and place + 4 <= -(-size // 16) * 16 and place % 4 == 0:
+            if o.number == 0 and not written(self.kernel)[place]:
+                raise UnsupportedError(called(self.kernel.arch, place))
+            base = self.e.get(self.context, CONTEXT, "constants", o.number, POINTER)
+            return self.new("u", 32, 1, self.e.load(self.e.at(base, place), INT[32]))
+        return self.load_constant(o.number, self.address(o, wide=False) + distance, 4, signed=False)
+
+    def read_predicate(self, kind: str, number: int) -> Value:
+        return self.new("b", 1, 1, INT[1](1)) if number == 7 else self.read((kind, number))
+
+    def write(self, o: Operand, v: Value, word: int = 0) -> None:
+        if not o.is_zero:
+            self.assign((o.kind, o.number + word), v.like(v.ir, "u"))
+
+    def write_predicate(self, o: Operand, v: Value) -> None:
+        if not o.is_zero:
+            self.assign((o.kind, o.number), v)
+
+    # ---- kinds and conversions
+    def const(self, c: int | float, bits: int = 32) -> Value:
+        kind = "f" if isinstance(c, float) else "u"
+        return self.new(kind, bits, 1, constant(kind, bits, 1, c))
+
+    def cast(self, v: Value, kind: str, bits: int, how: str) -> Value:
+        if bits == v.bits and (kind == "f") == (v.kind == "f"):
+            return v.like(v.ir, kind)
+        return v.like(getattr(self.e.b, how)(v.ir, typed(kind, bits, v.lanes)), kind, bits)
+
+    def zext(self, v: Value) -> Value:
+        return self.cast(v, "u", 64, "zext")
+
+    def sext(self, v: Value) -> Value:
+        return self.cast(v, "i", 64, "sext")
+
+    def low(self, v: Value) -> Value:
+        return self.cast(v, "u", 32, "trunc")
+
+    def number(self, v: Value) -> Value:
+        return self.cast(v, "u", 32, "zext")
+
+    def signed(self, v: Value) -> Value:
+        return v.like(v.ir, "i")
+
+    def unsigned(self, v: Value) -> Value:
+        return v.like(v.ir, "u")
+
+    def bits(self, v: Value) -> Value:
+        if v.kind != "f":
+            return self.unsigned(v)
+        return v.like(self.e.b.bitcast(v.ir, typed("u", v.bits, v.lanes)), "u")
+
+    def as_float(self, v: Value) -> Value:
+        return v.like(self.e.b.bitcast(v.ir, typed("f", v.bits, v.lanes)), "f")
+
+    def to_f32(self, v: Value) -> Value:
+        return self.cast(v, "f", 32, {"f": "fptrunc", "i": "sitofp"}.get(v.kind, "uitofp"))
+
+    def to_f64(self, v: Value) -> Value:
+        return self.cast(v, "f", 64, {"f": "fpext", "i": "sitofp"}.get(v.kind, "uitofp"))
+
+    def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
+        many = f"v{LANES}" if v.lanes > 1 else ""
+        name = f"llvm.fpto{'s' if signed else 'u'}i.sat.{many}i{bits}.{many}f{v.bits}"
+        kind = "i" if signed else "u"
+        return v.like(self.e.call(name, typed(kind, bits, v.lanes), v.ir), kind, bits)
+
+    # ---- arithmetic beyond the operators
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        if not isinstance(a, Value):
+            a = b.like(constant(b.kind, b.bits, b.lanes, a))
+        a, b = a.pair(b)
+        if condition.lanes > a.lanes:
+            a, b = a.spread(), b.spread()
+        return a.like(self.e.b.select(condition.ir, a.ir, b.ir))
+
+    def intrinsic(self, name: str, *values: Value) -> Value:
+        lanes = max(v.lanes for v in values)
+        values = tuple(v.spread() if lanes > 1 else v for v in values)
+        v = values[0]
+        many = f"v{LANES}" if lanes > 1 else ""
+        extra = [INT[1](0)] if name == "llvm.ctlz" else []
+        full = f"{name}.{many}{'f' if v.kind == 'f' else 'i'}{v.bits}"
+        return v.like(self.e.call(full, v.ir.type, *(u.ir for u in values), *extra))
+
+    def absolute(self, v: Value) -> Value:
+        return self.intrinsic("llvm.fabs", v)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return self.intrinsic("llvm.fma", a, b, c)
+
+    def divide(self, a: Value, b: Value) -> Value:
+        return a.binary(b, "udiv", "fdiv", "sdiv")
+
+    def round(self, v: Value, mode: str) -> Value:
+        return self.intrinsic(_ROUNDINGS[mode], v)
+
+    def math(self, function: str, v: Value) -> Value:
+        if function == "tanh":
+            return self.each_lane("tanh", v)
+        return self.intrinsic(_INTRINSICS[function], v)
+
+    def each_lane(self, name: str, v: Value) -> Value:
+        """A function of the C library, called once a lane."""
+        e = self.e
+        if v.lanes == 1:
+            return v.like(e.call(name, v.ir.type, v.ir))
+        result: ir.Value = ir.Constant(v.ir.type, ir.Undefined)
+        for lane in range(LANES):
+            one = e.call(name, v.ir.type.element, e.b.extract_element(v.ir, INT[32](lane)))
+            result = e.b.insert_element(result, one, INT[32](lane))
+        return v.like(result)
+
+    def popcount(self, v: Value) -> Value:
+        return self.intrinsic("llvm.ctpop", v)
+
+    def leading_zeros(self, v: Value) -> Value:
+        return self.intrinsic("llvm.ctlz", v)
+
+    # ---- the warp
+    def lane(self) -> Value:
+        return self.new("u", 32, LANES, vector(list(range(LANES))))
+
+    def executing(self) -> ir.Value:
+        """Mask of the lanes that execute the instruction."""
+        if self.guard is None:
+            return self.active_mask
+        if self.guard.lanes == 1:
+            return self.e.b.select(self.guard.ir, self.active_mask, INT[32](0))
+        return self.e.b.and_(self.active_mask, self.e.as_mask(self.guard.ir))
+
+    def active(self) -> Value:
+        return self.new("u", 32, 1, self.executing())
+
+    def ballot(self, v: Value) -> Value:
+        return self.new("u", 32, 1, self.e.b.and_(self.executing(), self.e.as_mask(v.spread().ir)))
+
+    def first(self, v: Value) -> Value:
+        if v.lanes == 1:
+            return v
+        one = self.e.b.extract_element(v.ir, self.e.first_lane(self.executing()))
+        return self.new(v.kind, v.bits, 1, one)
+
+    def shuffle(self, v: Value, source: Value) -> Value:
+        scratch = self.scratch(SHUFFLE)
+        self.e.store(v.spread().ir, scratch)
+        byte = self.e.b.shl(source.spread().ir, vector([2] * LANES))
+        return self.new("u", 32, LANES, self.e.gather(scratch, byte, vector([1] * LANES, 1)))
+
+    def permute(self, v: Value, source: Sequence[int]) -> Value:
+        v = v.spread()
+        return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.Undefined), vector(list(source))))
+
+    def apart(
+        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        def build(results: ir.Value, *arguments: ir.Value) -> None:
+            given = [self.new("u", 32, LANES, v) for v in arguments]
+            made = function(self, *given)
+            for n, v in enumerate(made):
+                self.e.store(v.spread().ir, self.e.at(results, ROW * n))
+            self.routines[name] = len(made)
+            self.e.b.ret_void()
+
+        routine = self.e.outline(name, VOID, [POINTER, *[WORDS] * len(values)], build)
+        self.e.b.call(routine, [self.scratch(RESULT), *(v.spread().ir for v in values)])
+        return self.results(self.routines[name])
+
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
+        for n, v in enumerate(words):
+            self.e.store(v.spread().ir, self.scratch(SERVED + ROW * n))
+        number = list(SERVICES).index(name)
+        self.e.call("serve", VOID, self.context, self.warp, INT[32](i.pc), INT[32](number), self.executing())
+        first, second = self.results(2)
+        return first, second
+
+    def scratch(self, place: int) -> ir.Value:
+        return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)
+
+    def special(self, name: str, uniform: bool) -> Value:
+        if name in FIXED:
+            return self.const(FIXED[name])
+        if name in LANE_TABLES:
+            v = self.new("u", 32, LANES, vector([LANE_TABLES[name](lane) for lane in range(LANES)]))
+        elif name == "SR_SMEMSZ":
+            return self.new("u", 32, 1, self.e.b.trunc(self.e.get(self.context, CONTEXT, "shared_allocated"), INT[32]))
+        elif name.startswith("SR_CTAID."):
+            return self.new("u", 32, 1, self.e.get(self.warp, WARP, "block", "XYZ".index(name[-1])))
+        elif name in CLOCKS:
+            v = self.clock(name)
+        elif name.startswith("SR_TID."):
+            where = self.e.field(self.warp, WARP, "thread", LANES * "XYZ".index(name[-1]))
+            v = self.new("u", 32, LANES, self.e.load(where, WORDS))
+        else:
+            raise unknown_special(name)
+        return self.first(v) if uniform else v
+
+    def clock(self, name: str) -> Value:
+        """A word of the simulated time. Where none is simulated, every reading moves the clock on, so that code which
+        waits for it goes on."""
+        e = self.e
+        field = "nanoseconds" if name.startswith("SR_GLOBALTIMER") else "now"
+        now = e.get(self.context, CONTEXT, field)
+        if not self.stepwise and not name.endswith("HI"):
+            e.set(self.context, CONTEXT, field, e.b.add(now, INT[64](codes.READING)))
+        v = self.new("u", 64, 1, now)
+        return self.high(v) if name.endswith("HI") else self.low(v)
+
+    # ---- memory
+    def address(self, o: Operand, wide: bool) -> Value:
+        total = self.const(0, 64 if wide else 32)
+        for part in o.parts:
+            if part.kind in ("imm", "float"):
+                number = part.number - (1 << 32) if part.number >> 31 else part.number
+                total = total + (number & ((1 << 64) - 1) if wide else number & 0xFFFFFFFF)
+            elif not part.is_zero:
+                v = self.term(part, wide)
+                scale = next((int(m[1:]) for m in part.modifiers if m[0] == "X" and m[1:].isdigit()), 1)
+                total = v * scale + total if scale > 1 else v + total
+        return total
+
+    def term(self, part: Operand, wide: bool) -> Value:
+        """A register of an address: a pair where the address has 64 bits, unless it is marked .U32."""
+        if not wide:
+            return self.raw(part)
+        return self.zext(self.raw(part)) if "U32" in part.modifiers else self.wide(part)
+
+    def site(self, i: Instruction) -> ir.Value:
+        """The memo of an instruction that may make requests to shared memory."""
+        asked = request(i)
+        return ir.Constant(POINTER, None) if asked is None else self.memo(i, *asked)
+
+    def memo(self, i: Instruction, op: str, width: int) -> ir.Value:
+        number = len(self.sites)
+        self.sites.append((i, op, width))
+        return self.e.at(self.e.get(self.context, CONTEXT, "memos", as_type=POINTER), MEMO.itemsize * number)
+
+    def spread_address(self, address: Value) -> ir.Value:
+        return splat(self.e.b, address.ir) if address.lanes == 1 else address.ir
+
+    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
+        if space == "const":
+            bank = next(o.number for o in i.operands if o.kind == "const")
+            self.write(to, self.load_constant(bank, address, width, signed))
+            return
+        for word, v in enumerate(self.read_memory(i, space, address, width, signed, None)):
+            self.write(to, v, word)
+
+    def fetch(
+        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> tuple[Value, ...]:
+        return self.read_memory(i, space, address, width, False, lanes)
+
+    def read_memory(
+        self, i: Instruction, space: str, address: Value, width: int, signed: bool, lanes: Value | None
+    ) -> tuple[Value, ...]:
+        function = self.memory.load(space, width, signed)
+        result = self.e.b.call(function, self.access(i, space, address, lanes))
+        return (self.new("u", 32, LANES, result),) if width <= 4 else self.results(width // 4)
+
+    def results(self, words: int) -> tuple[Value, ...]:
+        """The rows that a function left in scratch memory."""
+        rows = [self.e.load(self.scratch(RESULT + ROW * word), WORDS) for word in range(words)]
+        return tuple(self.new("u", 32, LANES, row) for row in rows)
+
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        width: int,
+        words: Sequence[Value],
+        lanes: Value | None = None,
+        other: tuple[Value, str] | None = None,
+    ) -> None:
+        values = [v.spread().ir for v in words]
+        arguments = self.access(i, space, address, lanes)
+        if other is not None:
+            condition, op = other
+            arguments[2] = self.e.b.select(condition.ir, self.memo(i, op, width), arguments[2])
+        self.e.b.call(self.memory.store(space, width), [*arguments, *values])
+
+    def access(self, i: Instruction, space: str, address: Value, lanes: Value | None = None) -> list[ir.Value]:
+        """The arguments that every memory function has."""
+        mask = self.executing()
+        if lanes is not None:
+            mask = self.e.b.and_(mask, self.e.as_mask(lanes.spread().ir))
+        memo = self.site(i) if space in ("shared", "generic") else ir.Constant(POINTER, None)
+        return [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address), mask]
+
+    def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
+        if bank >= CONSTANT_BANKS:
+            raise UnsupportedError(f"constant bank {bank}")
+        function = self.memory.constant(bank, width, signed)
+        arguments = [
+            self.context,
+            self.warp,
+            ir.Constant(POINTER, None),
+            INT[32](self.pc),
+            address.spread().ir,
+            self.executing(),
+        ]
+        return self.new("u", 32, LANES, self.e.b.call(function, arguments))
+
+    pc = 0
+    """Of the instruction that is being translated."""
+
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        kind: str,
+        function: str,
+        values: tuple[Value, ...],
+        to: Operand | None,
+        lanes: Value | None = None,
+    ) -> None:
+        bits, wanted = 64 if kind.endswith("64") else 32, to is not None and not to.is_zero
+
+        def sum_of(old: ir.Value, v: ir.Value) -> ir.Value:
+            return added(self, kind, self.new("u", bits, 1, old), self.new("u", bits, 1, v)).ir
+
+        float_sum = sum_of if kind in FLOATS and function == "add" else None
+        callee = self.memory.atomic(space, kind, function, wanted, float_sum)
+        self.e.b.call(callee, [*self.access(i, space, address, lanes), *(v.spread().ir for v in values)])
+        if to is None or not wanted:
+            return
+        if bits == 64:
+            v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
+        else:
+            (v,) = self.results(1)
+        self.write_old(to, v, bits == 64, lanes)

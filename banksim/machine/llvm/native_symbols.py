@@ -1,0 +1,23 @@
+"""Compiled functions that generated code calls by name."""
+
+from __future__ import annotations
+
+from banksim.machine.llvm.request_counts import judge_new, note, settle
+from banksim.machine.llvm.scheduler import (
+    arrive,
+    end_collective,
+    give_way,
+    leave,
+    meet,
+    part,
+    scatter,
+    schedule,
+    sync_by_mask,
+)
+from banksim.system.jit import Callback
+
+CALLED = (schedule, part, end_collective, scatter, sync_by_mask, meet, give_way, arrive, leave, judge_new, note, settle)
+
+
+SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
+"""The functions that LLVM code calls."""

@@ -1,0 +1,81 @@
+"""Judges a request where it happens, and adds what it costs to its site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, types  # type: ignore[attr-defined]
+
+from banksim.banks.compiled.one_request import judge_at, parts
+from banksim.machine.llvm.scheduler import POINTER
+from banksim.machine.record_types import _TALLY, CONTEXT, MEMO, MEMOS, WARP
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.jit import callback, inner
+
+
+@inner
+def credit(memo: Any, tallies: Any, architectures: Any) -> None:
+    """Add what the last pattern of a site cost, as often as it was met."""
+    hits = memo.hits
+    for a in range(architectures):
+        t = tallies[memo.site * architectures + a]
+        t.requests += hits
+        if t.last_low < 0:
+            t.unknown += hits
+        else:
+            t.low += hits * t.last_low
+            t.high += hits * t.last_high
+            t.ideal += hits * t.last_ideal
+    memo.hits = 0
+
+
+@callback(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER))
+def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> None:
+    """A site meets a pattern other than its last: settle that one, ask every bank rule about this one."""
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    m = carray(memo, 1)[0]
+    count: Any = np.int64(c.architectures)
+    tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
+    words: Any = np.int64(c.rule_words)  # a constant would not be part of the key under which this code is cached
+    rules = carray(pointer(c.rules), (count, words), np.int64)
+    if m.hits:
+        credit(m, tallies, count)
+    address = carray(addresses, 32, np.uint32)
+    m.parts = parts(addresses, mask, m.op, m.width, rules[0])
+    for a in range(count):
+        rule = pointer(c.rules + np.uint64(8 * words * a))
+        low, high, ideal, _, degree = judge_at(addresses, mask, m.op, m.width, rule)
+        t = tallies[m.site * count + a]
+        t.last_low, t.last_high, t.last_ideal = low, high, ideal
+        if degree > t.degree:
+            t.degree = degree
+        if high - ideal > t.worst_excess or not t.worst_mask:
+            t.worst_excess = high - ideal
+            t.worst_mask = mask
+            t.worst_block = c.block
+            t.worst_warp = w.index
+            for lane in range(32):
+                t.worst_address[lane] = address[lane]
+
+
+@callback(types.void(types.uint64, POINTER, types.uint32, types.uint32, types.uint32))
+def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
+    """Note a use of the bytes that lanes access."""
+    at = carray(offsets, 32, np.uint32)
+    for lane in range(32):
+        if mask >> np.uint32(lane) & np.uint32(1):
+            byte = carray(pointer(notes + np.uint64(at[lane])), 16, np.uint8)
+            for k in range(width):
+                byte[k] |= np.uint8(use)
+
+
+@callback(types.void(CONTEXT))
+def settle(context: Any) -> None:
+    """At the end of a launch: credit what every site met last."""
+    c = carray(context, 1)[0]
+    memos = carray(pointer(c.memos), c.memo_count, MEMOS)
+    tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
+    for s in range(c.memo_count):
+        credit(memos[s], tallies, np.int64(c.architectures))

@@ -1,0 +1,303 @@
+"""A kernel as one LLVM function: `warp(context, warp)` runs a warp until it waits, ends, or has had its turn.
+
+A branch that all threads of the group take, or none, jumps; otherwise both parts are put aside and the scheduler
+chooses. Registers live in the warp's record between blocks and are values within one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import llvmlite.ir as ir
+
+from banksim.kernels.control_opcodes import CONTROL, ENDS, Then
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
+from banksim.machine import codes
+from banksim.machine.addresses import shared_start
+from banksim.machine.basic_blocks import Block, basic_blocks, live_out
+from banksim.machine.llvm.control_flow import ControlFlow
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.engine import LLVMEngine, Register
+from banksim.machine.llvm.memory import Memory
+from banksim.machine.llvm.values import INT, POINTER, VOID, Value
+from banksim.machine.operations import OPERATIONS
+from banksim.machine.operations.driver_calls import UNIT
+from banksim.machine.operations.mbarriers import over, try_wait
+from banksim.machine.operations.memory import memory_operand
+from banksim.machine.races.access_kinds import COPY_EVENTS
+from banksim.machine.state import CONTEXT, ERROR, WARP
+from banksim.machine.supported import Naming, check
+
+LONGEST = 256
+"""Instructions of a basic block, at most: what LLVM takes for a longer one grows faster than its length."""
+TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "SERVICE")
+
+
+@dataclass
+class Translation:
+    """What came out: the module, and what its counters and memos stand for."""
+
+    module: ir.Module
+    blocks: list[tuple[int, int]] = field(default_factory=list)
+    guarded: list[int] = field(default_factory=list)
+    sites: list[tuple[int, str, int]] = field(default_factory=list)
+
+
+class Body(NamedTuple):
+    """A basic block translated up to its control flow: where code goes on, what it knows, reads and leaves behind."""
+
+    end: ir.Block
+    cache: dict[Register, Value]
+    uses: set[Register]
+    defines: set[Register]
+    guard: Value | None
+    active_mask: ir.Value
+
+
+class Translator(ControlFlow):
+    """Builds the function of one kernel."""
+
+    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> None:
+        self.kernel = kernel
+        self.stepwise, self.watched = stepwise, watched
+        self.module = ir.Module(kernel.plain_name)
+        self.e = Emitter(self.module)
+        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched, shared_start(kernel)), stepwise)
+        self.x.registers = kernel.register_limit
+        self.x.kernel = kernel
+        self.out = Translation(self.module)
+        self.blocks = basic_blocks(kernel, 1 if stepwise else LONGEST)
+
+    def translate(self) -> Translation:
+        e = self.e
+        function = ir.Function(self.module, ir.FunctionType(INT[32], [POINTER, POINTER]), "warp")
+        e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+        self.context, self.warp = function.args
+        self.x.context, self.x.warp = self.context, self.warp
+        self.active = e.b.alloca(INT[32])
+        self.scheduler = function.append_basic_block("schedule")
+        self.resume = function.append_basic_block("resume")
+        self.dispatch = function.append_basic_block("dispatch")
+        self.code = {start: function.append_basic_block(f"at_{start:x}") for start in self.blocks}
+        begin = self.build_steps() if self.stepwise else self.build_scheduler()
+        e.b = ir.IRBuilder(function.entry_basic_block)
+        begin()
+        bodies = {block.start: self.body(number, block) for number, block in enumerate(self.blocks.values())}
+        uses = {start: body.uses for start, body in bodies.items()}
+        defines = {start: body.defines for start, body in bodies.items()}
+        lives = live_out(self.blocks, uses, defines)
+        for start, body in bodies.items():
+            e.b.position_at_end(body.end)
+            self.x.cache, self.x.active_mask, self.x.guard = body.cache, body.active_mask, body.guard
+            self.keep({r: body.cache[r] for r in sorted(body.defines & lives[start])})
+            self.finish(self.blocks[start])
+        return self.out
+
+    def build_scheduler(self) -> Callable[[], object]:
+        """schedule: ask which group runs next. dispatch: go where its pc says. → how the function begins."""
+        e = self.e
+        e.b.position_at_end(self.scheduler)
+        answer = e.call("schedule", INT[32], self.context, self.warp)
+        wait = e.b.append_basic_block("wait")
+        e.b.cbranch(e.b.icmp_unsigned("==", answer, INT[32](codes.RUN)), self.resume, wait)
+        e.b.position_at_end(wait)
+        e.b.ret(answer)
+        e.b.position_at_end(self.resume)
+        e.b.store(e.get(self.warp, WARP, "active"), self.active)
+        e.b.branch(self.dispatch)
+        e.b.position_at_end(self.dispatch)
+        self.take_turn(e.get(self.warp, WARP, "pc"), 1)
+        self.build_switch()
+        return lambda: e.b.branch(self.scheduler)
+
+    def build_steps(self) -> Callable[[], object]:
+        """The same where every call runs one instruction, or asks which group runs next if none does."""
+        e = self.e
+        e.b.position_at_end(self.scheduler)
+        answer = e.call("schedule", INT[32], self.context, self.warp)
+        runs = e.b.icmp_unsigned("==", answer, INT[32](codes.RUN))
+        e.set(self.warp, WARP, "running", e.b.zext(runs, INT[32]))
+        e.b.ret(answer)
+        e.b.position_at_end(self.dispatch)
+        e.set(self.warp, WARP, "active", e.b.load(self.active))
+        e.b.branch(self.resume)
+        e.b.position_at_end(self.resume)
+        e.b.ret(INT[32](codes.RUN))
+        step = e.b.append_basic_block("step")
+        e.b.position_at_end(step)
+        e.b.store(e.get(self.warp, WARP, "active"), self.active)
+        self.build_switch()
+        return lambda: e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), self.scheduler, step)
+
+    def build_switch(self) -> None:
+        e = self.e
+        nowhere = e.b.append_basic_block("nowhere")
+        switch = e.b.switch(e.get(self.warp, WARP, "pc"), nowhere)
+        for start, block in self.code.items():
+            switch.add_case(INT[32](start), block)
+        e.b.position_at_end(nowhere)
+        self.fault(codes.BAD_TARGET, e.get(self.warp, WARP, "pc"), e.b.load(self.active))
+
+    # ---- the instructions of a block
+    def body(self, number: int, block: Block) -> Body:
+        """Translate all but the control flow at its end."""
+        e, x = self.e, self.x
+        e.b.position_at_end(self.code[block.start])
+        x.begin_block(e.b.load(self.active))
+        self.out.blocks.append((block.start, block.end))
+        if self.watched:
+            e.set(self.warp, WARP, "active", x.active_mask)
+        if try_wait(self.kernel.instructions[block.start // BYTES]):
+            self.hold(self.kernel.instructions[block.start // BYTES])
+        self.count(number, block)
+        for i in self.kernel.instructions[block.start // BYTES : block.end // BYTES]:
+            x.pc = i.pc
+            with Naming(self.kernel, i):
+                x.guard = x.predicate(i.predicate) if i.predicate is not None else None
+                if i.predicate is not None:
+                    self.count_guarded(i)
+                if i.name in ENDS:
+                    self.prepare(i)
+                    break
+                self.simple(i)
+            x.guard = None
+        return Body(e.b.block, x.cache, x.uses, x.defines, x.guard, x.active_mask)
+
+    def count(self, number: int, block: Block) -> None:
+        e = self.e
+        counter = e.at(e.get(self.context, CONTEXT, "counters", as_type=POINTER), 16 * number)
+        e.increase(counter, INT[64](1))
+        e.increase(e.at(counter, 8), e.b.zext(e.popcount(self.x.active_mask), INT[64]))
+
+    def count_guarded(self, i: Instruction) -> None:
+        e = self.e
+        place = 16 * len(self.blocks) + 8 * len(self.out.guarded)
+        self.out.guarded.append(i.pc)
+        counter = e.at(e.get(self.context, CONTEXT, "counters", as_type=POINTER), place)
+        e.increase(counter, e.b.zext(e.popcount(self.x.executing()), INT[64]))
+
+    def simple(self, i: Instruction) -> None:
+        if i.name in CONTROL:
+            getattr(self, CONTROL[i.name].does)(i)
+        elif self.watched and i.name in COPY_EVENTS:
+            self.show_copies(i)
+        else:
+            if self.watched and i.name.startswith("UBLK"):
+                self.show_bulk(i)
+            OPERATIONS[i.name].function(self.x, i)
+
+    def show_bulk(self, i: Instruction) -> None:
+        """A bulk copy, by the lowest executing lane."""
+        e, x = self.e, self.x
+        to, source, units = i.operands
+        inward = not i.opcode.endswith(".G.S") and i.name == "UBLKCP"
+        start = x.first(x.address(to if inward else source, False))
+        barrier = x.first(x.raw(to.parts[0], 1)) if inward else x.const(0)
+        size = x.first(x.value(units)) * UNIT
+        with e.b.if_then(e.b.not_(e.empty(x.executing()))):
+            values = (INT[32](i.pc), start.ir, size.ir, INT[32](int(inward)), barrier.ir)
+            e.call("watch_bulk", VOID, self.context, self.warp, *values)
+
+    def show_copies(self, i: Instruction) -> None:
+        """LDGDEPBAR commits copies, DEPBAR.LE waits until at most so many groups of them are to come."""
+        e = self.e
+        if i.name == "LDGDEPBAR":
+            e.call("commit_copies", VOID, self.context, self.warp)
+        elif "LE" in i.modifiers:
+            pending = next((o.number for o in i.operands if o.kind == "imm"), 0)
+            e.call("await_copies", VOID, self.context, self.warp, INT[32](pending))
+
+    def prepare(self, i: Instruction) -> None:
+        """Read, while the block's registers are at hand, what the control flow at its end will want."""
+        x = self.x
+        for o in i.operands:
+            if o.kind in ("P", "UP"):
+                if CONTROL[i.name].then == Then.TARGET:
+                    p = x.predicate(o)
+                    x.guard = p if x.guard is None else x.guard & p
+                else:
+                    x.predicate(o)
+            elif o.kind in ("R", "UR"):
+                x.raw(o)
+
+    def hold(self, i: Instruction) -> None:
+        """Wait in front of a try_wait, with nothing counted, while the phase is over for none of its threads. (The
+        hardware gives up after some time, and code tries again.)"""
+        e, x = self.e, self.x
+        x.pc = i.pc
+        x.guard = x.predicate(i.predicate) if i.predicate is not None else None
+        done = x.ballot(over(x, i)).ir
+        where = x.first(x.address(memory_operand(i), False)) | x.first(x.raw(i.operands[-1])) >> 31
+        self.leave_if_fault()
+        wait, go = e.b.append_basic_block("wait"), e.b.append_basic_block("go")
+        e.b.cbranch(e.b.and_(e.empty(done), e.b.not_(e.empty(x.executing()))), wait, go)
+        e.b.position_at_end(wait)
+        self.put_aside(x.active_mask, INT[32](i.pc), codes.AT_WORD, where.ir)
+        e.b.branch(self.scheduler)
+        e.b.position_at_end(go)
+        x.guard = None
+
+    def leave_if_fault(self) -> None:
+        e = self.e
+        error = e.get(self.context, CONTEXT, "error", as_type=POINTER)
+        code = e.get(error, ERROR, "code")
+        with e.b.if_then(e.b.icmp_unsigned("!=", code, INT[32](0)), likely=False):
+            e.b.ret(e.b.add(code, INT[32](codes.FAULT)))
+
+    # ---- the end of a block
+    def keep(self, registers: dict[tuple[str, int], Value]) -> None:
+        """Write what lives on to the warp's record: whole registers if all lanes are active."""
+        e, x = self.e, self.x
+        for register, v in registers.items():
+            if register[0] == "UR":
+                e.store(v.ir, x.where_is(register))
+            elif register[0] == "UP":
+                e.store(e.b.zext(v.ir, INT[32]), x.where_is(register))
+        vectors = {r: v for r, v in registers.items() if r[0] in ("R", "P")}
+        if not vectors:
+            return
+        with e.b.if_else(e.b.icmp_signed("==", x.active_mask, INT[32](-1))) as (all_lanes, some_lanes):
+            with all_lanes:
+                for register, v in vectors.items():
+                    e.store(v.ir if register[0] == "R" else e.as_mask(v.ir), x.where_is(register))
+            with some_lanes:
+                lanes = e.as_bools(x.active_mask)
+                for register, v in vectors.items():
+                    where = x.where_is(register)
+                    if register[0] == "R":
+                        e.masked_store(where, lanes, v.ir)
+                    else:
+                        others = e.b.and_(e.load(where, INT[32]), e.b.not_(x.active_mask))
+                        e.store(e.b.or_(e.b.and_(e.as_mask(v.ir), x.active_mask), others), where)
+
+    def finish(self, block: Block) -> None:
+        e = self.e
+        code = self.kernel.instructions[block.start // BYTES : block.end // BYTES]
+        if any(i.name.startswith(TOUCHES_MEMORY) for i in code):
+            e.set(self.warp, WARP, "slot", INT[32](0))  # as Nsight Compute counts: see tests/test_hardware.py
+            self.leave_if_fault()
+        elif any(o.kind == "const" and any(part.kind != "imm" for part in o.parts) for i in code for o in i.operands):
+            self.leave_if_fault()
+        last = code[-1]
+        if last.name not in ENDS:
+            self.go(block.end, last.pc)
+        else:
+            self.x.pc = last.pc
+            with Naming(self.kernel, last):
+                getattr(self, CONTROL[last.name].does)(last, block.end)
+
+
+def translate(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Translation:
+    """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
+    after each instruction; if `watched`, one that calls `races.shadow_memory` before every access to shared memory, and
+    at what orders them.
+
+    Raises `UnsupportedError` naming the instruction that is not known.
+    """
+    check(kernel)
+    translator = Translator(kernel, traced, stepwise, watched)
+    out = translator.translate()
+    out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
+    return out

@@ -1,0 +1,287 @@
+"""Running a launch on the LLVM engine: workers, their memory, and what they counted."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.errors import UnsupportedError
+from banksim.machine import codes, state
+from banksim.machine.launch import Launch
+from banksim.machine.launch_constants import written
+from banksim.machine.llvm.compile import Compiled
+from banksim.machine.llvm.counts import Array, Counts, Stop, merged
+from banksim.machine.llvm.driver_callbacks import Server
+from banksim.machine.llvm.scratch import SCRATCH_BYTES
+from banksim.machine.llvm.trace_callbacks import Collector, Sink
+from banksim.machine.races.findings import by_lines, first_hint
+from banksim.machine.races.probe import Probe
+from banksim.machine.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
+from banksim.requests.kinds import LANES, OP_CODES
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from banksim.machine.races.watcher import Watcher
+
+SMALL = 1 << 15
+"""Threads of a launch below which a second worker costs more than it brings."""
+
+
+def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.int64], int]:
+    """What a `Worker` judges by: a row of `rule_words` for each architecture, and the period that suits all."""
+    from banksim.banks.compiled.one_request import rule_words, translation_period
+
+    rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
+    return rules, max(translation_period(a) for a in architectures)
+
+
+class Worker:
+    """The memory with which one thread of the host runs blocks, one after the other."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        compiled: Compiled,
+        rules: npt.NDArray[np.int64],
+        period: int,
+        budget: int,
+        stop: npt.NDArray[np.uint32],
+        notes: Sequence[npt.NDArray[np.uint8]] = (),
+    ) -> None:
+        self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit
+        sites, architectures = len(compiled.sites), len(rules)
+        self.context = aligned(CONTEXT, 1)
+        self.counters = np.zeros(max(compiled.counters, 1), np.int64)
+        self.memos = aligned(MEMO, sites)
+        self.tallies = aligned(TALLY, sites * architectures)
+        self.error = aligned(ERROR, 1)
+        byte = np.dtype(np.uint8)
+        self.warps = aligned(byte, self.warp_size * launch.warps)
+        self.template = warps_at_start(launch, self.warp_size)
+        self.shared = aligned(byte, launch.shared_bytes)
+        self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
+        self.scratch = aligned(byte, SCRATCH_BYTES)
+        self.buffers = np.array([(b.data.ctypes.data, b.data.nbytes) for b in launch.buffers], np.uint64)
+        self.rules = rules
+        self.notes = np.array([one.ctypes.data for one in notes], np.uint64)
+        for number, (_, op, width) in enumerate(compiled.sites):
+            self.memos[number]["site"] = number
+            self.memos[number]["op"], self.memos[number]["width"] = OP_CODES[op], width
+        c = self.context[0]
+        for bank, content in launch.constants.items():
+            c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
+        self.written = written(launch.kernel)
+        c["written"] = self.written.ctypes.data
+        for name in (
+            "shared",
+            "local",
+            "buffers",
+            "counters",
+            "memos",
+            "tallies",
+            "rules",
+            "warps",
+            "template",
+        ):
+            c[name] = getattr(self, name).ctypes.data
+        c["scratch"], c["error"], c["stop"] = (
+            self.scratch.ctypes.data,
+            self.error.ctypes.data,
+            stop.ctypes.data,
+        )
+        c["shared_size"], c["local_size"], c["buffer_count"] = (
+            launch.shared_bytes,
+            launch.local_bytes,
+            len(launch.buffers),
+        )
+        c["shared_allocated"] = launch.shared_allocated
+        c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
+        c["rule_words"] = rules.shape[1]
+        c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
+        c["notes"] = self.notes.ctypes.data if notes else 0
+        c["grid"], c["budget"] = launch.grid, budget
+        c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
+        c["turn_length"] = codes.SHORT_TURN if launch.cooperative else codes.TURN
+        self.probe = Probe(launch, c)
+        self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error, notes)
+
+    def run(self, compiled: Compiled, first: int, last: int) -> int:
+        return compiled.blocks(self.context.ctypes.data, first, last)
+
+    def stopped(self, code: int) -> Stop:
+        return Stop(code, int(self.context[0]["block"]), self.error[0], self.warp_records(), self.server.message)
+
+    def warp_records(self) -> Array:
+        rows = self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize]
+        return np.ascontiguousarray(rows).view(WARP).reshape(-1)
+
+
+def warps_at_start(launch: Launch, size: int) -> Array:
+    """The records of a block's warps: one group at pc 0, of the threads that exist."""
+    raw = aligned(np.dtype(np.uint8), size * launch.warps)
+    x, y, _ = launch.block
+    for number in range(launch.warps):
+        w = raw[number * size :][: WARP.itemsize].view(WARP)[0]
+        thread = 32 * number + np.arange(32)
+        mask = int(sum(1 << lane for lane in range(32) if thread[lane] < launch.threads))
+        w["live"] = w["group_mask"][0] = mask
+        w["groups"], w["group_wait"][0], w["index"] = 1, codes.READY, number
+        w["thread"] = thread % x, thread // x % y, thread // x // y
+        w["uniform_predicates"][7], w["predicates"][7] = 1, 0xFFFFFFFF
+    return raw
+
+
+def execute(
+    launch: Launch,
+    compiled: Compiled,
+    architectures: Sequence[Architecture],
+    *,
+    workers: int | None = None,
+    max_instructions: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    trace: Sink | None = None,
+    blocks: range | None = None,
+    without: Collection[int] = (),
+    notes: Sequence[npt.NDArray[np.uint8]] = (),
+    checks: Collection[str] = (),
+) -> Counts:
+    """Run the blocks of a launch, all or those given, but those of the numbers `without`. `progress(blocks done, thread
+    instructions)` is called about ten times a second; `trace` gets every request, in chunks, in no fixed order of
+    blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it was used
+    (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`.
+
+    A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
+    """
+    rules, period = bank_rules(architectures)
+    stop_word = np.zeros(1, np.uint32)
+    blocks = range(launch.blocks) if blocks is None else blocks
+    if launch.cooperative:
+        if len(blocks) < launch.blocks or without:
+            raise UnsupportedError(f"{launch.kernel.plain_name}: a cooperative launch cannot be run in parts")
+        workers = launch.blocks
+    elif workers is None:
+        workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks))
+    budget = max_instructions or 2**62
+    team = [Worker(launch, compiled, rules, period, budget // workers, stop_word, notes) for _ in range(workers)]
+    if max_instructions is None:
+        for worker in team:
+            worker.context[0]["allowance"] = state.ALLOWANCE
+    stops: list[Stop] = []
+    lock = threading.Lock()
+    collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
+    watchers = watch(launch, team, checks) if checks else []
+    chunk = max(1, len(blocks) // (16 * workers))
+    pieces = iter(in_chunks(blocks, chunk, without))
+    queue = threading.Lock()
+
+    def work(worker: Worker) -> None:
+        while not stop_word[0]:
+            with queue:
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            code = worker.run(compiled, piece.start, piece.stop)
+            if code:
+                stop_word[0] = 1
+                with queue:
+                    stops.append(worker.stopped(code - codes.FAULT))
+                return
+
+    def together() -> None:
+        stop = run_together(team, compiled, stop_word)
+        stops.extend([stop] if stop else [])
+
+    began = time.perf_counter()
+    works: list[Callable[[], None]] = [together] if launch.cooperative else [partial(work, w) for w in team]
+    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team)))
+    seconds = time.perf_counter() - began
+    real = [s for s in stops if s.code != codes.INTERRUPTED] or stops
+    for worker in team:
+        settle(worker)
+    for collector in collectors:
+        collector.close()
+    for worker in team:
+        worker.server.check()
+    return Counts(
+        counters=np.sum([w.counters for w in team], axis=0),
+        tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),
+        blocks=sum(int(w.context[0]["blocks_done"]) for w in team),
+        seconds=seconds,
+        stop=min(real, key=lambda s: s.block, default=None),
+        found=by_lines(one for watcher in watchers for one in watcher.found()) if watchers else (),
+        lost=sum(watcher.lost for watcher in watchers),
+        hint=first_hint(worker.probe.found() for worker in team),
+    )
+
+
+def run_together(team: Sequence[Worker], compiled: Compiled, stop_word: npt.NDArray[np.uint32]) -> Stop | None:
+    """All blocks of a cooperative launch in turn, each on a worker of its own."""
+    for block, worker in enumerate(team):
+        compiled.begin(worker.context.ctypes.data, block)
+    waiting = list(team)
+    while waiting:
+        answers = []
+        for worker in waiting:
+            answers.append(compiled.one_pass(worker.context.ctypes.data))
+            if answers[-1] >= codes.FAULT:
+                stop_word[0] = 1
+                return worker.stopped(answers[-1] - codes.FAULT)
+        if all(answer == codes.BLOCKED for answer in answers):
+            return waiting[0].stopped(codes.BLOCK_DEADLOCK)
+        waiting = [w for w, answer in zip(waiting, answers, strict=True) if answer != codes.DONE]
+    return None
+
+
+def in_chunks(blocks: range, chunk: int, without: Collection[int]) -> Iterator[range]:
+    """The blocks' numbers in runs of up to `chunk`, leaving some out."""
+    start = blocks.start
+    for stop in (*sorted(without), blocks.stop):
+        yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))
+        start = stop + 1
+
+
+def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> list[Watcher]:
+    """Give each worker one who watches its accesses."""
+    from banksim.machine.races.access_kinds import kinds
+    from banksim.machine.races.watcher import Watcher
+
+    return [Watcher(launch, kinds(launch.kernel), checks, worker.context[0]) for worker in team]
+
+
+def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> list[T]:
+    """What each of `works` returns, each run in a thread of its own; `tick` is called about ten times a second, and at
+    the end. At a KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython
+    3.11 takes a thread that runs for one that has ended; a future does not.)"""
+    with ThreadPoolExecutor(len(works)) as pool:
+        futures: list[Future[T]] = []
+        try:
+            for work in works:
+                futures.append(pool.submit(work))
+            running = True
+            while running:
+                running = bool(wait(futures, timeout=0.1).not_done)
+                tick()
+        except KeyboardInterrupt:
+            stop[0] = 1
+        return [future.result() for future in futures]
+
+
+def progress_of(team: list[Worker]) -> tuple[int, int]:
+    return sum(int(w.context[0]["blocks_done"]) for w in team), sum(int(w.counters[1]) for w in team)
+
+
+def settle(worker: Worker) -> None:
+    from banksim.machine.llvm.native_symbols import SYMBOLS
+
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"].address)(worker.context.ctypes.data)

@@ -1,0 +1,57 @@
+"""Copies from global to shared memory that a warp does not wait for.
+
+They are done at once: a program that waits for its copies, as it must, sees no difference.
+"""
+
+from __future__ import annotations
+
+from banksim.kernels.kernel import Instruction
+from banksim.machine.engine import Engine, Value
+from banksim.machine.operations.memory import CACHE, width
+from banksim.machine.operations.table import operation
+
+
+@operation("LDGSTS", f"64 128 BYPASS ZFILL {CACHE}")
+def copy(x: Engine, i: Instruction) -> None:
+    """4, 8 or 16 bytes a lane; zeros where a predicate operand does not hold. Under ZFILL the source is off by as many
+    bytes as the last of the copy are zeros."""
+    to, source, *others = i.operands
+    size, address = width(i), x.address(source, True)
+    reads = next((x.predicate(o) for o in others), None)
+    if "ZFILL" in i.modifiers:
+        words = part(x, i, address, size, reads)
+    else:
+        words = x.fetch(i, "global", address, size, reads)
+        if reads is not None:
+            words = tuple(x.where(reads, v, x.const(0)) for v in words)
+    x.put(
+        i,
+        "shared",
+        x.address(to, False),
+        size,
+        words,
+        other=(gathers(x, address, size, reads), "cp_async_gather"),
+    )
+
+
+def gathers(x: Engine, address: Value, size: int, reads: Value | None) -> Value:
+    """Whether the source is anything but one run of bytes, lane by lane, from a multiple of 128 bytes on."""
+    start = address - x.zext(x.lane() * size)
+    base = x.first(start)
+    in_line = (start == base) & ((base & 127) == 0)
+    if reads is not None:
+        in_line = in_line & reads
+    return x.ballot(in_line) != x.active()
+
+
+def part(x: Engine, i: Instruction, address: Value, size: int, reads: Value | None) -> tuple[Value, ...]:
+    """The words of a copy whose last bytes are not read: there may be no memory."""
+    missing = x.low(address) & size - 1
+    start, words = address - x.zext(missing), [x.const(0)] * (size // 4)
+    for n in range(size):
+        there = missing < size - n
+        if reads is not None:
+            there = there & reads
+        (byte,) = x.fetch(i, "global", start + n, 1, there)
+        words[n // 4] = words[n // 4] | x.where(there, byte, x.const(0)) << 8 * (n % 4)
+    return tuple(words)

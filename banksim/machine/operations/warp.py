@@ -1,0 +1,122 @@
+"""Operations across the lanes of a warp: votes, shuffles, matches, reductions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from banksim.kernels.kernel import Instruction
+from banksim.machine.engine import Engine, Value
+from banksim.machine.operations.table import operation, which
+
+WORD = 32
+
+
+def executing(x: Engine, lane: Value) -> Value:
+    """Whether `lane` executes the instruction."""
+    return (x.active() >> lane & 1) != 0
+
+
+@operation("VOTE VOTEU", "ANY ALL EQ")
+def vote(x: Engine, i: Instruction) -> None:
+    """A register result is the ballot, a predicate result the vote."""
+    *to, source = i.operands
+    ballot, active = x.ballot(x.predicate(source)), x.active()
+    if "ANY" in i.modifiers:
+        result = ballot != 0
+    elif "ALL" in i.modifiers:
+        result = ballot == active
+    else:
+        result = (ballot == active) | (ballot == 0)
+    for o in to:
+        if o.kind in ("R", "UR"):
+            x.write(o, ballot)
+        elif not o.is_zero:
+            x.write_predicate(o, result)
+
+
+@operation("SHFL", "IDX UP DOWN BFLY")
+def shfl(x: Engine, i: Instruction) -> None:
+    """P, d, a, b, c: c holds a segment's last lane in bits 0 to 4, the mask of segments in bits 8 to 12. A lane that
+    does not take part gives zero (measured on one H200: reduce_ballot in tests/hardware/sums.cu)."""
+    p, to, a, b, c = i.operands
+    lane, step = x.lane(), x.value(b) & 31
+    mask, clamp = x.value(c) >> 8 & 31, x.value(c) & 31
+    first = lane & mask
+    last = first | (clamp & ~mask)
+    mode = which(i, ("IDX", "UP", "DOWN", "BFLY"))
+    source = {
+        "IDX": lambda: first | (step & ~mask),
+        "UP": lambda: lane - step,
+        "DOWN": lambda: lane + step,
+        "BFLY": lambda: lane ^ step,
+    }[mode]()
+    inside = x.signed(source) >= x.signed(last) if mode == "UP" else x.signed(source) <= x.signed(last)
+    given = x.where((x.active() >> lane & 1) != 0, x.value(a), x.const(0))
+    x.write(to, x.shuffle(given, x.where(inside, source, lane)))
+    if not p.is_zero:
+        x.write_predicate(p, inside)
+
+
+@operation("MATCH", "ANY ALL U64")
+def match(x: Engine, i: Instruction) -> None:
+    """ANY: the executing lanes that hold this lane's value. ALL: all of them if all hold one."""
+    *_, to, source = i.operands
+    words = [x.raw(source)] + ([x.raw(source, 1)] if "U64" in i.modifiers else [])
+    if "ALL" in i.modifiers:
+        alike = words[0] == x.first(words[0])
+        for word in words[1:]:
+            alike = alike & (word == x.first(word))
+        same = x.ballot(alike) == x.active()
+        result = x.where(same, x.active(), x.const(0))
+        if not i.operands[0].is_zero:
+            x.write_predicate(i.operands[0], same)
+        return x.write(to, result)
+    mask = x.active()
+    for word in words:
+        mask = mask & peers(x, word, WORD)
+    return x.write(to, mask)
+
+
+def peers(x: Engine, v: Value, bits: int) -> Value:
+    """For each lane the mask of the executing lanes that hold the same lower `bits` bits of v."""
+    mask = x.active()
+    for bit in range(bits):
+        one = (v & (1 << bit)) != 0
+        ones = x.ballot(one)
+        mask = mask & x.where(one, ones, ~ones)
+    return mask
+
+
+@operation("REDUX CREDUX", "AND OR XOR SUM MIN MAX S32")
+def redux(x: Engine, i: Instruction) -> None:
+    """A uniform register = the reduction over the executing lanes; of no name: AND."""
+    to, source = i.operands
+    kind = which(i, ("OR", "XOR", "SUM", "MIN", "MAX"), "AND")
+    signed = "S32" in i.modifiers
+    view: Callable[[Value], Value] = x.signed if signed else x.unsigned
+    combine: dict[str, Callable[[Any, Any], Any]] = {
+        "AND": operator.and_,
+        "OR": operator.or_,
+        "XOR": operator.xor,
+        "SUM": operator.add,
+        "MIN": lambda a, b: x.where(view(a) < view(b), a, b),
+        "MAX": lambda a, b: x.where(view(a) > view(b), a, b),
+    }
+    largest, smallest = (0x7FFFFFFF, 0x80000000) if signed else (0xFFFFFFFF, 0)
+    identity = {"AND": 0xFFFFFFFF, "MIN": largest, "MAX": smallest}.get(kind, 0)
+    v = x.where(executing(x, x.lane()), x.value(source), x.const(identity))
+    for distance in (16, 8, 4, 2, 1):
+        v = combine[kind](v, x.shuffle(v, x.lane() ^ distance))
+    x.write(to, x.first(v))
+
+
+@operation("ELECT")
+def elect(x: Engine, i: Instruction) -> None:
+    """P: this lane is the lowest executing one; the uniform register is that lane's number."""
+    p, to, _ = i.operands
+    leader = x.first(x.lane())
+    x.write(to, leader)
+    if not p.is_zero:
+        x.write_predicate(p, x.lane() == leader)

@@ -1,0 +1,88 @@
+"""The types of a C++ kernel's parameters, as far as its mangled name tells them, and what may be given for each."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from banksim.errors import ArgumentTypeError
+from banksim.kernels import demangling
+from banksim.kernels.kernel import Kernel
+
+NUMBERS = {
+    **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), ("i", 1)),
+    **dict.fromkeys(("short", "unsigned short"), ("i", 2)),
+    **dict.fromkeys(("int", "unsigned int"), ("i", 4)),
+    **dict.fromkeys(("long", "unsigned long", "long long", "unsigned long long"), ("i", 8)),
+    "__half": ("f", 2),
+    "float": ("f", 4),
+    "double": ("f", 8),
+}
+"""Kind and bytes of C++'s numbers, as compilers of Linux have them."""
+VECTOR = re.compile(r"u?(char|short|int|longlong|long|float|double)[1-4]|(__half)2")
+SPELLED = {"longlong": "long long"}
+POINTER = re.compile(r"([^*&()]+?)(?: const| volatile)*\*(?: const| volatile| __restrict__)*")
+ENUM_BYTES = 4
+"""What a Python int may be given for, if the parameter is of a named type: an enumeration, rarely larger than int."""
+
+
+def parameter_types(kernel: Kernel) -> list[str | None]:
+    """The type of each parameter as in C++; None where the kernel's name does not tell it."""
+    text = demangling.demangled(kernel.name)
+    _, end = demangling.head(text)
+    listed = split(text[end + 1 : text.rfind(")")]) if end < len(text) and "[abi:" not in text else []
+    return [*listed] if len(listed) == len(kernel.parameters) else [None] * len(kernel.parameters)
+
+
+def split(listed: str) -> list[str]:
+    """Types with commas between them, apart."""
+    parts, depth = [""], 0
+    for letter in listed:
+        depth += (letter in "<([{") - (letter in ">)]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def as_declared(value: Any, size: int, declared: str | None, where: str) -> Any:
+    """The value for a parameter of `size` bytes. `ArgumentTypeError` where C++ would take it for something else: the
+    bits of a number of another kind, the address of other elements. A Python int for a float is converted."""
+    if declared is None:
+        return value
+    array, dtype = isinstance(value, np.ndarray) and value.ndim > 0, dtype_of(value)
+    pointer, kind = POINTER.fullmatch(declared), NUMBERS.get(declared, ("", 0))[0]
+    if pointer:
+        fits = points_to(dtype, pointer[1]) if array and dtype else dtype is None or dtype.kind in "iuVS"
+    elif kind == "f" and isinstance(value, bool | int):
+        return float(value)
+    elif kind:
+        fits = not array and (dtype is None or dtype.kind in {"i": "iubVS", "f": "fVS"}[kind])
+    else:
+        fits = not isinstance(value, float) and (not isinstance(value, int) or size <= ENUM_BYTES)
+    if fits:
+        return value
+    given = f"an array of {dtype}" if array else f"{value!r} ({type(value).__name__})"
+    raise ArgumentTypeError(f"{where} is {given}, and the parameter is {declared}")
+
+
+def dtype_of(value: Any) -> np.dtype[Any] | None:
+    """Of a number or an array; None for anything else."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype
+    return np.asarray(value).dtype if isinstance(value, float | complex) else None
+
+
+def points_to(dtype: np.dtype[Any], element: str) -> bool:
+    """Whether an array may stand for a pointer to a C++ type: of its numbers, unsigned ones as bits of floats, or plain
+    bytes."""
+    vector = VECTOR.fullmatch(element)
+    base = (vector[1] or vector[2]) if vector else element
+    kind, size = NUMBERS.get(SPELLED.get(base, base), ("", 1))
+    if size == 1 or dtype.itemsize == 1 or dtype.kind in "VSU":
+        return True
+    parts = 2 if dtype.kind == "c" else 1
+    return dtype.kind in {"i": "iumM", "f": "fcu"}[kind] and dtype.itemsize == size * parts

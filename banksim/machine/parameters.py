@@ -1,0 +1,164 @@
+"""Arguments of a launch as the bytes of kernel parameters, and the global memory that they point to."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banksim.errors import ArgumentTypeError, InputError
+from banksim.kernels import demangling
+from banksim.kernels.kernel import Kernel
+from banksim.machine.addresses import address_of
+from banksim.machine.host_memory import BUFFER_LIMIT, Stretch, Stretches, bounds, bytes_of
+from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
+from banksim.machine.parameter_types import as_declared, parameter_types
+
+if TYPE_CHECKING:
+    from banksim.kernels.compilers.numba import Field
+
+
+class Memory:
+    """The buffers of a launch, in order of their first use. An array's buffer is all the memory that it is a view of,
+    which a kernel reaches as on a GPU; arrays whose memory overlaps are in one buffer."""
+
+    def __init__(self, arguments: Iterable[Any] = ()) -> None:
+        self.buffers: list[Buffer] = []
+        self.numbers: dict[Stretch, int] = {}
+        self.stretches = Stretches(arguments)
+
+    def address(self, array: np.ndarray, name: str) -> int:
+        """The global address of the array's first byte."""
+        check_in_place(array, name)
+        stretch = self.stretches.of(array)
+        if stretch not in self.numbers:
+            self.buffers.append(Buffer(bytes_of(stretch, array), name))
+            self.numbers[stretch] = len(self.buffers)
+        number, start = self.numbers[stretch], bounds(array)[0] - stretch[0]
+        self.buffers[number - 1].views.append(View(name, start, array.nbytes))
+        return address_of(number) + start
+
+
+def check_in_place(array: np.ndarray, name: str) -> None:
+    """`InputError` for an array that a kernel cannot be given as it is."""
+    if not array.flags.writeable:
+        raise InputError(f"{name} is read-only: a kernel may write to its arrays, pass a copy")
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise InputError(f"{name} is not contiguous: pass numpy.ascontiguousarray of it")
+
+
+def check_content(value: Any, name: str) -> None:
+    """`InputError` for what a GPU does not know: objects, masks, numbers of the other byte order."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array: a kernel sees no mask, pass its .filled() or .data")
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.hasobject:
+            raise InputError(f"{name} holds Python objects: give an array of numbers")
+        if not value.dtype.isnative:
+            raise InputError(f"{name} is {value.dtype.str}, of the other byte order: pass .astype of the native type")
+
+
+def names_of(count: int, names: Sequence[str] = ()) -> list[str]:
+    return [names[n] if n < len(names) else f"argument {n + 1}" for n in range(count)]
+
+
+def pointer_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[bytes], list[Buffer]]:
+    """For CUDA C++ and PTX: an array is a pointer, a scalar or a structure takes its parameter's bytes.
+
+    A Python int fits an integer parameter of any size, a Python float one of 8 bytes (double) or 4 (float); NumPy
+    scalars, bytes and records must have the parameter's size. Where the kernel's name tells its parameters' types,
+    numbers and arrays must be of them. InputError where they do not fit.
+    """
+    signature = demangling.signature(kernel.name)
+    if len(arguments) != len(kernel.parameters):
+        hidden = len(kernel.preset.scratch) if kernel.preset else 0
+        count = len(kernel.parameters) - hidden
+        raise InputError(f"{signature} takes {count} arguments, {len(arguments)} were given")
+    memory = Memory(arguments)
+    out = []
+    called, types = names_of(len(arguments)), parameter_types(kernel)
+    for argument, parameter, name, kind in zip(arguments, kernel.parameters, called, types, strict=True):
+        check_content(argument, name)
+        given = as_declared(argument, parameter.size, kind, f"{signature}: {name}")
+        content = scalar_bytes(given, parameter.size, name, memory)
+        if len(content) != parameter.size:
+            what = f"{type(argument).__name__} of {len(content)} bytes"
+            raise InputError(f"{kernel.plain_name}: {name} is a {what}, the parameter has {parameter.size} bytes")
+        out.append(content)
+    return out, memory.buffers
+
+
+def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int]) -> list[Any]:
+    """The hidden arguments of a launch, where the kernel has any and they were not given: fresh memory."""
+    preset = kernel.preset if isinstance(kernel, Kernel) else None
+    if preset is None or len(arguments) != len(kernel.parameters) - len(preset.scratch):
+        return []
+    blocks = math.prod(dim3(grid, "grid", GRID_LIMIT))
+    if blocks * max(preset.scratch, default=0) > BUFFER_LIMIT:
+        raise InputError(f"{kernel.plain_name}: {blocks} blocks want more than 2 GiB of scratch memory")
+    return [np.zeros(blocks * size, np.uint8) if size else None for size in preset.scratch]
+
+
+def scalar_bytes(argument: Any, size: int, name: str, memory: Memory) -> bytes:
+    if isinstance(argument, np.ndarray) and argument.ndim:
+        return memory.address(argument, name).to_bytes(8, "little")
+    if argument is None:
+        return bytes(8)
+    if isinstance(argument, bytes):
+        return argument
+    if isinstance(argument, np.generic | np.ndarray):
+        return argument.tobytes()
+    if isinstance(argument, bool | int):
+        if not -(1 << (8 * size - 1)) <= argument < 1 << (8 * size):
+            raise InputError(f"{name}: {argument} does not fit {size} bytes")
+        return (int(argument) & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+    if isinstance(argument, float):
+        if size not in (4, 8):
+            raise InputError(f"{name}: a float for a parameter of {size} bytes; give a NumPy scalar of that size")
+        return np.array(argument, "f4" if size == 4 else "f8").tobytes()
+    raise InputError(f"{name}: a {type(argument).__name__} cannot be passed to a kernel")
+
+
+def numba_parameters(
+    fields: Sequence[Field], arguments: Sequence[Any], arguments_names: Sequence[str] = ()
+) -> tuple[list[bytes], list[Buffer]]:
+    """For Numba: every argument taken apart into the parameters that `fields` list."""
+    called = names_of(len(arguments), arguments_names)
+    memory = Memory(arguments)
+    return [field_bytes(f, arguments[f.argument], called[f.argument], memory) for f in fields], memory.buffers
+
+
+def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
+    for step in f.path:
+        argument = argument[step]
+    if f.role in ("value", "real", "imag"):
+        return number_bytes(argument if f.role == "value" else getattr(argument, f.role), f, name)
+    roles: dict[str, Callable[[], Any]] = {
+        "meminfo": lambda: 0,
+        "parent": lambda: 0,
+        "nitems": lambda: argument.size,
+        "itemsize": lambda: argument.itemsize,
+        "data": lambda: memory.address(argument, name),
+        "shape": lambda: argument.shape[f.index],
+        "stride": lambda: argument.strides[f.index],
+        "record": lambda: memory.address(argument.reshape(-1).view(np.uint8), name),
+    }
+    return int(roles[f.role]()).to_bytes(f.size, "little", signed=f.role == "stride")
+
+
+def number_bytes(value: Any, f: Field, name: str) -> bytes:
+    """A number as numba-cuda's launcher converts it, by ctypes: to an integer from integers alone, wrapped to its
+    size; to a float from what is a real number."""
+    kind = np.dtype(f.dtype)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value.view(np.int64).tobytes()
+    try:
+        if kind.kind in "iu":
+            return (operator.index(value) & (1 << 8 * f.size) - 1).to_bytes(f.size, "little")
+        with np.errstate(over="ignore"):
+            return np.array(bool(value) if kind.kind == "b" else float(value)).astype(kind).tobytes()
+    except (TypeError, OverflowError):
+        raise ArgumentTypeError(f"{name} is {value!r}, a {type(value).__name__}: it is declared {kind}") from None

@@ -1,0 +1,259 @@
+"""What checks of a launch find in its accesses to shared memory: plain data, and where a barrier is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from banksim.errors import InputError
+from banksim.report.paths import portable
+from banksim.requests.trace import Site
+
+CHECKS = {
+    "races": "accesses to the same byte by threads that nothing orders, at least one a write, not both atomic",
+    "uninitialized": "reads of shared memory that nothing has written",
+}
+"""What can be checked, as `--check` calls it."""
+BARRIERS = {True: ("cuda.syncwarp()", "cuda.syncthreads()"), False: ("__syncwarp()", "__syncthreads()")}
+"""The barriers of a warp and of a block in Python, and in CUDA C++."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """One lane's access. `kind`: read, write, asynchronous write, atomic, atomic read, atomic write, or arrival at and
+    wait for a transaction barrier."""
+
+    kind: str
+    site: Site
+    warp: int
+    lane: int
+
+    @property
+    def line(self) -> tuple[str | None, int | None]:
+        """File and line; of code without lines, nothing and the instruction's offset."""
+        return (self.site.file, self.site.line) if self.site.line else (None, self.site.offset)
+
+    def to_json(self) -> dict[str, Any]:
+        site = self.site
+        place = {"file": site.file, "line": site.line, "text": site.text.strip(), "offset": site.offset}
+        inside = [{"file": file, "line": line} for file, line in site.inside]
+        return {
+            "kind": self.kind,
+            **place,
+            "inside": inside,
+            "opcode": site.opcode,
+            "warp": self.warp,
+            "lane": self.lane,
+        }
+
+
+@dataclass(frozen=True)
+class MissingBarrier:
+    """A barrier that would order the two sides of a race: `what` before line `line` of `file`.
+
+    `inside`: within that line, behind its read and before its write. `next_pass`: the line runs before the other side's
+    in the source, so that the barrier stands between two passes of a loop.
+    """
+
+    what: str
+    file: str | None
+    line: int
+    text: str
+    inside: bool = False
+    next_pass: bool = False
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two accesses to the same bytes that nothing orders.
+
+    `first` is the one that comes first in the program, as far as one can tell; `address` counts bytes from the start of
+    the block's shared memory, `block` is blockIdx of the example, `count` says how often it was seen. `copying`: nobody
+    has waited for the asynchronous copy that is `first`. `same_value`: two writes that never wrote different values.
+    """
+
+    first: Access
+    second: Access
+    address: int
+    block: tuple[int, int, int]
+    count: int
+    same_warp: bool = False
+    copying: bool = False
+    same_value: bool = False
+    check: str = field(default="races", init=False)
+
+    @property
+    def barrier(self) -> MissingBarrier | None:
+        """The barrier whose absence makes it a race. None where a barrier cannot help, as threads execute the same
+        write, or where the code has no line numbers."""
+        site = self.second.site
+        if not site.line:
+            return None
+        inside = next_pass = False
+        if self.first.line == self.second.line:
+            writes = [("write" in side.kind or side.kind == "atomic") for side in (self.first, self.second)]
+            if all(writes) and not self.copying:
+                return None
+            inside = writes == [False, True]
+            next_pass = not inside and not self.copying
+        elif self.first.site.file == site.file:
+            next_pass = (self.first.site.line or 0) > site.line
+        warp, block = BARRIERS[(site.file or "").endswith(".py")]
+        what = f"a wait for the copy and {block}" if self.copying else warp if self.same_warp else block
+        return MissingBarrier(what, site.file, site.line, site.text.strip(), inside, next_pass)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; `barrier` says what is missing where."""
+        return {
+            "check": self.check,
+            "first": self.first.to_json(),
+            "second": self.second.to_json(),
+            "address": self.address,
+            "block": list(self.block),
+            "count": self.count,
+            "same_warp": self.same_warp,
+            "copying": self.copying,
+            "same_value": self.same_value,
+            "barrier": self.barrier and asdict(self.barrier),
+        }
+
+
+@dataclass(frozen=True)
+class UninitializedRead:
+    """A read of shared memory that nothing in the block had written; the fields as in `Race`."""
+
+    access: Access
+    address: int
+    block: tuple[int, int, int]
+    count: int
+    check: str = field(default="uninitialized", init=False)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "access": self.access.to_json(),
+            "address": self.address,
+            "block": list(self.block),
+            "count": self.count,
+        }
+
+
+Finding = Race | UninitializedRead
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What a run without checks saw of two warps that may race: the fields as in `Race`, in the order in which it was
+    simulated."""
+
+    first: Access
+    second: Access
+    address: int
+    block: tuple[int, int, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        sides = {"first": self.first.to_json(), "second": self.second.to_json()}
+        return {"hint": hinted(self), **sides, "address": self.address, "block": list(self.block)}
+
+
+def first_hint(hints: Iterable[Hint | None]) -> Hint | None:
+    """That of the first block."""
+    return min((one for one in hints if one), key=lambda one: one.block[::-1], default=None)
+
+
+def checks(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of checks, given as several or between commas, each once. `InputError` for another."""
+    words = [names] if isinstance(names, str) else list(names)
+    chosen = [word.strip() for text in words for word in text.split(",") if word.strip()]
+    for word in chosen:
+        if word not in CHECKS:
+            raise InputError(f"--check {word}: there is no such check, choose {' or '.join(CHECKS)}")
+    return tuple(name for name in CHECKS if name in chosen)
+
+
+def accesses(finding: Finding) -> tuple[Access, ...]:
+    return (finding.first, finding.second) if isinstance(finding, Race) else (finding.access,)
+
+
+def kind_of(finding: Finding) -> tuple[Any, ...]:
+    """What findings that are one have in common: the check, the lines, what is done there."""
+    lines = [(*access.line, access.kind) for access in accesses(finding)]
+    if isinstance(finding, UninitializedRead):
+        return (finding.check, *lines)
+    return (finding.check, finding.same_warp, finding.copying, *lines)
+
+
+def example_order(finding: Finding) -> tuple[Any, ...]:
+    """Of several examples the first in this order is shown, whoever found it first."""
+    threads = [(access.warp, access.lane, access.site.offset or 0) for access in accesses(finding)]
+    return finding.block[::-1], threads, finding.address
+
+
+def by_lines(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding for each pair of lines, with the sum of counts, in the order of the source."""
+    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    for one in found:
+        groups.setdefault(kind_of(one), []).append(one)
+    merged: list[Finding] = []
+    for group in groups.values():
+        example = min(group, key=example_order)
+        count = sum(one.count for one in group)
+        if isinstance(example, Race):
+            equal = all(isinstance(one, Race) and one.same_value for one in group)
+            merged.append(replace(example, count=count, same_value=equal))
+        else:
+            merged.append(replace(example, count=count))
+    return tuple(sorted(merged, key=source_order))
+
+
+def source_order(finding: Finding) -> tuple[Any, ...]:
+    lines = [(access.site.file or "", access.site.line or 0, access.kind) for access in accesses(finding)[::-1]]
+    return list(CHECKS).index(finding.check), lines
+
+
+def place(site: Site) -> str:
+    return f"{portable(site.file or '?')}:{site.line}" if site.line else f"SASS {site.offset or 0:#06x}"
+
+
+def missing(race: Race, placed: Callable[[Site], str] = place) -> str:
+    """What a race lacks, as a sentence; `placed` says how places are written."""
+    barrier = race.barrier
+    line = placed(race.second.site)
+    if barrier is None and race.first.line == race.second.line:
+        return f"Threads write the same bytes at {line}, and no barrier can order that."
+    if barrier is None:
+        return f"A barrier is missing before {line}."
+    if barrier.inside:
+        return f"{barrier.what} is missing within {line}, behind the read and before the write."
+    if barrier.next_pass:
+        return f"{barrier.what} is missing before {line} of the loop's next pass."
+    return f"{barrier.what} is missing before {line}."
+
+
+def in_words(finding: Finding) -> str:
+    """A finding as one line."""
+    if isinstance(finding, UninitializedRead):
+        access = finding.access
+        return f"uninitialized: {access.kind} at {place(access.site)} of what nothing wrote, {finding.count} times"
+    sides = " and ".join(f"{side.kind} at {place(side.site)}" for side in (finding.first, finding.second))
+    return f"race: {sides}: {missing(finding)}"
+
+
+def hinted(hint: Hint, placed: Callable[[Site], str] = place) -> str:
+    """A hint as one line; `placed` says how places are written."""
+    sides = (hint.first, hint.second)
+    warps = " and ".join(map(str, sorted(side.warp for side in sides)))
+    said = " and ".join(f"{side.kind} at {placed(side.site)}" for side in sides)
+    touched = f"warps {warps} touched the same shared word between barriers, one writing ({said})"
+    return f"{touched}; --check races tells whether anything orders them"
+
+
+def missing_barriers(found: Collection[Finding]) -> dict[MissingBarrier, Sequence[Race]]:
+    """The barriers that races call for, in the order of the source, with the races that each would cure."""
+    barriers: dict[MissingBarrier, list[Race]] = {}
+    for one in found:
+        if isinstance(one, Race) and (barrier := one.barrier):
+            barriers.setdefault(barrier, []).append(one)
+    return dict(sorted(barriers.items(), key=lambda item: (item[0].file or "", item[0].line, item[0].what)))

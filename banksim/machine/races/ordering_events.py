@@ -1,0 +1,115 @@
+"""What LLVM code tells those who watch a block, beside its accesses: that it begins, what its barriers
+order, and what its copies do. Compiled by
+numba.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, from_dtype, types  # type: ignore[attr-defined]
+
+from banksim.machine import codes, state
+from banksim.machine.codes import LANES, PASSED, TOGETHER, WAITED
+from banksim.machine.races import records
+from banksim.machine.races.records import AGENTS, COMMITS, LATEST
+from banksim.machine.races.vector_clocks import meet, members_of, pass_barrier, publish, row_of, watch_of
+from banksim.requests.lane_intrinsics import lowest, pointer
+from banksim.system.jit import callback, inner
+
+_pointer_to: Any = types.CPointer
+CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
+WARP = _pointer_to(from_dtype(state.WARP))
+_WORD = records.WORD
+
+
+@callback(types.void(CONTEXT, WARP))
+def commit_copies(context: Any, warp: Any) -> None:
+    """LDGDEPBAR: the warp's copies so far are a group."""
+    r = watch_of(carray(context, 1)[0])
+    x = members_of(r)[carray(warp, 1)[0].index]
+    x.committed[x.commits % COMMITS] = r.now + 1
+    x.commits += 1
+
+
+@callback(types.void(CONTEXT, WARP, types.uint32))
+def await_copies(context: Any, warp: Any, pending: Any) -> None:
+    """DEPBAR: all groups of the warp's copies have arrived but the last `pending`."""
+    r = watch_of(carray(context, 1)[0])
+    w = carray(warp, 1)[0]
+    x = members_of(r)[w.index]
+    newest = x.commits - 1 - np.int64(pending)
+    if newest >= 0 and x.commits - newest <= COMMITS:
+        row = row_of(r, x, np.int64(w.active))
+        agent = LANES + w.index
+        x.known[row, agent] = max(x.known[row, agent], x.committed[newest % COMMITS])
+
+
+@inner
+def clear(array: Any) -> None:
+    for n in range(len(array)):
+        array[n] = 0
+
+
+@inner
+def forget(r: Any) -> None:
+    """Begin the times anew: no piece of memory and no clock may hold an old one."""
+    r.now = 0
+    clear(carray(pointer(r.last_write), r.pieces, np.int64))
+    for summaries in (r.readers, r.writers, r.copiers, r.updaters):
+        clear(carray(pointer(summaries), r.pieces, np.int64))
+    clear(carray(pointer(r.executed), r.warps * r.sites, np.int32))
+    members = members_of(r)
+    for n in range(r.warps):
+        members[n].seen = 0
+        for row in range(LANES):
+            clear(members[n].lanes[row])
+        for row in range(LANES):
+            clear(members[n].known[row])
+    words = carray(pointer(r.words), records.WORDS, _WORD)
+    for n in range(len(words)):
+        clear(words[n].gathered)
+        clear(words[n].passed)
+
+
+@callback(types.void(CONTEXT))
+def watch_block(context: Any) -> None:
+    """Everything before is over: its times are below those of the block."""
+    c = carray(context, 1)[0]
+    r = watch_of(c)
+    if r.now > LATEST:
+        forget(r)
+    r.floor = r.began = r.now + 1
+    for who in range(AGENTS):
+        r.copied[who] = r.floor
+        for b in range(codes.BLOCK_BARRIERS):
+            r.gathered[b, who] = 0
+    members = members_of(r)
+    for n in range(r.warps):
+        x = members[n]
+        x.commits = 0
+        for lane in range(LANES):
+            x.row_of[lane] = 0
+            x.row_mask[lane] = 0
+        x.row_mask[0] = x.whole
+
+
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3))
+def follow(context: Any, warp: Any, lanes: Any, what: Any, number: Any) -> None:
+    """Threads of a warp go on together, have waited for each other, come to a barrier; or a barrier's phase ends."""
+    c = carray(context, 1)[0]
+    r = watch_of(c)
+    mask, b = np.int64(lanes), np.int64(number)
+    if what == PASSED:
+        pass_barrier(c, r, b)
+        return
+    me = np.int64(carray(warp, 1)[0].index)
+    x = members_of(r)[me]
+    if what == TOGETHER:
+        if mask & ~x.row_mask[x.row_of[lowest(mask)]]:
+            meet(r, x, mask, True)
+    elif what == WAITED:
+        meet(r, x, mask, False)
+    elif r.partial and mask:
+        publish(r, x, row_of(r, x, mask), me, r.gathered[b])

@@ -1,0 +1,202 @@
+"""A look at some blocks of a launch for what `--check races` would follow up: words of shared memory that warps touch
+with no barrier between, one of them writing.
+
+The blocks looked at are few, and of each no more than its first requests, so that it takes next to no time; every
+request of the others only meets a flag that is not set. What else may order two warps (an atomic whose result is used,
+a flag) counts as a barrier here: what is found is a race for the check too. Kernels with transaction barriers are not
+looked at.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import carray, from_dtype, types  # type: ignore[attr-defined]
+
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import BYTES, Kernel
+from banksim.machine import state
+from banksim.machine.codes import BLOCK_BARRIERS, LANES
+from banksim.machine.launch import Launch
+from banksim.machine.races.access_kinds import Kinds, kinds
+from banksim.machine.races.findings import Access, Hint
+from banksim.machine.races.records import (
+    ARRIVE,
+    BULK,
+    COPIES_ARRIVE,
+    COPY,
+    EXCHANGE,
+    FLAG_READ,
+    READ,
+    STARTING,
+    WAIT,
+    WRITE,
+)
+from banksim.machine.state import aligned, layout
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.jit import Callback, callback
+
+MOST_BLOCKS = 8
+"""Blocks of a launch that are looked at …"""
+OF_BLOCKS = 512
+"""… and one of so many, at least one."""
+WARP_BITS, LANE_BITS, EPOCH = 6, 5, 32
+"""An access as 63 bits: warp, lane, number of the instruction, and, from this bit on, its epoch."""
+INSTRUCTIONS = 1 << EPOCH - WARP_BITS - LANE_BITS
+
+PROBE = layout(
+    ("kinds", "u8"),  # of each instruction, u1: races.records
+    ("instructions", "i8"),
+    ("shift", "i8"),  # a piece of memory has 1 << shift bytes, the fewest that an instruction of the kernel accesses
+    ("pieces", "i8"),
+    ("writes", "u8"),  # of each piece the last write,
+    ("reads", "u8"),  # the first read of an epoch,
+    ("others", "u8"),  # and its last read by another warp than that
+    ("block", "i8"),  # that is looked at
+    ("base", "i8"),  # its first epoch
+    ("acquired", "i8"),  # how often one of its warps may have learnt of others by an atomic
+    ("latest", "i8"),  # epoch that there was
+    ("found", "i8"),
+    ("found_block", "i8"),
+    ("address", "i8"),
+    ("first", "i8"),  # accesses
+    ("second", "i8"),
+)
+_pointer_to: Any = types.CPointer
+CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
+WARP = _pointer_to(from_dtype(state.WARP))
+_PROBE = PROBE
+
+
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr))
+def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) -> None:
+    """Hold a request against those of other warps since the last barrier."""
+    c = carray(context, 1)[0]
+    r = carray(pointer(c.probe), 1, _PROBE)[0]
+    c.probing -= 1
+    if r.block != c.block:
+        r.block = c.block
+        r.base = r.latest + 1
+        r.acquired = 0
+    epoch = r.base + r.acquired
+    for b in range(BLOCK_BARRIERS):
+        epoch += np.int64(c.phase[b])
+    r.latest = epoch
+    number = np.int64(pc) // BYTES
+    kind = carray(pointer(r.kinds), r.instructions, np.uint8)[number]
+    if kind in (EXCHANGE, FLAG_READ):
+        r.acquired += 1
+        r.latest += 1
+        return
+    if kind not in (READ, WRITE, COPY):
+        return
+    me = np.int64(carray(warp, 1)[0].index)
+    entry = epoch << EPOCH | number << (WARP_BITS + LANE_BITS) | me
+    warps = (1 << WARP_BITS) - 1
+    offset = carray(places, LANES, np.uint32)
+    writes = carray(pointer(r.writes), r.pieces, np.int64)
+    reads = carray(pointer(r.reads), r.pieces, np.int64)
+    others = carray(pointer(r.others), r.pieces, np.int64)
+    shift, looked_at = r.shift, np.int64(-1)
+    count = np.int64(width) >> shift
+    for lane in range(LANES):
+        first = np.int64(offset[lane]) >> shift
+        if first == looked_at or not (mask >> np.uint32(lane)) & np.uint32(1):
+            continue
+        looked_at = first
+        now = entry | lane << WARP_BITS
+        for piece in range(first, first + count):
+            before = np.int64(0)
+            if writes[piece] >> EPOCH == epoch and writes[piece] & warps != me:
+                before = writes[piece]
+            elif kind == READ:
+                if reads[piece] >> EPOCH != epoch:
+                    reads[piece] = now
+                elif reads[piece] & warps != me:
+                    others[piece] = now
+            else:
+                if reads[piece] >> EPOCH == epoch and reads[piece] & warps != me:
+                    before = reads[piece]
+                elif others[piece] >> EPOCH == epoch and others[piece] & warps != me:
+                    before = others[piece]
+                writes[piece] = now
+            if before:
+                c.probing = 0
+                if not r.found or c.block < r.found_block:
+                    r.found = 1
+                    r.found_block, r.address = c.block, piece << shift
+                    r.first, r.second = before, now
+                return
+
+
+class Probe:
+    """Of one worker, whose record is made to point here; it looks at nothing where it could not tell."""
+
+    def __init__(self, launch: Launch, context: Any) -> None:
+        self.launch = launch
+        self.record = aligned(PROBE, 1)
+        if launch.warps == 1:
+            return
+        known = suitable(launch.kernel)
+        if known is None:
+            return
+        shift = known.piece.bit_length() - 1
+        pieces = launch.shared_bytes >> shift
+        self.kept: dict[str, npt.NDArray[Any]] = {
+            "kinds": known.kind,
+            **{name: np.zeros(pieces, np.int64) for name in ("writes", "reads", "others")},
+        }
+        r = self.record[0]
+        for name, array in self.kept.items():
+            r[name] = array.ctypes.data
+        r["instructions"], r["shift"], r["pieces"], r["block"] = len(known.kind), shift, pieces, -1
+        context["probe"] = self.record.ctypes.data
+        context["probed"] = every(launch.blocks)
+
+    def found(self) -> Hint | None:
+        """What the block of the lowest number showed."""
+        r = self.record[0]
+        if not r["found"]:
+            return None
+        x, y, _ = self.launch.grid
+        block = int(r["found_block"])
+        return Hint(
+            first=self.access(int(r["first"])),
+            second=self.access(int(r["second"])),
+            address=int(r["address"]) - self.launch.kernel.shared_base,
+            block=(block % x, block // x % y, block // x // y),
+        )
+
+    def access(self, entry: int) -> Access:
+        kernel = self.launch.kernel
+        number = entry >> (WARP_BITS + LANE_BITS) & (INSTRUCTIONS - 1)
+        word = {READ: "read", WRITE: "write", COPY: "asynchronous write"}[int(kinds(kernel).kind[number])]
+        return Access(
+            word, kernel.instructions[number].site, entry & ((1 << WARP_BITS) - 1), entry >> WARP_BITS & (LANES - 1)
+        )
+
+
+@lru_cache(maxsize=256)
+def suitable(kernel: Kernel) -> Kinds | None:
+    """What a kernel's instructions do, if only barriers and atomics order its accesses."""
+    if len(kernel.instructions) > INSTRUCTIONS:
+        return None
+    try:
+        known = kinds(kernel)
+    except UnsupportedError:
+        return None
+    if not known.has(WRITE, COPY) or known.has(STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK):
+        return None
+    return known
+
+
+def every(blocks: int) -> int:
+    """Of how many blocks one is looked at."""
+    return -(-blocks // min(1 + blocks // OF_BLOCKS, MOST_BLOCKS))
+
+
+SYMBOLS: dict[str, Callback] = {"touch": touch}
+"""The functions that LLVM code calls."""

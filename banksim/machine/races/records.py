@@ -1,0 +1,108 @@
+"""What a worker remembers of a block's accesses: records that `clocks.py` and `shadow.py` work on.
+
+Time is a counter of the block's requests. A clock says for a warp up to which time its accesses are known to have
+happened: those at an earlier time are ordered before whatever comes next. Asynchronous copies belong to an agent of
+their warp, which the warp knows only what it has waited for: agent 32 + w copies for warp w.
+"""
+
+from __future__ import annotations
+
+from banksim.machine.codes import BLOCK_BARRIERS, LANES
+from banksim.machine.state import layout
+
+AGENTS = 2 * LANES
+"""The warps of a block, and the agents that copy for them."""
+COMMITS = 16
+"""Groups of copies of which a warp remembers when they were committed."""
+WORDS = 1024
+"""Clocks of words that synchronise (atomics, transaction barriers); words 4 KiB apart share one, which orders more."""
+FOUND = 1024
+"""Different findings of a worker; further ones are only counted."""
+
+NOTHING, READ, WRITE, COPY, TENTATIVE_READ, FLAG_READ, FLAG_WRITE, UPDATE, EXCHANGE = range(9)
+"""Kinds of access. COPY is an asynchronous write. The others are atomic: UPDATE and FLAG_WRITE publish what their
+warp did, FLAG_READ takes over what was published at its word, EXCHANGE does both, TENTATIVE_READ neither."""
+STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK = range(9, 14)
+"""Of transaction barriers: they are made, arrived at, waited for; COPIES_ARRIVE arrives when the warp's copies have.
+BULK copies in bulk: races.shadow_memory.watch_bulk."""
+ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
+"""An access as 63 bits: lane, site, its position among the requests of its warp since the last barrier, whether it was
+atomic, and its time; from these bits on."""
+SITES, POSITIONS = 1 << ENTRY_POSITION - ENTRY_SITE, 1 << ENTRY_STRONG - ENTRY_POSITION
+LATEST = 1 << 30
+"""A block begins its times anew if they are beyond this."""
+LINE, PIECES, LOWER = 5, 32, 0xFFFFFFFF
+"""PIECES = 1 << LINE are a line; the lower half of its summary."""
+RACES, UNINITIALIZED = 1, 2
+"""Bits of `checks`."""
+SAME_WARP, COPYING, UNWRITTEN = 1, 2, 4
+"""Bits of `how`: between lanes of one warp; with a copy that nobody waited for; a read of what nothing wrote."""
+
+WATCH = layout(
+    ("checks", "i8"),
+    ("now", "i8"),
+    ("floor", "i8"),  # accesses before this time are ordered before all that come: a barrier of the whole block
+    ("began", "i8"),  # when the block did
+    ("shift", "i8"),  # a piece of memory has 1 << shift bytes, the fewest that an instruction of the kernel accesses
+    ("pieces", "i8"),
+    ("warps", "i8"),
+    ("sites", "i8"),
+    ("partial", "i8"),  # whether the kernel has anything that orders less than the whole block
+    ("copies", "i8"),  # whether it copies asynchronously
+    ("atomics", "i8"),  # whether it has atomics
+    ("acquires", "i8"),  # whether an atomic's result is used
+    ("instructions", "i8"),
+    ("kinds", "u8"),  # of each instruction, u1
+    ("site_of", "u8"),  # of each instruction, u2
+    ("last_write", "u8"),  # of each piece, an entry
+    ("writer", "u8"),  # of each piece, u1
+    ("readers", "u8"),  # of each line a summary: when it was last read, and (lower half) by which warps since the floor
+    ("writers", "u8"),  # the same of writes,
+    ("copiers", "u8"),  # of copies (and by which agents since the block began),
+    ("updaters", "u8"),  # of atomics
+    ("reads", "u8"),  # (warps, pieces) entries
+    ("earlier_reads", "u8"),  # (warps, pieces) entries, of lanes that had parted from the last reader
+    ("updates", "u8"),  # as reads and earlier_reads, of atomics
+    ("earlier_updates", "u8"),
+    ("written", "u8"),  # of each line: a block's number plus 1, and (lower half) which pieces it has written
+    ("executed", "u8"),  # (warps, sites) i4: the floor at which a warp executed an instruction last
+    ("members", "u8"),  # the warps' records
+    ("words", "u8"),  # (WORDS) records
+    ("found", "u8"),  # (FOUND) records
+    ("lost", "i8"),  # findings that found no room
+    ("copied", "i4", AGENTS),  # of agents: what the whole block has waited for
+    ("gathered", "i4", (BLOCK_BARRIERS, AGENTS)),  # clocks of those who have arrived at a barrier
+)
+
+MEMBER = layout(
+    # a warp of the block. Its lanes are divided into rows of lanes that know the same
+    ("whole", "i8"),  # its threads
+    ("position", "i8"),  # requests since the floor `seen`
+    ("seen", "i8"),
+    ("commits", "i8"),  # groups of copies committed
+    ("row_of", "i4", LANES),
+    ("row_mask", "i8", LANES),
+    ("lanes", "i4", (LANES, LANES)),  # of each row: clock of the lanes of its own warp
+    ("known", "i4", (LANES, AGENTS)),  # of each row: clock of the other warps, and of agents
+    ("committed", "i4", COMMITS),  # when a group of copies was committed
+)
+
+WORD = layout(
+    ("parity", "i8"),
+    ("gathered", "i4", AGENTS),  # clocks published since the phase began
+    ("passed", "i4", AGENTS),  # clocks published in the last phase
+)
+
+FINDING = layout(
+    ("count", "i8"),
+    ("how", "i8"),
+    ("first_site", "i4"),
+    ("second_site", "i4"),
+    ("first_warp", "i4"),
+    ("second_warp", "i4"),
+    ("first_lane", "i4"),
+    ("second_lane", "i4"),
+    ("address", "i8"),
+    ("block", "i8"),
+    ("unequal", "i8"),  # writes of different values
+)

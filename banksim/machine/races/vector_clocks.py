@@ -1,0 +1,128 @@
+"""Who knows what of whom in a block: what barriers, waits and convergence order. Compiled by numba.
+
+Lanes of a warp that have run together since they parted from others share a row: the clocks of what they know. A row is
+divided when a part of its lanes is seen accessing memory or waiting, and rows are joined where lanes meet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray  # type: ignore[attr-defined]
+
+from banksim.machine import state
+from banksim.machine.codes import AT_BARRIER, LANES
+from banksim.machine.races import records
+from banksim.machine.races.records import AGENTS
+from banksim.requests.lane_intrinsics import lowest, pointer
+from banksim.system.jit import inner
+
+WATCH, MEMBER, WARP = records.WATCH, records.MEMBER, state.WARP
+
+
+@inner
+def watch_of(c: Any) -> Any:
+    return carray(pointer(c.watch), 1, WATCH)[0]
+
+
+@inner
+def members_of(r: Any) -> Any:
+    return carray(pointer(r.members), r.warps, MEMBER)
+
+
+@inner
+def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
+    """Take lanes out of a row, into one of their own. What the row did so far, all its lanes did together."""
+    for lane in range(LANES):
+        if x.row_mask[row] >> lane & 1:
+            x.lanes[row, lane] = r.now + 1
+    new = 0
+    while x.row_mask[new]:
+        new += 1
+    x.row_mask[row] &= ~part
+    x.row_mask[new] = part
+    for lane in range(LANES):
+        x.lanes[new, lane] = x.lanes[row, lane]
+        if part >> lane & 1:
+            x.row_of[lane] = new
+    for who in range(AGENTS):
+        x.known[new, who] = x.known[row, who]
+    return new
+
+
+@inner
+def row_of(r: Any, x: Any, mask: Any) -> Any:
+    """The row of lanes that run together, which have it for themselves afterwards."""
+    row = x.row_of[lowest(mask)]
+    return row if x.row_mask[row] == mask else divide(r, x, row, mask)
+
+
+@inner
+def meet(r: Any, x: Any, mask: Any, one: Any) -> None:
+    """Lanes wait for each other: each knows afterwards what any of them did or knew. `one`: they share a row."""
+    first = row_of(r, x, x.row_mask[x.row_of[lowest(mask)]] & mask)
+    rest = mask & ~x.row_mask[first]
+    while rest:
+        row = row_of(r, x, x.row_mask[x.row_of[lowest(rest)]] & mask)
+        rest &= ~x.row_mask[row]
+        for lane in range(LANES):
+            x.lanes[first, lane] = max(x.lanes[first, lane], x.lanes[row, lane])
+        for who in range(AGENTS):
+            x.known[first, who] = max(x.known[first, who], x.known[row, who])
+        if one:
+            x.row_mask[first] |= x.row_mask[row]
+            x.row_mask[row] = 0
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            x.lanes[first, lane] = r.now + 1
+            if one:
+                x.row_of[lane] = first
+    rest = mask & ~x.row_mask[first]
+    while rest:
+        row = x.row_of[lowest(rest)]
+        rest &= ~x.row_mask[row]
+        for lane in range(LANES):
+            x.lanes[row, lane] = x.lanes[first, lane]
+        for who in range(AGENTS):
+            x.known[row, who] = x.known[first, who]
+
+
+@inner
+def publish(r: Any, x: Any, row: Any, me: Any, clock: Any) -> None:
+    """Add to a clock what a row knows and what its warp did so far."""
+    for who in range(r.warps):
+        clock[who] = max(clock[who], x.known[row, who])
+        clock[LANES + who] = max(clock[LANES + who], x.known[row, LANES + who])
+    clock[me] = r.now + 1
+
+
+@inner
+def take_over(r: Any, x: Any, row: Any, clock: Any) -> None:
+    """A row knows now what a clock says."""
+    for who in range(r.warps):
+        x.known[row, who] = max(x.known[row, who], clock[who])
+        x.known[row, LANES + who] = max(x.known[row, LANES + who], clock[LANES + who])
+
+
+# ---- the block's barriers
+@inner
+def pass_barrier(c: Any, r: Any, b: Any) -> None:
+    """The phase of barrier b ends. One that all threads of the block came to (or left) orders all that they did; one
+    of some threads hands those that wait what all that came have published."""
+    clock = r.gathered[b]
+    if not c.expected[b]:
+        r.floor = r.now + 1
+        for who in range(AGENTS):
+            r.copied[who] = max(r.copied[who], clock[who])
+    else:
+        members = members_of(r)
+        for n in range(r.warps):
+            place: Any = np.uint64(c.warps) + np.uint64(n * c.warp_size)
+            w = carray(pointer(place), 1, WARP)[0]
+            for g in range(w.groups):
+                if w.group_wait[g] == AT_BARRIER + b and w.group_phase[g] == c.phase[b]:
+                    x = members[n]
+                    take_over(r, x, row_of(r, x, np.int64(w.group_mask[g])), clock)
+    for who in range(AGENTS):
+        clock[who] = 0

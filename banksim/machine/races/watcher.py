@@ -1,0 +1,165 @@
+"""The memory with which a worker watches accesses, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.kernels.kernel import BYTES
+from banksim.machine.codes import LANES
+from banksim.machine.launch import Launch
+from banksim.machine.races.access_kinds import Kinds
+from banksim.machine.races.findings import Access, Finding, Race, UninitializedRead
+from banksim.machine.races.ordering_events import follow
+from banksim.machine.races.records import (
+    ARRIVE,
+    BULK,
+    COPIES_ARRIVE,
+    COPY,
+    COPYING,
+    EXCHANGE,
+    FINDING,
+    FLAG_READ,
+    FLAG_WRITE,
+    FOUND,
+    MEMBER,
+    RACES,
+    READ,
+    SAME_WARP,
+    STARTING,
+    TENTATIVE_READ,
+    UNINITIALIZED,
+    UNWRITTEN,
+    UPDATE,
+    WAIT,
+    WATCH,
+    WORD,
+    WORDS,
+    WRITE,
+)
+from banksim.machine.state import aligned
+
+CHECKS = {"races": RACES, "uninitialized": UNINITIALIZED}
+CALLED = {
+    READ: "read",
+    WRITE: "write",
+    COPY: "asynchronous write",
+    STARTING: "write",
+    TENTATIVE_READ: "atomic read",
+    FLAG_READ: "atomic read",
+    FLAG_WRITE: "atomic write",
+    UPDATE: "atomic",
+    EXCHANGE: "atomic",
+    ARRIVE: "arrival at a barrier",
+    WAIT: "wait for a barrier",
+    COPIES_ARRIVE: "arrival at a barrier",
+    BULK: "bulk copy",
+}
+
+
+class Watcher:
+    """Of one worker. `context` is its record, which it makes point here."""
+
+    def __init__(self, launch: Launch, known: Kinds, checks: Collection[str], context: Any) -> None:
+        self.launch, self.known = launch, known
+        self.record = aligned(WATCH, 1)
+        shift = known.piece.bit_length() - 1
+        pieces, warps, sites = (launch.shared_bytes - 1 >> shift) + 1, launch.warps, max(len(known.pcs), 1)
+        self.kept: dict[str, npt.NDArray[Any]] = {
+            "kinds": known.kind,
+            "site_of": known.site,
+            "members": aligned(MEMBER, warps),
+            "found": aligned(FINDING, FOUND),
+            "written": np.zeros(pieces, np.int64),
+        }
+        if "races" in checks:
+            planes = ["reads", "earlier_reads", "updates", "earlier_updates"]
+            self.kept |= {name: np.zeros((warps, pieces), np.int64) for name in planes}
+            self.kept |= {
+                name: np.zeros(pieces, np.int64) for name in ("last_write", "readers", "writers", "copiers", "updaters")
+            }
+            self.kept["writer"] = np.zeros(pieces, np.uint8)
+            self.kept["executed"] = np.zeros((warps, sites), np.int32)
+            self.kept["words"] = aligned(WORD, WORDS)
+        r = self.record[0]
+        for name, array in self.kept.items():
+            r[name] = array.ctypes.data
+        acquires = known.has(EXCHANGE, FLAG_READ)
+        partial = known.has(COPY, BULK, STARTING, ARRIVE, WAIT) or acquires or self.has_partial_barriers()
+        r["checks"] = sum(CHECKS[check] for check in checks)
+        r["shift"], r["pieces"], r["warps"], r["sites"] = shift, pieces, warps, sites
+        r["instructions"] = len(launch.kernel.instructions)
+        r["copies"] = known.has(COPY, BULK)
+        r["atomics"] = known.has(UPDATE, EXCHANGE, FLAG_WRITE, ARRIVE, WAIT)
+        r["acquires"], r["partial"] = acquires, partial
+        for number in range(warps):
+            threads = min(launch.threads - LANES * number, LANES)
+            self.kept["members"][number]["whole"] = (1 << threads) - 1
+        context["watch"] = self.record.ctypes.data
+        context["follow"] = follow.address
+
+    def has_partial_barriers(self) -> bool:
+        """Whether a barrier names how many threads it waits for."""
+        for i in self.launch.kernel.instructions:
+            if i.name == "BAR" and len([o for o in i.operands if o.kind in ("R", "UR", "imm")]) != 1:
+                return True
+        return False
+
+    @property
+    def lost(self) -> int:
+        return int(self.record[0]["lost"])
+
+    def found(self) -> list[Finding]:
+        return [self.finding(f) for f in self.kept["found"] if f["count"]]
+
+    def finding(self, f: Any) -> Finding:
+        how = int(f["how"])
+        block = self.block(int(f["block"]))
+        address = int(f["address"]) - self.launch.kernel.shared_base
+        first, second = (self.access(f, which) for which in ("first", "second"))
+        if how & UNWRITTEN:
+            return UninitializedRead(second, address, block, int(f["count"]))
+        if self.is_reordered(first, second) if not how else how & SAME_WARP and is_above(second, first):
+            first, second = second, first
+        return Race(
+            first=first,
+            second=second,
+            address=address,
+            block=block,
+            count=int(f["count"]),
+            same_warp=bool(how & SAME_WARP),
+            copying=bool(how & COPYING),
+            same_value="write" in first.kind and "write" in second.kind and not f["unequal"],
+        )
+
+    def is_reordered(self, first: Access, second: Access) -> bool:
+        """Whether the compiler moved an access past another in front of it. (In an unrolled loop the second line may
+        come first too, but then another copy of the later access comes earlier in the code.)"""
+        here, there = first.site, second.site
+        if not is_above(second, first):
+            return False
+        pcs = [
+            pc
+            for pc in self.known.pcs
+            if (one := self.launch.kernel.instructions[pc // BYTES]).site.line == there.line
+            and one.name == there.opcode.split(".")[0]
+        ]
+        return all(pc > (here.offset or 0) for pc in pcs)
+
+    def block(self, number: int) -> tuple[int, int, int]:
+        x, y, _ = self.launch.grid
+        return number % x, number // x % y, number // x // y
+
+    def access(self, f: Any, which: str) -> Access:
+        pc = self.known.pcs[int(f[f"{which}_site"])]
+        site = self.launch.kernel.instructions[pc // BYTES].site
+        kind = CALLED[int(self.known.kind[pc // BYTES])]
+        return Access(kind, site, int(f[f"{which}_warp"]), int(f[f"{which}_lane"]))
+
+
+def is_above(one: Access, other: Access) -> bool:
+    """In the same file, on a line before the other's."""
+    return one.site.file == other.site.file and (one.site.line or 0) < (other.site.line or 0)

@@ -1,0 +1,312 @@
+"""Memory as the reference machine sees it: plain bytes, every access checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures import code_layout
+from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.errors import Fault, UnsupportedError
+from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine import codes, faults
+from banksim.machine.addresses import place_of
+from banksim.machine.driver_calls import SERVICES, Host, Refusal
+from banksim.machine.engine import Value, unknown_special
+from banksim.machine.launch_constants import called, written
+from banksim.machine.operations.float_atomics import FLOATS, added
+from banksim.machine.operations.memory import request
+from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
+from banksim.requests.kinds import FULL_MASK, LANES
+
+if TYPE_CHECKING:
+    from banksim.machine.reference.block import Block
+
+Bytes = npt.NDArray[np.uint8]
+NO_CONSTANTS = np.zeros(0, np.uint8)
+"""A constant bank that the kernel has not."""
+KINDS: dict[str, Any] = {
+    "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64, "f64": np.uint64,
+    "f32": np.uint32, "f32_ftz": np.uint32, "f16x2": np.uint32, "bf16x2": np.uint32,
+}  # fmt: skip
+OUT_OF = {"shared": codes.OUT_OF_SHARED, "local": codes.OUT_OF_LOCAL, "global": codes.OUT_OF_GLOBAL}
+UPDATES: dict[str, Callable[..., Any]] = {
+    "add": lambda old, v: old + v,
+    "min": min,
+    "max": max,
+    "and": lambda old, v: old & v,
+    "or": lambda old, v: old | v,
+    "xor": lambda old, v: old ^ v,
+    "exch": lambda old, v: v,
+    "inc": lambda old, v: 0 if old >= v else old + 1,
+    "dec": lambda old, v: v if old == 0 or old > v else old - 1,
+    "cas": lambda old, compare, v: v if old == compare else old,
+    "arrive": lambda old, change: arrived(int(old), int(change)),
+}
+
+
+def arrived(old: int, change: int) -> int:
+    """A transaction barrier once arrivals and bytes are added; the phase ends when none are to come."""
+    fields = (codes.PENDING, codes.BYTES_TO_COME, codes.EXPECTED)
+    pending, bytes_, expected = ((old & field) + (change & field) & field for field in fields)
+    rest = old & ~(codes.PENDING | codes.BYTES_TO_COME | codes.EXPECTED) | expected
+    if pending or bytes_:
+        return rest | pending | bytes_
+    return rest ^ codes.PARITY | (rest << 42 & codes.PENDING)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to shared memory. `address` is of shape (32,), 0 where the mask has no bit."""
+
+    pc: int
+    op: str
+    width: int
+    mask: int
+    address: npt.NDArray[np.uint32]
+    block: int
+    warp: int
+
+
+class MemoryEngine(NumpyEngine):
+    """The engine's loads, stores, atomics and constants, and what it knows of its place in the launch."""
+
+    def __init__(self, block: Block, index: int) -> None:
+        super().__init__()
+        self.block, self.index, self.launch = block, index, block.launch
+        self.registers = self.launch.kernel.register_limit
+        self.thread = LANES * index + np.arange(LANES)
+        self.instruction: Instruction
+
+    # ---- finding bytes
+    def those(self, lanes: Value | None) -> npt.NDArray[np.bool_]:
+        """The executing lanes, of those where `lanes` holds if it is given."""
+        return self.executing.copy() if lanes is None else self.executing & lanes
+
+    def places(
+        self, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> Iterator[tuple[int, Bytes, int]]:
+        """(lane, the memory that it addresses, offset) for each lane that executes: in order, but those whose addresses
+        have the same upper word together. May raise Fault."""
+        address = np.broadcast_to(address, LANES)
+        active = np.flatnonzero(self.those(lanes)).tolist()
+        if space in ("global", "generic"):
+            upper = [int(a) >> 32 for a in address]
+            first = {upper[lane]: lane for lane in reversed(active)}
+            active.sort(key=lambda lane: first[upper[lane]])
+        for lane in active:
+            at = int(address[lane])
+            where, memory, offset = self.find(space, at, int(lane))
+            start = self.block.shared_start if where == "shared" else 0
+            if offset % width or offset < start or offset + width > len(memory):
+                raise self.fault(OUT_OF[where], int(lane), at if where == "global" else offset)
+            yield int(lane), memory, offset
+
+    def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
+        """The space, memory and offset of an address."""
+        window, offset = at >> 32 << 32, at & 0xFFFFFFFF
+        if space in ("shared", "barrier") or (space == "generic" and window == SHARED_WINDOW):
+            return "shared", self.block.shared, offset
+        if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
+            return "local", self.block.local[self.thread[lane]], offset
+        number, offset = place_of(at)
+        if number >= len(self.launch.buffers):
+            raise self.fault(codes.OUT_OF_GLOBAL, lane, at)
+        return "global", self.launch.buffers[number].data, offset
+
+    def fault(self, code: int, lane: int, address: int = 0, message: str = "") -> Fault:
+        i, name = self.instruction, self.launch.kernel.plain_name
+        what = message or faults.ADVICE.get(code) or faults.wrong(self.launch, i, address, code)
+        block = faults.block_index(self.launch, self.block.number)
+        return Fault(f"{name}: {faults.located(what, i)}, block {block}, warp {self.index}, lane {lane}")
+
+    def note(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        lanes: Value | None = None,
+        kind: tuple[str, int] | None = None,
+    ) -> None:
+        """Record the request (of that op and width, or as the instruction says) that lanes make to shared memory."""
+        address = np.broadcast_to(address, LANES)
+        asking = self.those(lanes)
+        if space == "generic":
+            asking &= address >> 32 == SHARED_WINDOW >> 32
+        asked = kind or request(i)
+        if asked is None or space not in ("shared", "generic") or not asking.any():
+            return
+        offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
+        self.block.outcome.requests.append(
+            Request(i.pc, *asked, mask_of(asking), offsets, self.block.number, self.index)
+        )
+
+    # ---- loads, stores, atomics
+    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
+        if space == "const":
+            bank = next(o.number for o in i.operands if o.kind == "const")
+            return self.write(to, self.constant_bytes(bank, address, width, signed))
+        for word, row in enumerate(self.rows(i, space, address, width, signed, None)):
+            self.write(to, row, word)
+        return None
+
+    def fetch(
+        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
+    ) -> tuple[Value, ...]:
+        return tuple(self.rows(i, space, address, width, False, lanes))
+
+    def rows(
+        self, i: Instruction, space: str, address: Value, width: int, signed: bool, lanes: Value | None
+    ) -> npt.NDArray[np.uint32]:
+        """What lanes read, one row for each word."""
+        rows = np.zeros((max(width // 4, 1), LANES), np.uint32)
+        kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
+        for lane, memory, offset in self.places(space, address, width, lanes):
+            rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
+        self.note(i, space, address, lanes)
+        return rows
+
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        width: int,
+        words: Sequence[Value],
+        lanes: Value | None = None,
+        other: tuple[Value, str] | None = None,
+    ) -> None:
+        """Where lanes write the same bytes, the lowest lane of the last part of the request wins."""
+        content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
+        part = 128 // max(width, 4)
+        found = sorted(self.places(space, address, width, lanes), key=lambda one: (one[0] // part, -one[0]))
+        for lane, memory, offset in found:
+            memory[offset : offset + width] = content[lane, :width]
+        self.note(i, space, address, lanes, (other[1], width) if other is not None and other[0] else None)
+
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Value,
+        kind: str,
+        function: str,
+        values: tuple[Value, ...],
+        to: Operand | None,
+        lanes: Value | None = None,
+    ) -> None:
+        dtype = np.dtype(KINDS[kind])
+        unsigned = np.dtype(f"u{dtype.itemsize}")
+        operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
+        before = np.zeros(LANES, unsigned)
+        tried: set[tuple[int, int]] = set()
+        for lane, memory, offset in self.places(space, address, dtype.itemsize, lanes):
+            cell = memory[offset : offset + dtype.itemsize].view(dtype)
+            old, mine = cell[0], [v[lane] for v in operands]
+            before[lane] = cell.view(unsigned)[0]
+            if function == "cas_spin":
+                bank = (lane // 16 if dtype.itemsize == 8 else 0, offset // 4 % 32)
+                before[lane] = bank not in tried and old == mine[0]
+                tried.add(bank)
+                cell[0] = mine[1] if before[lane] else old
+            elif kind in FLOATS and function == "add":
+                cell[0] = added(self, kind, old, mine[0])
+            else:
+                cell[0] = dtype.type(UPDATES[function](old, *mine))
+        self.note(i, space, address, lanes)
+        if to is None or to.is_zero:
+            return
+        self.write_old(to, before, dtype.itemsize == 8, lanes)
+
+    # ---- the host
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
+        lanes = [int(lane) for lane in np.flatnonzero(self.executing)]
+        results: Value = np.zeros((2, LANES), np.uint32)
+        if lanes:
+            rows = np.stack([np.broadcast_to(v, LANES) for v in words])
+            try:
+                given = SERVICES[name](self.host(i), lanes, rows)
+            except Refusal as why:
+                raise self.fault(why.code, why.lane, message=str(why)) from None
+            results = results if given is None else given
+        return results[0], results[1]
+
+    def host(self, i: Instruction) -> Host:
+        return Host(
+            device=self.launch.device,
+            instruction=i,
+            block=self.block.number,
+            buffers=[buffer.data for buffer in self.launch.buffers],
+            shared=self.block.shared,
+            shared_start=self.block.shared_start,
+            local=lambda lane: self.block.local[self.thread[lane]],
+        )
+
+    # ---- constants and special registers
+    def constant(self, o: Operand, address: Value) -> Value:
+        return self.constant_bytes(o.number, address, 4, False)
+
+    def constant_bytes(self, bank: int, address: Value, width: int, signed: bool) -> Value:
+        if bank >= code_layout.CONSTANT_BANKS:
+            raise UnsupportedError(f"constant bank {bank}")
+        content = self.launch.constants.get(bank, NO_CONSTANTS)
+        at = np.asarray(address).astype(np.int64)
+        inside = (at + width <= len(content)) & (at % width == 0)
+        bad = self.executing & ~inside
+        if bad.any():
+            lane = int(np.argmax(bad))
+            raise self.fault(codes.OUT_OF_CONSTANT, lane, int(np.broadcast_to(at, LANES)[lane]))
+        if not inside.any():
+            return np.zeros(at.shape, np.uint32)
+        places = np.where(inside, at, 0)[..., None] + np.arange(width)
+        if bank == 0:
+            unknown = self.executing & (written(self.launch.kernel)[places] == 0).any(-1)
+            if unknown.any():
+                lane = int(np.argmax(unknown))
+                raise UnsupportedError(called(self.launch.kernel.arch, int(np.broadcast_to(at, LANES)[lane])))
+        rows = content[places]
+        v = rows.view(f"{'i' if signed else 'u'}{width}")[..., 0]
+        return (v.astype(np.int64) & FULL_MASK).astype(np.uint32)
+
+    def special(self, name: str, uniform: bool) -> Value:
+        x, y, _ = self.launch.block
+        across, down, _ = self.launch.grid
+        block = self.block.number
+        lane = LANE.astype(np.uint64)
+        below = (np.uint64(1) << lane) - 1
+        table: dict[str, Any] = {
+            "SR_TID.X": self.thread % x,
+            "SR_TID.Y": self.thread // x % y,
+            "SR_TID.Z": self.thread // x // y,
+            "SR_CTAID.X": block % across,
+            "SR_CTAID.Y": block // across % down,
+            "SR_CTAID.Z": block // across // down,
+            "SR_LANEID": lane,
+            "SR_EQMASK": below + 1,
+            "SR_LTMASK": below,
+            "SR_LEMASK": 2 * below + 1,
+            "SR_GTMASK": FULL_MASK - (2 * below + 1),
+            "SR_GEMASK": FULL_MASK - below,
+            "SR_CgaCtaId": 0,
+            "SR_CgaSize": 0,
+            "SR_SMEMSZ": self.launch.shared_allocated,
+            "SR_SWINHI": SHARED_WINDOW >> 32,
+            "SR_SWINLO": 0,
+        }
+        if name[:-2] in self.block.clocks:
+            return self.clock(name)
+        if name not in table:
+            raise unknown_special(name)
+        v = np.asarray(table[name]).astype(np.uint32)
+        return self.first(v) if uniform else v
+
+    def clock(self, name: str) -> Value:
+        """No time is simulated: every reading moves the clock on, so that code which waits for it goes on."""
+        now = self.block.clocks[name[:-2]]
+        if name.endswith("LO"):
+            self.block.clocks[name[:-2]] += codes.READING
+        return np.uint32(now >> 32 if name.endswith("HI") else now & FULL_MASK)

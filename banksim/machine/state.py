@@ -1,0 +1,179 @@
+"""The memory layout that the compiled code and its run-time support share, as NumPy dtypes.
+
+The LLVM engine addresses these fields by their offsets, `runtime.py` by their names.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.code_layout import CONSTANT_BANKS
+from banksim.machine.codes import BLOCK_BARRIERS, CONVERGENCE, GROUPS, LANES
+
+
+def layout(
+    *fields: tuple[str, str] | tuple[str, str, int] | tuple[str, str, tuple[int, ...]], size: int = 0
+) -> np.dtype:
+    """A dtype whose fields lie on multiples of their item size (vectors of 32 on 64), padded to 64 bytes."""
+    names, formats, offsets, at = [], [], [], 0
+    for name, kind, *shape in fields:
+        whole = np.dtype((kind, shape[0])) if shape else np.dtype(kind)
+        align = 64 if whole.itemsize >= 128 else np.dtype(kind).itemsize
+        at = -(-at // align) * align
+        names.append(name)
+        formats.append(whole)
+        offsets.append(at)
+        at += whole.itemsize
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": max(size, -(-at // 64) * 64)})
+
+
+WARP = layout(
+    ("live", "u4"),  # threads that have not left
+    ("active", "u4"),  # the group that runs
+    ("pc", "u4"),
+    ("running", "u4"),  # stepwise: `active` and `pc` are the instruction that comes next
+    ("groups", "i4"),  # how many groups are parked
+    ("index", "u4"),  # number of this warp in its block
+    ("block", "u4", 3),  # blockIdx
+    ("slot", "u4"),  # the part that was put aside last at a branch (its mask; 0: none): it goes on alone
+    ("collected", "u4"),  # of the last collective region, the group that came last
+    ("mixed", "u4"),  # 1: groups have joined whose convergence barriers may gather different threads
+    ("reduced", "i4"),  # the barrier that the warp's last BAR.RED named
+    ("group_mask", "u4", GROUPS),
+    ("group_pc", "u4", GROUPS),
+    ("group_wait", "i4", GROUPS),
+    ("group_phase", "u4", GROUPS),  # phase of the block barrier at which the group waits
+    ("predicates", "u4", 8),
+    ("uniform_predicates", "u4", 8),
+    ("uniform", "u4", 256),
+    ("convergence", "u4", (CONVERGENCE, LANES)),  # for each thread, which threads its barrier gathers
+    ("resume", "u4", LANES),  # where each thread goes on behind a collective region
+    ("thread", "u4", (3, LANES)),  # threadIdx
+)
+REGISTERS = WARP.itemsize
+"""A warp's registers follow its record: rows of 32 words."""
+
+ERROR = layout(("code", "u4"), ("pc", "u4"), ("mask", "u4"), ("warp", "u4"), ("address", "u8", LANES))
+
+MEMO = layout(
+    # what a site saw last: same mask, same addresses up to a common shift, same count
+    ("mask", "u4"),
+    ("phase", "u4"),  # first address modulo the translation period
+    ("hits", "i8"),
+    ("site", "i8"),
+    ("op", "i8"),
+    ("width", "i8"),
+    ("parts", "i4"),  # of the request, as one that is timed takes them
+    ("relative", "u4", LANES),
+)
+
+TALLY = layout(
+    # of one site under one architecture
+    ("requests", "i8"),
+    ("low", "i8"),
+    ("high", "i8"),
+    ("ideal", "i8"),
+    ("unknown", "i8"),
+    ("last_low", "i4"),
+    ("last_high", "i4"),
+    ("last_ideal", "i4"),
+    ("degree", "i4"),
+    ("worst_excess", "i4"),
+    ("worst_mask", "u4"),
+    ("worst_block", "i4"),
+    ("worst_warp", "i4"),
+    ("worst_address", "u4", LANES),
+)
+
+REQUEST = layout(
+    # one request of a trace
+    ("site", "i4"),
+    ("block", "i4"),
+    ("warp", "i4"),
+    ("epoch", "i4"),
+    ("mask", "u4"),
+    ("address", "u4", LANES),
+)
+TRACE_ROWS = 1 << 16
+"""Requests that a worker collects before it hands them on."""
+
+CONTEXT = layout(
+    # one worker's view of a launch; pointers as integers
+    ("constants", "u8", CONSTANT_BANKS),
+    ("constant_sizes", "u8", CONSTANT_BANKS),
+    ("written", "u8"),  # of each byte of constant bank 0: 255 if the launch wrote it, else 0
+    ("shared", "u8"),
+    ("shared_size", "u8"),
+    ("shared_allocated", "u8"),  # what the block takes of its multiprocessor
+    ("local", "u8"),
+    ("local_size", "u8"),  # of one thread
+    ("buffers", "u8"),  # table of (address, size)
+    ("buffer_count", "i8"),
+    ("counters", "u8"),
+    ("memos", "u8"),
+    ("memo_count", "i8"),
+    ("tallies", "u8"),  # (sites, architectures)
+    ("architectures", "i8"),
+    ("rules", "u8"),  # (architectures, rule_words) int64
+    ("rule_words", "i8"),
+    ("period", "i8"),
+    ("warps", "u8"),
+    ("template", "u8"),  # the warps as a block finds them
+    ("warp_count", "i8"),
+    ("warp_size", "i8"),
+    ("grid", "u8", 3),
+    ("block", "i8"),  # number of the block that runs
+    ("scratch", "u8"),
+    ("turn_length", "i8"),  # instructions of a turn
+    ("turn", "i8"),  # instructions left of the running warp's turn
+    ("allowance", "i8"),  # what `budget` is at the begin of each block; 0: it is the launch's
+    ("budget", "i8"),  # instructions left of the launch
+    ("stop", "u8"),  # address of a word that says: stop
+    ("error", "u8"),
+    ("threads", "i8"),  # of a block
+    ("outside", "i8"),  # where the code of the kernel ends and that of its functions begins
+    ("live", "i8"),  # threads of the block that have not left
+    (
+        "resumed",
+        "i8",
+    ),  # groups that were given the warp: a pass over the block in which none was is a deadlock
+    ("blocks_done", "i8"),
+    ("now", "i8"),  # what clocks read: cycles …
+    ("nanoseconds", "i8"),  # … and time
+    ("asked", "u8"),  # the memo of the request that was made last
+    ("trace", "u8"),  # TRACE_ROWS requests
+    ("traced", "i8"),  # how many of them are filled
+    ("notes", "u8"),  # of each buffer the address of a byte for each of its own, in which uses are noted; 0: none
+    ("watch", "u8"),  # races.records.WATCH; 0: nobody watches the accesses
+    ("follow", "u8"),  # races.ordering_events.follow, to be told of these
+    ("probe", "u8"),  # probe.PROBE
+    ("probed", "i8"),  # of how many blocks one is looked at; 0: none
+    ("probing", "i8"),  # requests of the block that are still to be looked at
+    ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
+    ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
+    ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended
+    ("votes", "i4", BLOCK_BARRIERS),  # arrived with a true predicate
+    ("reduction", "i4", BLOCK_BARRIERS),
+    ("result", "i4", BLOCK_BARRIERS),  # what the reduction of the phase that ended last gave
+)
+PROBED_REQUESTS = 1 << 12
+"""Requests of a block that a probe looks at, at most."""
+ALLOWANCE = 1 << 31
+"""Warp instructions of backward branches after which a block is taken for endless where no limit is given: within a
+minute here, half a second of one multiprocessor."""
+
+
+def offset(kind: np.dtype, name: str) -> int:
+    """Byte offset of a field."""
+    fields = kind.fields
+    assert fields is not None
+    return int(fields[name][1])
+
+
+def aligned(kind: np.dtype, count: int) -> npt.NDArray[np.void]:
+    """Zeroed records at an address that is a multiple of 64."""
+    size = kind.itemsize * count
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(kind)

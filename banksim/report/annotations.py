@@ -1,0 +1,54 @@
+"""What all reviews of a pull request share: titles, levels and messages of findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from banksim.banks.conflicts import Conflicts, SiteConflicts
+from banksim.banks.limits import Findings, cost, has_conflict, what
+from banksim.banks.source_lines import by_line
+
+Plain = Mapping[str, Any]
+"""A report as plain data."""
+
+
+NOTHING: Plain = {}
+
+
+TITLE = "Shared-memory bank conflict"
+
+
+TITLES = {"races": "Shared-memory race", "uninitialized": "Uninitialized shared memory"}
+"""By the name of a check."""
+
+
+HINT_RULE, HINT_TITLE = "shared-memory-hint", "Shared memory touched by two warps"
+
+
+def conflicting(judged: Sequence[Conflicts]) -> Iterator[tuple[Conflicts, SiteConflicts]]:
+    """Every line with a conflict or of unknown cost, by each architecture."""
+    for conflicts in judged:
+        lines = by_line(conflicts)
+        yield from ((lines, site) for site in lines.sites if has_conflict(site))
+
+
+def level(conflicts: Conflicts, site: SiteConflicts, findings: Findings) -> str:
+    """`error` above a limit, else `warning`."""
+    above = any(one.arch == conflicts.arch and one.site == site for one in findings.above)
+    return "error" if above else "warning"
+
+
+def message(conflicts: Conflicts, site: SiteConflicts) -> str:
+    return f"{what(site)}: {cost(site)} on {conflicts.arch.name} ({site.status})"
+
+
+def remarks(plain: Plain) -> Iterator[tuple[str, str]]:
+    """What is to be said of a report as a whole: whether it is all, and its notes."""
+    for one in (plain, *plain.get("kernels", ())):
+        name = f"{one['kernel']}: " if "kernel" in one else ""
+        if one.get("partial"):
+            yield "warning", f"{name}PARTIAL: interrupted before the end"
+        if one.get("findings_lost"):
+            yield "warning", f"{name}{one['findings_lost']} more findings found no room in this report"
+        yield from (("notice", f"{name}{note}") for note in one.get("notes", ()))

@@ -1,0 +1,196 @@
+"""The table of figures: a row for each site and the totals, by one architecture or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.text import Text
+
+from banksim.banks.conflicts import Conflicts
+from banksim.report.text.style import CALM, HOT, QUIET, STRONG
+from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.requests.counts import Count, Range, Status, ends
+from banksim.wording import mean, number, plural, ways
+
+MEANINGS: dict[Status, str] = {
+    "measured": "equal to the counters of one H200, request by request",
+    "documented": "as NVIDIA's guides describe it",
+    "assumed": "nobody has shown it on this architecture",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one site, or of all together: then `status` is empty, and `warps` is not known."""
+
+    op: str
+    requests: int
+    transactions: Count | None
+    per_request: float | Range[float] | None
+    ideal: int | None
+    excess: Count | None
+    degree: Count | None
+    warps: int | None
+    status: str
+
+
+def figures(
+    judged: Sequence[Conflicts], labels: Sequence[Text], width: int, whole: Sequence[Conflicts] | None = None
+) -> Text:
+    """The table of all sites, judged by one architecture, or by several side by side if there is room.
+
+    `labels`: what to call each site, in the order of `Conflicts.sites`. Totals follow, those of `whole` if
+    that is more than is shown, and a line for each kind of status that occurs.
+    """
+    whole = whole or judged
+    tables = [rows(conflicts, all_sites) for conflicts, all_sites in zip(judged, whole, strict=True)]
+    names = [*labels, *[Text()] * (len(tables[0]) - len(labels))]
+    shared = [*common(tables[0])]
+    if len(judged) == 1:
+        columns = [*shared, *verdict(tables[0], *FIGURES, STATUS)]
+        lines = beside(names, columns, width) or above(names, columns, width)
+        if lines is None:
+            columns = [*shared, *under_one_head(judged[0].arch.name, tables[0], *FIGURES)]
+    else:
+        columns = [*shared]
+        for conflicts, table in zip(judged, tables, strict=True):
+            columns += under_one_head(conflicts.arch.name, table, TRANSACTIONS, PER_REQUEST, WORST)
+        lines = beside(names, columns, width) or above(names, columns, width)
+        if lines is None:
+            names, columns = one_below_the_other(judged, tables, names)
+    lines = lines or above(names, columns, width) or prose(names, columns, width)
+    lines.append(Text())
+    for note in notes(whole):
+        lines += fold(Text(note, QUIET), width)
+    return Text("\n").join(lines)
+
+
+def rows(shown: Conflicts, whole: Conflicts) -> list[Row]:
+    """A row for each site that is shown, then the totals if there is more than one site in all."""
+    found = [
+        Row(
+            op=access(site.op, site.width),
+            requests=site.requests,
+            transactions=site.transactions,
+            per_request=site.transactions_per_request,
+            ideal=site.ideal,
+            excess=site.excess,
+            degree=site.degree,
+            warps=site.warps,
+            status=site.status,
+        )
+        for site in shown.sites
+    ]
+    if len(whole.sites) > 1:
+        total = Row(
+            op="total",
+            requests=whole.requests,
+            transactions=whole.transactions,
+            per_request=whole.transactions_per_request,
+            ideal=whole.ideal,
+            excess=whole.excess,
+            degree=None,
+            warps=None,
+            status="",
+        )
+        found.append(total)
+    return found
+
+
+def access(op: str, width: int) -> str:
+    """`ld 4 B`; the rows of ldmatrix and stmatrix have one width only."""
+    return op if "matrix" in op else f"{op} {width} B"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A column of verdicts: its head, its cell for a row, and whether it takes the colour of the verdict."""
+
+    head: tuple[str, str]
+    cell: Callable[[Row], str]
+    coloured: bool = True
+    left: bool = False
+
+
+def count(row: Row, value: Any, written: Callable[[Any], str] = number) -> str:
+    """A count as it is written; a total with an unknown part is withheld."""
+    return written(value) if row.status or value is not None else "withheld"
+
+
+TRANSACTIONS = Figure(("trans-", "actions"), lambda row: count(row, row.transactions))
+PER_REQUEST = Figure(("per", "request"), lambda row: count(row, row.per_request, mean))
+IDEAL = Figure(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
+EXCESS = Figure(("", "excess"), lambda row: count(row, row.excess))
+WORST = Figure(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
+WARPS = Figure(("on", "warps"), lambda row: "" if row.warps is None else number(row.warps), coloured=False)
+STATUS = Figure(("", "status"), lambda row: row.status, coloured=False, left=True)
+FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, WARPS)
+
+
+def verdict(table: Sequence[Row], *figures: Figure, group: str = "") -> Iterator[Column]:
+    """The columns of some figures; none for warps that nobody has counted."""
+    for figure in figures:
+        if figure is WARPS and all(row.warps is None for row in table):
+            continue
+        cells = [Text(figure.cell(row), colour(row) if figure.coloured else "") for row in table]
+        yield Column(figure.head, cells, group, figure.left)
+
+
+def common(table: Sequence[Row]) -> Iterator[Column]:
+    """What no architecture changes."""
+    yield Column(("", "op"), [Text(row.op) for row in table], left=True)
+    yield Column(("", "requests"), [Text(number(row.requests)) for row in table])
+
+
+def under_one_head(arch: str, table: Sequence[Row], *figures: Figure) -> Iterator[Column]:
+    """Figures under the architecture's name, with the status in the head too if it is the same everywhere."""
+    statuses = {row.status for row in table if row.status}
+    if len(statuses) == 1:
+        yield from verdict(table, *figures, group=f"{arch}, {statuses.pop()}")
+    else:
+        yield from verdict(table, *figures, STATUS, group=arch)
+
+
+def one_below_the_other(
+    judged: Sequence[Conflicts], tables: Sequence[Sequence[Row]], labels: Sequence[Text]
+) -> tuple[list[Text], list[Column]]:
+    """Labels and columns with a row for each site and architecture."""
+    names: list[Text] = []
+    for label, first in zip(labels, tables[0], strict=True):
+        what = f"{first.op}, {plural(first.requests, 'request')}"
+        names += [
+            Text("  ").join([*([label] if label else []), Text(what, QUIET)]),
+            *[Text()] * (len(judged) - 1),
+        ]
+    table = [row for same in zip(*tables, strict=True) for row in same]
+    archs = [Text(conflicts.arch.name) for conflicts in judged] * len(labels)
+    figures = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, STATUS)
+    return names, [Column(("", "arch"), archs, left=True), *verdict(table, *figures)]
+
+
+def colour(row: Row) -> str:
+    """Of a row's verdict."""
+    if row.excess is None:
+        return STRONG
+    return HOT if ends(row.excess).high else CALM
+
+
+def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
+    """What every status in the table means, and why totals are missing."""
+    sites = [(conflicts.arch, site) for conflicts in judged for site in conflicts.sites]
+    found = {site.status for _, site in sites}
+    for status, meaning in MEANINGS.items():
+        if status in found:
+            yield f"{status}: {meaning}"
+    reasons = [
+        arch.missing(site.op, site.width) or arch.why_unknown(site.op, site.width)
+        for arch, site in sites
+        if site.status == "unknown"
+    ]
+    for reason in dict.fromkeys(reasons):
+        yield f"unknown: {reason}"
+    unknown = max(sum(site.transactions is None for site in conflicts.sites) for conflicts in judged)
+    if unknown and len(judged[0].sites) > 1:
+        yield f"Totals are withheld: the count of {plural(unknown, 'access')} is unknown."

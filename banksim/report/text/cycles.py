@@ -1,0 +1,175 @@
+"""The time of a launch: what limits it, where the warps' cycles go by source line, an estimate for the whole grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from banksim.banks.source_lines import label
+from banksim.report.text.style import CALM, HOT, QUIET, STRONG
+from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.timing.spent_cycles import Cycles, Spent
+from banksim.timing.whole_grid import MOST_ASSUMED, Estimate, estimate
+from banksim.wording import listed, plural
+
+if TYPE_CHECKING:
+    from banksim.machine.launch import Launch
+    from banksim.requests.trace import Site
+    from banksim.runs.outcome import Run
+
+MOST_RESOURCES = 4
+"""So many of the busiest resources are named."""
+HEADS: tuple[tuple[tuple[str, str], Callable[[Spent], int]], ...] = (
+    (("", "issue"), lambda s: s.issue + s.contention),
+    (("", "stalls"), lambda s: s.fixed),
+    (("shared", "memory"), lambda s: s.shared),
+    (("of these", "conflicts"), lambda s: s.conflict),
+    (("", "barriers"), lambda s: s.barrier),
+    (("global", "(assumed)"), lambda s: s.memory),
+    (("", "other"), lambda s: s.other),
+)
+"""Columns of the table by lines: cycles of warps."""
+
+
+def timing(run: Run, width: int) -> Text:
+    """The section of a report on a launch that was timed."""
+    cycles = run.cycles
+    assert cycles is not None
+    paragraphs = [heading(cycles, run.launch, width), Text("\n").join(table(cycles, width))]
+    paragraphs.append(Text("\n").join(fold(Text(launch(estimate(run.launch, cycles))), width)))
+    return Text("\n\n").join(paragraphs)
+
+
+def heading(cycles: Cycles, launch: Launch, width: int) -> Text:
+    figures = cycles.figures
+    what = f"Time of {plural(len(cycles.blocks), 'block')} on one SM of {figures.name}"
+    if len(cycles.blocks) < launch.blocks:
+        what += f"; the other {launch.blocks - len(cycles.blocks):,} were counted, not timed"
+    lines = [*fold(Text(what, STRONG), width), *fold(Text(total(cycles)), width)]
+    return Text("\n").join([*lines, *fold(Text(limits(cycles), HOT if cycles.conflict else CALM), width)])
+
+
+def total(cycles: Cycles) -> str:
+    """How long it takes, and what of that conflicts cost."""
+    took = f"{plural(cycles.total, 'cycle')} ({cycles.total / cycles.figures.clock_mhz:,.2f} µs at "
+    took += f"{cycles.figures.clock_mhz:,} MHz)"
+    if cycles.conflict <= 0:
+        return f"{took}; conflicts cost nothing."
+    share = cycles.conflict / cycles.total
+    return f"{took}; without conflicts {cycles.ideal:,}: they cost {cycles.conflict:,} cycles, {share:.0%}."
+
+
+def limits(cycles: Cycles) -> str:
+    """The limit in one sentence, and what the time would be if each resource were the only one."""
+    busiest = sorted(cycles.resources.items(), key=lambda item: -item[1])
+    alone = listed([f"{name} {busy:,}" for name, busy in busiest if busy][:MOST_RESOURCES])
+    return f"{cycles.bottleneck} Cycles if each were the only limit: {alone}." if alone else cycles.bottleneck
+
+
+def table(cycles: Cycles, width: int) -> list[Text]:
+    """Warp cycles by source line, most first; lines without any are left out."""
+    found = ranked(cycles)
+    labels = [Text(label(site), STRONG) for site, _ in found] + [Text("all lines", STRONG)]
+    rows = [spent for _, spent in found] + [cycles.spent]
+    whole = max(cycles.spent.total, 1)
+    columns = [Column(("", "share"), [Text(f"{spent.total / whole:.0%}") for spent in rows])]
+    for head, figure in HEADS:
+        if figure(cycles.spent):
+            style = HOT if head[1] == "conflicts" else ""
+            columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
+    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    if cycles.spent.memory:
+        note = f"assumed: global memory answers {cycles.global_latency:,} cycles later than shared (--global-latency)"
+        lines += fold(Text(note, QUIET), width)
+    return lines
+
+
+def ranked(cycles: Cycles) -> list[tuple[Site, Spent]]:
+    """The lines that took time, most first."""
+    return sorted(by_line(cycles), key=lambda pair: -pair[1].total)
+
+
+def by_line(cycles: Cycles) -> Iterator[tuple[Site, Spent]]:
+    """Of each source line its first instruction's site, and what all its instructions took."""
+    found: dict[tuple[Any, ...], tuple[Site, Spent]] = {}
+    for timed in cycles.instructions:
+        site = timed.instruction.site
+        key = (site.file, site.line) if site.line else ("", 0)
+        first, spent = found.get(key, (replace(site, inside=()), Spent()))
+        found[key] = first, spent + timed.spent
+    return ((site, spent) for site, spent in found.values() if spent.total)
+
+
+def launch(found: Estimate) -> str:
+    """The estimate for the whole grid in a sentence."""
+    held = found.occupancy
+    why = listed(held.limited_by)
+    resident = f"{held.blocks} resident on each (limited by {why}; {held.share:.0%} of its warps)"
+    where = f"{plural(found.blocks, 'block')} on {found.multiprocessors} SMs, {resident}"
+    if found.cycles is None:
+        return (
+            f"The launch: {where}. No estimate of its time: {found.assumed:.0%} of the warps' time is waiting for "
+            f"global memory, whose latency is assumed; with more than {MOST_ASSUMED:.0%} no estimate is made."
+        )
+    rests = f"{found.assumed:.0%} of it rests on the assumed latency of global memory"
+    return (
+        f"The launch: {where}: {plural(found.waves, 'wave')}, about {found.cycles:,} cycles, "
+        f"{found.microseconds:,.1f} µs at {found.clock_mhz:,} MHz (estimate; {rests})."
+    )
+
+
+def page(run: Run) -> dict[str, Any]:
+    """The same for the HTML report: sentences, heads of columns, rows with their share of all."""
+    cycles = run.cycles
+    assert cycles is not None
+    heads = [(head, figure) for head, figure in HEADS if figure(cycles.spent)]
+    whole = max(cycles.spent.total, 1)
+    return {
+        "arch": cycles.figures.name,
+        "sentences": [total(cycles), limits(cycles), launch(estimate(run.launch, cycles))],
+        "heads": ["share", *(" ".join(head).strip() for head, _ in heads)],
+        "rows": [
+            {
+                "label": label(site),
+                "share": spent.total / whole,
+                "cells": [f"{spent.total / whole:.0%}", *(f"{figure(spent):,}" for _, figure in heads)],
+            }
+            for site, spent in ranked(cycles)
+        ],
+    }
+
+
+def as_json(run: Run) -> dict[str, Any]:
+    """The same as plain data."""
+    cycles = run.cycles
+    assert cycles is not None
+    found = estimate(run.launch, cycles)
+    return {
+        "arch": cycles.figures.name,
+        "clock_mhz": cycles.figures.clock_mhz,
+        "total": cycles.total,
+        "without_conflicts": cycles.ideal,
+        "bottleneck": cycles.bottleneck,
+        "resources": dict(cycles.resources),
+        "blocks": [{"block": b.number, "start": b.start, "end": b.end, "warps": list(b.warps)} for b in cycles.blocks],
+        "spent": vars(cycles.spent),
+        "lines": [
+            {"file": site.file, "line": site.line, "text": site.text, **vars(spent)} for site, spent in by_line(cycles)
+        ],
+        "assumed": cycles.assumed,
+        "figures": {name: figure._asdict() for name, figure in cycles.figures.figures.items()},
+        "launch": {
+            "blocks": found.blocks,
+            "multiprocessors": found.multiprocessors,
+            "resident": found.occupancy.blocks,
+            "limits": dict(found.occupancy.by),
+            "occupancy": found.occupancy.share,
+            "together": found.together,
+            "waves": found.waves,
+            "cycles": found.cycles,
+            "microseconds": found.microseconds,
+        },
+    }

@@ -1,0 +1,59 @@
+"""The report on cures of a kernel: what the compiled code costs with each, why it was refused, and the change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from banksim.advise.kernels.advice import KernelAdvice, Tried
+from banksim.report.text.style import CALM, HOT, QUIET, STRONG
+from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.wording import listed, number
+
+SHOWN = 4
+"""Cures that were refused, with their reasons, if not all are asked for."""
+
+
+def report(advice: KernelAdvice, width: int, everything: bool = False) -> Text:
+    """The figures of the cures that pay, the verdict, what was refused and why, and the change as a diff."""
+    names = listed([arch.name for arch in advice.archs])
+    title = fold(Text(f"{advice.source.name}: layouts of shared memory, on {names}", STRONG), width)
+    verdict = fold(Text(advice.verdict, CALM if advice.best or advice.is_proven else STRONG), width)
+    paragraphs = [Text("\n").join(title), Text("\n").join(table(advice, width, everything)), Text("\n").join(verdict)]
+    losers = [one for one in advice.tried if one.refused]
+    shown = losers if everything else losers[:SHOWN]
+    refused = [line for one in shown for line in reasons(one, width)]
+    if len(shown) < len(losers):
+        refused += fold(Text(f"{len(losers) - len(shown)} more were refused: --all shows them", QUIET), width)
+    refused += [line for note in advice.notes for line in fold(Text(note, QUIET), width)]
+    if refused:
+        paragraphs.append(Text("\n").join(refused))
+    if diff := advice.diff():
+        paragraphs.append(Text(diff.rstrip("\n")))
+    return Text("\n\n").join(paragraphs)
+
+
+def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
+    """A row for the program as it is, and for each cure that pays, the best first; without any for those that ran."""
+    cures = advice.tried if everything or not advice.best else [one for one in advice.tried if not one.refused]
+    named = [(one.name, one.measured) for one in cures if one.measured and one.is_same]
+    ran = [("as written", advice.before), *sorted(named, key=lambda one: one[1].of(advice.before))]
+    columns = [Column(("", "requests"), [Text(number(one.requests)) for _, one in ran])]
+    for place, arch in enumerate(advice.archs):
+        group = arch.name if len(advice.archs) > 1 else ""
+        paid = [one.costs[place] for _, one in ran]
+        cells = [Text(number(one.transactions), CALM if one.transactions == one.ideal else HOT) for one in paid]
+        columns.append(Column(("trans-", "actions"), cells, group))
+        columns.append(Column(("blocks", "per SM"), [Text(number(one.blocks(arch))) for _, one in ran], group))
+    columns.append(Column(("warp in-", "structions"), [Text(number(one.instructions)) for _, one in ran]))
+    if advice.before.cycles is not None:
+        cells = [Text("–" if one.cycles is None else number(round(one.cycles))) for _, one in ran]
+        columns.append(Column(("cycles", "per block"), cells))
+    columns.append(Column(("bytes", "per block"), [Text(number(one.size)) for _, one in ran]))
+    labels = [Text(name) for name, _ in ran]
+    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+
+
+def reasons(one: Tried, width: int) -> Iterator[Text]:
+    yield from fold(Text.assemble((f"refused, {one.name}: ", QUIET), one.refused), width)

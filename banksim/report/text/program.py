@@ -1,0 +1,185 @@
+"""The report on all launches of a program: kernel by kernel, then their worst source lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.conflicts import Conflicts
+from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
+from banksim.report.text.conflict_table import figures, notes
+from banksim.report.text.kernel import flat
+from banksim.report.text.pattern import drawn, title
+from banksim.report.text.style import CALM, HOT, QUIET, STRONG
+from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.requests.counts import Count, ends, largest
+from banksim.wording import listed, mean, number, plural, ways
+
+if TYPE_CHECKING:
+    from banksim.runs.programs.launches import KernelLaunches, Launches, Times
+
+TIME = "elapsed_time of events was answered by nan: banksim does not simulate how long a launch takes."
+
+
+def report(program: str, launches: Launches, width: int, pictures: str = "worst", all_lines: bool = False) -> Text:
+    """What a program's launches cost.
+
+    `pictures` as in `terminal.report`; `all_lines`: also the lines without conflicts.
+    """
+    judged = launches.judged
+    heading = title(f"{Path(program).name}: bank conflicts", judged, width)
+    if not launches.kernels:
+        return Text("\n").join([heading, Text("No kernel was launched.", CALM)])
+    paragraphs = [Text("\n").join([heading, *extent(launches, width)])]
+    paragraphs.append(Text("\n").join(kernels(launches, width)))
+    paragraphs += times(launches, width)
+    if launches.checks:
+        from banksim.report.text.races import report as checked
+
+        lost = sum(kernel.findings_lost for kernel in launches.kernels)
+        paragraphs += checked(launches.findings, launches.checks, width, lost)
+    if launches.hints:
+        from banksim.report.text.races import hints
+
+        paragraphs += hints(launches.hints, width)
+    lines = [by_line(conflicts) for conflicts in judged]
+    hot, quiet = hot_first(lines)
+    if all_lines:
+        hot, quiet = lines, []
+    labels = [label(site.site) for site in hot[0].sites]
+    if not judged[0].sites:
+        paragraphs.append(Text("No thread accessed shared memory.", CALM))
+    else:
+        if labels:
+            paragraphs.append(figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines))
+        else:
+            paragraphs.append(Text("\n").join(line for note in notes(lines) for line in fold(Text(note, QUIET), width)))
+        if quiet and labels:
+            paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))
+        paragraphs += drawn(hot, labels, width, pictures)
+    return Text("\n\n").join(paragraphs)
+
+
+def extent(launches: Launches, width: int) -> Iterator[Text]:
+    """How much was executed, and what the program was not told."""
+    instructions = sum(kernel.instructions for kernel in launches.kernels)
+    what = f"{plural(launches.count, 'launch')} of {plural(len(launches.kernels), 'kernel')}"
+    yield from fold(Text(f"{what}: {plural(instructions, 'warp instruction')}", QUIET), width)
+    own = architecture(launches.code).capability
+    others = [rule.name for rule in launches.rules if rule.capability != own]
+    if others:
+        yield from fold(Text(f"{listed(others)}: judged on code of {launches.code}", QUIET), width)
+    partial = sum(kernel.partial for kernel in launches.kernels)
+    if partial:
+        yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)
+    if launches.time_was_asked:
+        yield from fold(Text(TIME, QUIET), width)
+
+
+def kernels(launches: Launches, width: int) -> list[Text]:
+    """The table of the kernels."""
+    labels, columns = kernel_columns(launches)
+    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+
+
+def kernel_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
+    """A row for each kernel."""
+    entries = launches.kernels
+    names = Counter(kernel.name for kernel in entries)
+    labels = [Text(named(kernel, names[kernel.name] > 1), STRONG) for kernel in entries]
+    columns = [
+        Column(("", "launches"), [Text(number(kernel.launches)) for kernel in entries]),
+        Column(("", "grid"), [Text(sizes([shape.grid for shape in kernel.shapes])) for kernel in entries], left=True),
+        Column(("", "block"), [Text(sizes([shape.block for shape in kernel.shapes])) for kernel in entries], left=True),
+        Column(("", "requests"), [Text(number(kernel.judged[0].requests)) for kernel in entries]),
+    ]
+    for n, rule in enumerate(launches.rules):
+        found = [kernel.judged[n] for kernel in entries]
+        columns += verdicts(found, rule.name if len(launches.rules) > 1 else "")
+    return labels, columns
+
+
+def times(launches: Launches, width: int) -> Iterator[Text]:
+    """The simulated time of each kernel, if it was asked for."""
+    entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
+    if not entries:
+        return
+    labels, columns = time_columns(launches)
+    yield Text("\n").join(
+        beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    )
+    said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
+    note = "Time: the blocks that one SM holds at first, of each launch; the estimate is of all blocks on all SMs"
+    yield Text("\n").join(line for one in said for line in fold(Text(one), width))
+    yield Text("\n").join(fold(Text(note, QUIET), width))
+
+
+def time_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
+    """A row for each kernel that was timed."""
+    entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
+    labels = [Text(kernel.name, STRONG) for kernel, _ in entries]
+    columns = [
+        Column(("cycles of", "one SM"), [Text(number(t.cycles)) for _, t in entries]),
+        Column(("without", "conflicts"), [Text(number(t.ideal)) for _, t in entries]),
+        Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, t in entries]),
+        Column(("launches,", "estimate"), [Text(microseconds(kernel.launches, t)) for kernel, t in entries]),
+    ]
+    return labels, columns
+
+
+def share(times: Times) -> str:
+    return f"{max(times.cycles - times.ideal, 0) / max(times.cycles, 1):.0%}"
+
+
+def microseconds(launches: int, times: Times) -> str:
+    """The sum of the estimates; of how many launches none is made."""
+    if times.unestimated == launches:
+        return "none: mostly assumed"
+    missing = f" + {times.unestimated} without" if times.unestimated else ""
+    return f"{times.microseconds:,.1f} µs{missing}"
+
+
+def verdicts(found: Sequence[Conflicts], group: str) -> Iterator[Column]:
+    """What each kernel costs by one architecture."""
+
+    def column(head: tuple[str, str], cells: Sequence[str]) -> Column:
+        return Column(head, [Text(c, tone(one)) for c, one in zip(cells, found, strict=True)], group)
+
+    yield column(("trans-", "actions"), [withheld(one, one.transactions) for one in found])
+    means = [mean(one.transactions_per_request) if one.transactions is not None else "withheld" for one in found]
+    yield column(("per", "request"), [m if one.requests else "" for m, one in zip(means, found, strict=True)])
+    if not group:
+        yield column(("", "excess"), [withheld(one, one.excess) for one in found])
+    yield column(("worst", "conflict"), [ways(worst(one)) if one.sites else "" for one in found])
+
+
+def withheld(conflicts: Conflicts, count: Count | None) -> str:
+    return "withheld" if count is None else number(count)
+
+
+def tone(conflicts: Conflicts) -> str:
+    if conflicts.excess is None:
+        return STRONG
+    return HOT if ends(conflicts.excess).high else CALM
+
+
+def worst(conflicts: Conflicts) -> Count | None:
+    """The largest degree; None if one is unknown."""
+    degrees = [site.degree for site in conflicts.sites]
+    known = [degree for degree in degrees if degree is not None]
+    return largest(known) if len(known) == len(degrees) else None
+
+
+def named(kernel: KernelLaunches, with_types: bool) -> str:
+    return f"{kernel.name}({', '.join(kernel.signature)})" if with_types else kernel.name
+
+
+def sizes(all_sizes: Sequence[tuple[int, int, int]]) -> str:
+    """`32 × 8`; `several` if they differ."""
+    different = set(all_sizes)
+    return " × ".join(map(str, flat(all_sizes[0]))) if len(different) == 1 else "several"

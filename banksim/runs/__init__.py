@@ -1,0 +1,1 @@
+"""Runs: `banksim.run`, whole programs, several architectures."""

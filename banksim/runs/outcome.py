@@ -1,0 +1,95 @@
+"""What executing a launch gave: counts, findings, time, and how often each instruction was executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.conflicts import Conflicts
+from banksim.kernels.kernel import Instruction, Kernel
+from banksim.kernels.variables import Unfilled, unfilled
+from banksim.machine.launch import Launch
+from banksim.machine.races.findings import Finding, Hint
+
+if TYPE_CHECKING:
+    from banksim.timing.spent_cycles import Cycles
+
+
+@dataclass(frozen=True)
+class Executed:
+    """How often an instruction was executed: by warps, by threads, by threads whose guard held."""
+
+    instruction: Instruction
+    warps: int
+    threads: int
+    predicated_on: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
+    first; `profile` every instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some
+    thousand, `findings_lost` says how many more were seen); `hints`, where no check was asked for, what of it a look at
+    some blocks shows; `partial` is true when not all blocks finished; `cycles`
+    the simulated time, if it was asked for.
+
+    `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
+    kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all."""
+
+    kernel: Kernel
+    launch: Launch
+    judged: tuple[Conflicts, ...]
+    profile: tuple[Executed, ...]
+    blocks: int
+    seconds: float
+    engine: str = "llvm"
+    partial: bool = field(default=False)
+    cycles: Cycles | None = field(default=None)
+    checks: tuple[str, ...] = field(default=())
+    findings: tuple[Finding, ...] = field(default=())
+    findings_lost: int = field(default=0)
+    hints: tuple[Hint, ...] = field(default=())
+    executions: tuple[Run, ...] = field(default=(), repr=False)
+
+    @property
+    def conflicts(self) -> Conflicts:
+        return self.judged[0]
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The architectures whose rule was judged on the code of another."""
+        own = architecture(self.kernel.arch).capability
+        return tuple(one.arch.name for one in self.judged if one.arch.capability != own)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a GPU wants of the host's code for this launch."""
+        return self.launch.notes
+
+    @property
+    def output(self) -> str:
+        """What the kernel printed, block by block."""
+        return self.launch.device.output
+
+    def execution(self, conflicts: Conflicts) -> Run:
+        """The run of the code that one of `judged` was found on."""
+        return next((one for one in self.executions if any(conflicts is own for own in one.judged)), self)
+
+    @cached_property
+    def unfilled(self) -> tuple[Unfilled, ...]:
+        """The `__constant__` variables that were read though nobody filled them (banksim.kernels.variables)."""
+        return unfilled(
+            self.kernel, self.launch.constants, (one.instruction for one in self.profile if one.predicated_on)
+        )
+
+    @cached_property
+    def instructions(self) -> int:
+        """Warp instructions executed, as the profiler's source page counts them. (The hardware's own counter has more
+        where groups of a warp part at an indirect branch or come to a WARPSYNC one after the other.)"""
+        return sum(e.warps for e in self.profile)
+
+    @cached_property
+    def thread_instructions(self) -> int:
+        return sum(e.threads for e in self.profile)

@@ -1,0 +1,87 @@
+"""What the simulated GPU says of itself: an H200's answers, where banksim can keep what they promise.
+
+A GPU of another architecture answers as an H200 would that had the limits of its compute capability.
+"""
+
+from __future__ import annotations
+
+import os
+
+from banksim.architectures.bank_rules import architecture
+from banksim.architectures.occupancy import limits
+
+DRIVER_VERSION = 13000
+"""CUDA 13.0, as cuDriverGetVersion writes it."""
+
+RECORDED = """
+    MAX_THREADS_PER_BLOCK 1024          MAX_BLOCK_DIM_X 1024              MAX_BLOCK_DIM_Y 1024
+    MAX_BLOCK_DIM_Z 64                  MAX_GRID_DIM_X 2147483647         MAX_GRID_DIM_Y 65535
+    MAX_GRID_DIM_Z 65535                MAX_SHARED_MEMORY_PER_BLOCK 49152 TOTAL_CONSTANT_MEMORY 65536
+    WARP_SIZE 32                        MAX_PITCH 2147483647              MAX_REGISTERS_PER_BLOCK 65536
+    CLOCK_RATE 1980000                  TEXTURE_ALIGNMENT 512             GPU_OVERLAP 1
+    MULTIPROCESSOR_COUNT 132            KERNEL_EXEC_TIMEOUT 0             INTEGRATED 0
+    CAN_MAP_HOST_MEMORY 1               COMPUTE_MODE 0                    SURFACE_ALIGNMENT 512
+    CONCURRENT_KERNELS 1                ECC_ENABLED 1                     TCC_DRIVER 0
+    MEMORY_CLOCK_RATE 3201000           GLOBAL_MEMORY_BUS_WIDTH 6016      L2_CACHE_SIZE 62914560
+    MAX_THREADS_PER_MULTIPROCESSOR 2048 ASYNC_ENGINE_COUNT 3              UNIFIED_ADDRESSING 1
+    COMPUTE_CAPABILITY_MAJOR 9          COMPUTE_CAPABILITY_MINOR 0        STREAM_PRIORITIES_SUPPORTED 1
+    GLOBAL_L1_CACHE_SUPPORTED 1         LOCAL_L1_CACHE_SUPPORTED 1
+    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR 233472                           MAX_REGISTERS_PER_MULTIPROCESSOR 65536
+    MANAGED_MEMORY 1                    MULTI_GPU_BOARD 0                 MULTI_GPU_BOARD_GROUP_ID 0
+    HOST_NATIVE_ATOMIC_SUPPORTED 0      SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO 2
+    PAGEABLE_MEMORY_ACCESS 0            CONCURRENT_MANAGED_ACCESS 1       COMPUTE_PREEMPTION_SUPPORTED 1
+    CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM 1                             MAX_SHARED_MEMORY_PER_BLOCK_OPTIN 232448
+    HOST_REGISTER_SUPPORTED 1           MAX_BLOCKS_PER_MULTIPROCESSOR 32  RESERVED_SHARED_MEMORY_PER_BLOCK 1024
+"""
+"""cuDeviceGetAttribute of one NVIDIA H200 under driver 13.0, by the names of CUdevice_attribute."""
+
+OWN = {
+    "COOPERATIVE_LAUNCH": 0,
+    "COOPERATIVE_MULTI_DEVICE_LAUNCH": 0,
+    "CLUSTER_LAUNCH": 0,
+    "MEMORY_POOLS_SUPPORTED": 0,
+    "PCI_BUS_ID": 0,
+    "PCI_DEVICE_ID": 0,
+    "PCI_DOMAIN_ID": 0,
+}
+"""What an H200 can and banksim cannot, and what only a device in a slot has."""
+
+_words = RECORDED.split()
+ATTRIBUTES = {**dict(zip(_words[::2], map(int, _words[1::2]), strict=True)), **OWN}
+
+
+def name(arch: str) -> str:
+    return f"{'NVIDIA H200' if arch == 'sm_90' else f'GPU of {arch}'}, simulated by banksim"
+
+
+def capability(arch: str) -> tuple[int, int]:
+    return architecture(arch).capability
+
+
+def attributes(arch: str) -> dict[str, int]:
+    """By the names of CUdevice_attribute."""
+    (major, minor), of = capability(arch), limits(arch)
+    return ATTRIBUTES | {
+        "COMPUTE_CAPABILITY_MAJOR": major,
+        "COMPUTE_CAPABILITY_MINOR": minor,
+        "MAX_THREADS_PER_MULTIPROCESSOR": of.threads,
+        "MAX_BLOCKS_PER_MULTIPROCESSOR": of.blocks,
+        "MAX_REGISTERS_PER_MULTIPROCESSOR": of.registers,
+        "MAX_REGISTERS_PER_BLOCK": of.block_registers,
+        "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": of.shared,
+        "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": of.block_shared,
+        "RESERVED_SHARED_MEMORY_PER_BLOCK": of.reserved,
+    }
+
+
+def memory() -> tuple[int, int]:
+    """Bytes that are free and that there are: the host's, where the simulated device keeps its arrays."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
+
+
+def threads_per_block(registers: int) -> int:
+    """The largest block of a kernel with so many registers a thread: 64 Ki registers, given to a warp in units of
+    256, and warps to the four partitions of the SM alike (CUDA's occupancy calculator)."""
+    of_a_warp = -(-max(registers, 1) * 32 // 256) * 256
+    return min(1024, 65536 // of_a_warp // 4 * 4 * 32)

@@ -1,0 +1,212 @@
+"""What the launches of a program cost, kernel by kernel."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.banks.conflicts import Conflicts, merge
+from banksim.errors import InputError
+from banksim.machine.races.findings import Finding, Hint, by_lines
+from banksim.requests.trace import Trace
+from banksim.runs.resolve import compiled_for
+
+if TYPE_CHECKING:
+    from banksim.machine.launch import Dim3
+    from banksim.runs.outcome import Run
+    from banksim.storage import Writer
+    from banksim.timing.spent_cycles import Cycles
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A launch's grid, block and bytes of dynamic shared memory."""
+
+    grid: Dim3
+    block: Dim3
+    dynamic_shared: int
+
+
+@dataclass
+class Times:
+    """The simulated time of a kernel's launches, summed: `cycles` of the blocks timed on one SM, `ideal` what they
+    would be without conflicts, `microseconds` the estimates of whole launches, of which `unestimated` have none;
+    `longest`: that of the launch of most cycles."""
+
+    cycles: int = 0
+    ideal: int = 0
+    microseconds: float = 0.0
+    unestimated: int = 0
+    longest: Cycles | None = None
+
+    def add(self, cycles: Cycles, microseconds: float | None) -> None:
+        self.cycles += cycles.total
+        self.ideal += cycles.ideal
+        self.microseconds += microseconds or 0
+        self.unestimated += microseconds is None
+        if self.longest is None or cycles.total > self.longest.total:
+            self.longest = cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "cycles": self.cycles,
+            "without_conflicts": self.ideal,
+            "microseconds": self.microseconds,
+            "launches_without_estimate": self.unestimated,
+            "bottleneck": self.longest.bottleneck if self.longest else "",
+        }
+
+
+@dataclass
+class KernelLaunches:
+    """All launches of one compiled kernel; `judged` holds their sum for each architecture, `times` their time if it was
+    asked for."""
+
+    name: str
+    signature: tuple[str, ...]
+    judged: tuple[Conflicts, ...]
+    launches: int = 0
+    partial: int = 0
+    instructions: int = 0
+    thread_instructions: int = 0
+    shapes: Counter[Shape] = field(default_factory=Counter)
+    times: Times | None = None
+    findings: tuple[Finding, ...] = ()
+    findings_lost: int = 0
+    hints: tuple[Hint, ...] = ()
+
+    def add(self, run: Run, shape: Shape) -> None:
+        self.launches += 1
+        self.partial += run.partial
+        self.instructions += run.instructions
+        self.thread_instructions += run.thread_instructions
+        self.shapes[shape] += 1
+        self.findings = by_lines([*self.findings, *run.findings])
+        self.findings_lost += run.findings_lost
+        self.hints = self.hints or run.hints
+        self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
+        if run.cycles is not None:
+            from banksim.timing.whole_grid import estimate
+
+            self.times = self.times or Times()
+            self.times.add(run.cycles, estimate(run.launch, run.cycles).microseconds)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "kernel": self.name,
+            "signature": list(self.signature),
+            "launches": self.launches,
+            "partial": self.partial,
+            "instructions": self.instructions,
+            "thread_instructions": self.thread_instructions,
+            "shapes": [
+                {
+                    "grid": list(shape.grid),
+                    "block": list(shape.block),
+                    "dynamic_shared": shape.dynamic_shared,
+                    "launches": launches,
+                }
+                for shape, launches in self.shapes.items()
+            ],
+            "findings": [one.to_json() for one in self.findings],
+            "findings_lost": self.findings_lost,
+            "hints": [one.to_json() for one in self.hints],
+            "conflicts": [conflicts.to_json() for conflicts in self.judged],
+            **({"time": self.times.to_json()} if self.times else {}),
+        }
+
+
+def in_order(conflicts: Conflicts) -> Conflicts:
+    """The sites in the order of the code, whichever launch came to them first."""
+    return Conflicts(conflicts.arch, tuple(sorted(conflicts.sites, key=lambda site: site.offset or 0)))
+
+
+class Requests:
+    """Hands the requests of all launches on as one trace, in which the blocks of later launches are counted on.
+
+    `incomplete` where a launch did not come to its end.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.blocks = 0
+        self.incomplete = False
+        self.lock = threading.Lock()
+
+    @contextmanager
+    def of_launch(self, kernel: str, shape: Shape) -> Iterator[Callable[[Trace], None]]:
+        """What takes the requests of one launch."""
+        from banksim.storage.schema import launch
+
+        with self.lock:
+            first, self.blocks = self.blocks, self.blocks + math.prod(shape.grid)
+            if self.blocks > 1 << 31:
+                raise InputError(f"--trace: the launches have more than {1 << 31:,} blocks: write fewer into one file")
+            self.writer.launches.append(launch(kernel, shape.grid, shape.block, shape.dynamic_shared, first))
+
+        def take(trace: Trace) -> None:
+            with self.lock:
+                self.writer.write(replace(trace, block=trace.block + np.int32(first)))
+
+        try:
+            yield take
+        except BaseException:
+            self.incomplete = True
+            raise
+
+
+class Launches:
+    """Kernels in the order of their first launch. Several threads of a program may launch at a time."""
+
+    def __init__(self, rules: Sequence[Architecture], checks: tuple[str, ...] = ()) -> None:
+        self.checks = checks
+        self.rules = tuple(rules)
+        self.code = compiled_for(rules)
+        """The architecture that kernels are compiled for."""
+        self.kernels: list[KernelLaunches] = []
+        self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
+        self.time_was_asked = False
+        self.lock = threading.Lock()
+
+    def add(self, run: Run, signature: tuple[str, ...], shape: Shape) -> None:
+        """Count one launch; of the same compiled kernel there is one object, which tells it from others."""
+        with self.lock:
+            if id(run.kernel) not in self.numbers:
+                nothing = tuple(Conflicts(rule, ()) for rule in self.rules)
+                entry = KernelLaunches(run.kernel.plain_name, signature, nothing)
+                self.kernels.append(entry)
+                self.numbers[id(run.kernel)] = (run.kernel, entry)
+            self.numbers[id(run.kernel)][1].add(run, shape)
+
+    @property
+    def count(self) -> int:
+        return sum(kernel.launches for kernel in self.kernels)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What checks found in any kernel."""
+        return tuple(one for kernel in self.kernels for one in kernel.findings)
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """What runs without checks saw of any kernel, once a kernel."""
+        return tuple(one for kernel in self.kernels for one in kernel.hints)
+
+    @property
+    def judged(self) -> tuple[Conflicts, ...]:
+        """All sites of all kernels, for each architecture."""
+        parts = [kernel.judged for kernel in self.kernels]
+        return tuple(
+            Conflicts(rule, tuple(site for part in parts for site in part[number].sites))
+            for number, rule in enumerate(self.rules)
+        )

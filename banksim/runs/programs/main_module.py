@@ -1,0 +1,168 @@
+"""Runs a Python program as Python itself does: its own `__main__`, `sys.argv` and `sys.path[0]`, its exit status."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import runpy
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+
+from banksim.errors import BanksimError, InputError
+from banksim.kernels.load import SOURCES
+from banksim.system import ending
+
+EXECUTABLE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How programs of Linux, Windows and macOS begin."""
+HERE = str(Path(__file__).parents[2])
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit status; `error` if banksim could not go on with it."""
+
+    status: int
+    error: str | None = None
+
+
+def run_file(path: str, words: Sequence[str]) -> Ended:
+    """Run a Python file (`-`: standard input) with its arguments. InputError if there is none, or it is no Python."""
+    if not path:
+        raise InputError("an empty name: give a Python file, or -m with a module")
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder: give a Python file, or -m with a module")
+    try:
+        source = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    require_python(path, source)
+    whole = "<stdin>" if path == "-" else os.path.abspath(path)
+    main = ModuleType("__main__")
+    main.__dict__.update(__file__=whole, __builtins__=__builtins__, __cached__=None)
+
+    def execute() -> None:
+        code: CodeType = compile(source, whole, "exec", dont_inherit=True)
+        exec(code, main.__dict__)
+
+    with as_main([path, *words], "" if path == "-" else os.path.dirname(os.path.realpath(path)), main):
+        return ended(execute)
+
+
+def require_python(path: str, source: bytes) -> None:
+    """InputError for a file that is plainly something else, with what to do with it. An error in a Python file is its
+    own affair, which Python shows."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".ipynb":
+        raise InputError(f"{path} is a notebook: make it a program (jupyter nbconvert --to script) and run that")
+    if suffix in (*SOURCES, ".ptx", ".cubin", ".fatbin"):
+        raise InputError(f"{path} is no Python program: banksim kernel {path}:NAME executes a kernel of it")
+    if source.startswith(EXECUTABLE):
+        raise InputError(
+            f"{path} is an executable: banksim run runs Python programs; if nvcc made it, banksim kernel {path}:NAME "
+            "executes a kernel of it"
+        )
+    if b"\0" in source:
+        raise InputError(f"{path} is no Python program: it is no text")
+    if suffix not in ("", ".py", ".pyw"):
+        try:
+            ast.parse(source)
+        except SyntaxError as error:
+            raise InputError(f"{path} is no Python program: line {error.lineno}: {error.msg}") from None
+
+
+def run_module(name: str, words: Sequence[str]) -> Ended:
+    """Run a module, or a package's `__main__`, as `python -m` does. InputError if there is none."""
+    with as_main([name, *words], os.getcwd(), sys.modules["__main__"]):
+        try:
+            found = importlib.util.find_spec(name)
+        except (ImportError, ValueError) as error:
+            raise InputError(f"-m {name}: {error}") from error
+        if found is None:
+            raise InputError(f"-m {name}: no such module")
+        return ended(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
+
+
+@contextmanager
+def as_main(argv: list[str], folder: str, main: ModuleType) -> Iterator[None]:
+    """`sys` as the program finds it; afterwards as it was. Modules that it imported stay."""
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    sys.argv, sys.modules["__main__"] = argv, main
+    if not sys.flags.safe_path:
+        started_from = {"", os.getcwd(), os.path.dirname(os.path.realpath(before[0][0] or "."))}
+        if sys.path and sys.path[0] in started_from:  # what Python put there for banksim
+            del sys.path[0]
+        sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+def ended(execute: Callable[[], object]) -> Ended:
+    """Run it to its end and that of its threads; the traceback of what it did not catch goes to standard error."""
+    others = set(threading.enumerate())
+    try:
+        try:
+            execute()
+        finally:
+            wait_for_threads(others)
+    except SystemExit as leaving:
+        return Ended(status_of(leaving.code))
+    except BanksimError as error:
+        return Ended(2, " ".join(filter(None, (place(error.__traceback__), str(error)))))
+    except KeyboardInterrupt as error:
+        show(error)
+        return Ended(ending.interrupted())
+    except BaseException as error:
+        show(error)
+        return Ended(1)
+    return Ended(0)
+
+
+def wait_for_threads(others: set[threading.Thread]) -> None:
+    """As Python does before it ends."""
+    for thread in threading.enumerate():
+        if thread not in others and not thread.daemon:
+            thread.join()
+
+
+def status_of(code: object) -> int:
+    """What sys.exit(code) makes the process's status; texts are printed."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def show(error: BaseException) -> None:
+    """The traceback, from the program's first frame on."""
+    sys.stdout.flush()
+    own = error.with_traceback(own_frames(error.__traceback__))
+    sys.excepthook(type(own), own, own.__traceback__)
+
+
+def own_frames(trace: TracebackType | None) -> TracebackType | None:
+    """The frames from the program's first on; None of a program that could not even be compiled."""
+    while trace is not None and belongs_to_banksim(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
+
+
+def belongs_to_banksim(file: str) -> bool:
+    return file.startswith((HERE, "<frozen runpy>")) or file == runpy.__file__
+
+
+def place(trace: TracebackType | None) -> str:
+    """`program.py:12:`, the line of the program that led to an error in numba-cuda or here."""
+    frames = [f for f in traceback.extract_tb(own_frames(trace)) if "numba" not in Path(f.filename).parts]
+    own = [f for f in frames if not belongs_to_banksim(f.filename) and "/numba_cuda/" not in f.filename]
+    return f"{own[-1].filename}:{own[-1].lineno}:" if own else ""

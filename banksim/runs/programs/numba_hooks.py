@@ -1,0 +1,287 @@
+"""Puts a simulated GPU under numba-cuda. All that knows the inside of its host side is in this file.
+
+numba-cuda stays as it is: its arrays, streams, contexts and decorators are the real ones. Replaced are what they end
+in – the functions of the CUDA driver, and how a compiled kernel is made and launched.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.errors import CompileError, InputError, UnsupportedError
+from banksim.kernels.compilers.numba import Compiled, module, numba_cuda, replaced
+from banksim.kernels.kernel import Kernel
+from banksim.machine.launch import Launch, prepare
+from banksim.machine.llvm.trace_callbacks import Sink
+from banksim.machine.parameters import field_bytes
+from banksim.runs.loaded_module import loaded
+from banksim.runs.outcome import Run
+from banksim.runs.programs import device
+from banksim.runs.programs.arguments import Arguments
+from banksim.runs.programs.driver import CONTEXT, Driver
+from banksim.runs.programs.launches import Launches, Requests, Shape
+from banksim.runs.resolve import numba_kernel
+from banksim.runs.run import run_llvm, run_with_time
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
+"""Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
+Rules = tuple[Architecture, ...]
+Tick = Callable[[int, int], None] | None
+Simulate = Callable[[Launch, Rules, Tick, Sink | None], Run]
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A compiled kernel as numba-cuda asks for it."""
+
+    kernel: Kernel
+    compiled: Compiled
+    argument_types: tuple[Any, ...]
+    signature: Any
+    objectmode = False
+    entry_point = None  # which Numba asks for when the kernel is collected, and finds so in its own ones
+    launch_config_sensitive = False
+
+    @property
+    def regs_per_thread(self) -> int:
+        return self.kernel.registers
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        return max(self.kernel.shared_bytes - self.kernel.shared_base, 0)
+
+    @property
+    def local_mem_per_thread(self) -> int:
+        return self.kernel.local_bytes
+
+    @property
+    def const_mem_size(self) -> int:
+        return len(self.kernel.banks.get(3, b""))
+
+    @property
+    def max_threads_per_block(self) -> int:
+        return min(device.threads_per_block(self.kernel.registers), self.kernel.max_threads)
+
+    def inspect_asm(self, cc: Any = None) -> str:
+        return self.compiled.ptx[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedError(f"{name} of a compiled kernel: banksim run does not offer it")
+
+
+class Host:
+    """The simulated GPU: its driver, and what was launched on it."""
+
+    def __init__(
+        self, launches: Launches, progress: Progress | None, requests: Requests | None, simulate: Simulate
+    ) -> None:
+        self.driver = Driver(launches.code)
+        self.launches, self.requests = launches, requests
+        self.progress = progress
+        self.simulate = simulate
+
+    def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
+        """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
+        if dispatcher.targetoptions.get("debug"):
+            raise UnsupportedError(f"{dispatcher.py_func.__name__}: cuda.jit(debug=True): exceptions are not simulated")
+        try:
+            kernel, compiled = numba_kernel(dispatcher, types, self.launches.code)
+        except InputError as error:
+            raise TypeError(str(error)) from None
+        except CompileError as error:
+            if error.__cause__ is not None:
+                raise error.__cause__ from None
+            raise
+        known = dispatcher.overloads.get(types)
+        if isinstance(known, Overload):
+            return known
+        signature = module("numba.cuda.typing").signature(module("numba.cuda.types").none, *types)
+        made = Overload(kernel, compiled, types, signature)
+        if dispatcher._can_compile:
+            dispatcher.overloads[types] = made
+        return made
+
+    def compile(self, dispatcher: Any, given: Any) -> Overload:
+        """In the place of `CUDADispatcher.compile`: a signature is compiled when the decorator sees it."""
+        types, _ = module("numba.cuda.core.sigutils").normalize_signature(given)
+        return self.overload(dispatcher, tuple(types))
+
+    def call(self, dispatcher: Any, args: tuple[Any, ...], config: Any) -> None:
+        """In the place of `CUDADispatcher.call`: launch a kernel and wait for its end."""
+        if config.pre_launch_callbacks:
+            raise UnsupportedError("pre_launch_callbacks: banksim run does not call them")
+        if dispatcher.targetoptions.get("extensions"):
+            raise UnsupportedError("cuda.jit(extensions=…): banksim run does not know what they do to arguments")
+        made = self.overload(dispatcher, tuple(dispatcher.typeof_pyval(value) for value in args))
+        shape = Shape(tuple(config.griddim), tuple(config.blockdim), config.sharedmem)
+        arguments = Arguments(self.driver.memory)
+        try:
+            values = [self.given(arguments, value) for value in args]
+            names = made.compiled.arguments
+            parameters = [
+                field_bytes(part, values[part.argument], names[part.argument], arguments)
+                for part in made.compiled.fields
+            ]
+            self.execute(dispatcher, made, shape, parameters, arguments)
+            arguments.give_back()
+        finally:
+            arguments.free()
+
+    def given(self, arguments: Arguments, value: Any) -> Any:
+        """An argument, which may be wrapped into cuda.In, Out or InOut."""
+        hints = module("numba.cuda.args")
+        if not isinstance(value, hints.ArgHint):
+            return arguments.given(value)
+        return arguments.given(value.value, type(value) is not hints.Out, not isinstance(value, hints.In))
+
+    def execute(
+        self, dispatcher: Any, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments
+    ) -> None:
+        launch = prepare(made.kernel, shape.grid, shape.block, parameters, arguments.buffers, shape.dynamic_shared)
+        if launch.opt_in:
+            refused = f"{launch.opt_in}, which numba-cuda does not call: CUDA_ERROR_INVALID_VALUE on a GPU"
+            raise InputError(f"{made.kernel.plain_name}: {refused}")
+        loaded(dispatcher, made.kernel, made.compiled).into(launch, persist=True)
+        shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
+        taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
+        with shown as tick, taken as take:
+            try:
+                run = self.simulate(launch, self.launches.rules, tick, take)
+            finally:
+                sys.stdout.write(launch.device.output)
+            self.launches.add(run, made.compiled.signature, shape)
+            if run.partial:
+                raise KeyboardInterrupt
+
+    def threads_per_block(self, forall: Any, dispatcher: Any) -> int:
+        """In the place of `ForAll._compute_thread_per_block`: the largest block that there can be."""
+        chosen: int = forall.thread_per_block
+        return chosen or next(iter(dispatcher.overloads.values())).max_threads_per_block
+
+
+def without_time(checks: tuple[str, ...]) -> Simulate:
+    def simulate(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
+        return run_llvm(launch, rules, None, None, tick, trace, checks)
+
+    return simulate
+
+
+def with_time(global_latency: int | None) -> Simulate:
+    def simulate(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
+        return run_with_time(launch, rules, None, None, tick, trace, global_latency, None)
+
+    return simulate
+
+
+@contextmanager
+def simulated(
+    rules: tuple[Architecture, ...],
+    progress: Progress | None = None,
+    requests: Requests | None = None,
+    checks: tuple[str, ...] = (),
+    timing: bool = False,
+    global_latency: int | None = None,
+) -> Iterator[Launches]:
+    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted, and
+    checked as `checks` say, and timed if `timing` says so; `requests` gets every request.
+
+    InputError if numba-cuda is missing, or was imported as its own simulator.
+    """
+    cuda = numba_cuda()
+    if checks and timing:
+        raise InputError("--check and --timing: ask for one of them at a time")
+    launches = Launches(rules, checks)
+    host = Host(launches, progress, requests, with_time(global_latency) if timing else without_time(checks))
+    inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
+    dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
+    kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()
+    vars(inside).setdefault("_logger", inside.make_logger())  # the real driver makes it at its first call
+    with ExitStack() as stack:
+
+        def replace(owner: Any, name: str, value: Any) -> None:
+            stack.enter_context(replaced(owner, name, value))
+
+        stack.enter_context(simulated_driver(inside.driver, host.driver))
+        replace(inside, "ExperimentalDevice", partial(experimental_device, launches.code))
+        replace(inside, "get_cuda_native_handle", int)
+        replace(inside, "_to_core_stream", lambda stream: checked_stream(inside, stream))
+        for name in ("_alloc_finalizer", "_hostalloc_finalizer", "_pin_finalizer"):
+            replace(inside, name, lambda manager, address, key, *_: host_finalizer(host.driver, manager, address, key))
+        for name in ("_stream_finalizer", "_event_finalizer"):
+            replace(inside, name, lambda *_: lambda: None)
+        replace(inside.Stream, "add_callback", lambda stream, callback, arg=None: callback(stream, 0, arg))
+        replace(devices, "_runtime", runtime)
+        for owner in (devices, api, cuda):
+            replace(owner, "gpus", runtime.gpus)
+        replace(kind, "call", lambda self, args, config: host.call(self, args, config))
+        replace(kind, "compile", lambda self, sig: host.compile(self, sig))
+        replace(dispatcher.ForAll, "_compute_thread_per_block", lambda self, made: host.threads_per_block(self, made))
+        try:
+            yield launches
+        finally:
+            launches.time_was_asked = host.driver.time_was_asked
+
+
+@contextmanager
+def simulated_driver(driver: Any, ours: Driver) -> Iterator[None]:
+    """Let numba-cuda's one driver object, which many modules hold, answer from `ours`."""
+
+    def function(self: Any, name: str) -> Any:
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        if not hasattr(ours, name):
+            raise UnsupportedError(f"{name} of the CUDA driver: banksim run does not simulate it")
+        return getattr(ours, name)
+
+    real, state = type(driver), dict(vars(driver))
+    members = {"__getattr__": function, "ensure_initialized": lambda self: None, "is_available": True}
+    driver.__class__ = type("SimulatedDriver", (real,), members)
+    vars(driver).clear()
+    vars(driver).update(devices={}, is_initialized=True, initialization_error=None, pid=os.getpid())
+    try:
+        yield
+    finally:
+        driver.__class__ = real
+        vars(driver).clear()
+        vars(driver).update(state)
+
+
+def experimental_device(arch: str, number: int = 0) -> Any:
+    """In the place of cuda.core.Device."""
+    if number:
+        raise InputError(f"device {number}: banksim simulates one device, number 0")
+    return SimpleNamespace(
+        device_id=0,
+        compute_capability=device.capability(arch),
+        name=device.name(arch),
+        uuid="00000000-0000-0000-0000-000000000000",
+        set_current=lambda: None,
+        context=SimpleNamespace(handle=CONTEXT, _handle=CONTEXT),
+    )
+
+
+def checked_stream(inside: Any, stream: Any) -> Any:
+    if stream and not isinstance(stream, inside.Stream) and not hasattr(stream, "__cuda_stream__"):
+        raise TypeError(f"Expected a Stream object or 0, got {type(stream).__name__}")
+    return stream
+
+
+def host_finalizer(driver: Driver, manager: Any, address: Any, key: Any) -> Callable[[], None]:
+    """Frees memory at once. numba-cuda's own would ask whatever driver there is by then."""
+    allocations = manager.allocations
+
+    def free() -> None:
+        allocations.pop(key, None)
+        driver.memory.free(int(address))
+
+    return free

@@ -1,0 +1,91 @@
+"""From what the user gave (kernel, arguments, architectures) to a launch that is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from banksim.architectures.bank_rules import Architecture, architectures
+from banksim.architectures.code_layout import MACHINES
+from banksim.errors import InputError
+from banksim.kernels.kernel import Kernel
+from banksim.machine.launch import Launch, prepare
+from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments
+
+if TYPE_CHECKING:
+    from banksim.kernels.compilers.numba import Compiled
+    from banksim.machine.launch import Buffer
+    from banksim.runs.loaded_module import Loaded
+
+
+DEFAULT = "sm_90"
+"""What is compiled for where no architecture that was asked for has code that is executed."""
+
+
+def launched(
+    kernel: Any,
+    grid: int | Sequence[int],
+    block: int | Sequence[int] | None,
+    args: Sequence[Any],
+    rules: Sequence[Architecture],
+    dynamic_shared: int | None,
+) -> Launch:
+    """A launch ready to run, of the code for the first of `rules` that can be executed: of what `run` takes, errors as
+    there."""
+    machine = next((rule.name for rule in rules if rule.name in MACHINES), None)
+    if isinstance(kernel, Kernel) and machine and machine != kernel.arch:
+        kernel = kernel.on(machine)
+    hidden = scratch_arguments(kernel, args, grid)
+    compiled_kernel, parameters, buffers, module = resolve(kernel, [*args, *hidden], machine or DEFAULT)
+    launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
+    if module:
+        module.into(launch, persist=False)
+    return launch
+
+
+def judged_by(kernel: Any, arch: str | Architecture | Sequence[str | Architecture] | None) -> tuple[Architecture, ...]:
+    """The architectures that `run` was asked for."""
+    if arch is None:
+        arch = kernel.arch if isinstance(kernel, Kernel) else DEFAULT
+    return architectures(arch)
+
+
+def compiled_for(rules: Sequence[Architecture]) -> str:
+    """The architecture whose code is executed to be judged by these: the first that can be."""
+    return next((rule.name for rule in rules if rule.name in MACHINES), DEFAULT)
+
+
+def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Buffer], Loaded | None]:
+    """The decoded kernel, the arguments as its parameters and buffers, and its module if that was called back."""
+    if isinstance(kernel, Kernel):
+        return kernel, *pointer_parameters(kernel, args), None
+    if not isfunction(getattr(kernel, "py_func", kernel)):
+        raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
+    from banksim.kernels.compilers.numba import argument_type
+
+    types = tuple(argument_type(a) for a in args)
+    ready, compiled = numba_kernel(kernel, types, machine)
+    from banksim.runs.loaded_module import loaded
+
+    module = loaded(kernel, ready, compiled) if compiled.setup else None
+    return ready, *numba_parameters(compiled.fields, args, compiled.arguments), module
+
+
+_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, Compiled]]] = WeakKeyDictionary()
+
+
+def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, Compiled]:
+    """A Numba function compiled for argument types, decoded and as the compiler describes it."""
+    from banksim.kernels.compilers import compile_numba
+    from banksim.kernels.cubin import decode
+
+    known = _numba_kernels.setdefault(function, {})
+    if (types, machine) not in known:
+        compiled = compile_numba(function, types, machine)
+        decoded = decode(compiled.cubin)[compiled.name]
+        body = getattr(function, "py_func", function)
+        known[types, machine] = replace(decoded, plain_name=body.__name__), compiled
+    return known[types, machine]

@@ -1,0 +1,86 @@
+"""One launch executed for several architectures: each runs the code that is compiled for it.
+
+Rules of architectures whose code is not executed (kepler-4) are judged on the code of the first that is; so are all
+rules where there is one cubin and no source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.code_layout import MACHINES
+from banksim.errors import BanksimError
+from banksim.kernels.kernel import Kernel
+from banksim.machine.host_memory import writable
+
+if TYPE_CHECKING:
+    from banksim.runs.outcome import Run
+
+
+def by_code(kernel: Any, rules: Sequence[Architecture]) -> list[tuple[Architecture, ...]]:
+    """The rules that are judged on the same code, in the order of the first of each."""
+    groups: dict[str, list[Architecture]] = {rule.name: [] for rule in rules if rule.name in MACHINES}
+    if len(groups) < 2 or (isinstance(kernel, Kernel) and kernel.for_arch is None):
+        return [tuple(rules)]
+    first = next(iter(groups))
+    for rule in rules:
+        groups[rule.name if rule.name in MACHINES else first].append(rule)
+    return [tuple(group) for group in groups.values()]
+
+
+def run_each(
+    execute: Callable[[tuple[Architecture, ...], bool], Run],
+    groups: Sequence[tuple[Architecture, ...]],
+    rules: Sequence[Architecture],
+    args: Sequence[Any],
+) -> Run:
+    """The first run, with what all found: each began with the same arrays, which hold the first's results afterwards.
+
+    `execute` runs the code of one group; whether it is the first it is told. An interrupted run is the last.
+    """
+    arrays = writable(args)
+    before = [array.copy() for array in arrays]
+    runs: list[Run] = []
+    after: list[Any] = before
+    try:
+        for group in groups:
+            if runs:
+                put(arrays, before)
+            runs.append(named(execute, group, not runs))
+            if len(runs) == 1:
+                after = [array.copy() for array in arrays]
+            if runs[-1].partial:
+                break
+    finally:
+        put(arrays, after)
+    judged = {id(conflicts.arch): conflicts for run in runs for conflicts in run.judged}
+    return replace(
+        runs[0],
+        judged=tuple(judged[id(rule)] for rule in rules if id(rule) in judged),
+        partial=any(run.partial for run in runs),
+        findings=tuple(finding for run in runs for finding in run.findings),
+        findings_lost=sum(run.findings_lost for run in runs),
+        hints=tuple(dict.fromkeys(hint for run in runs for hint in run.hints)),
+        executions=tuple(runs),
+    )
+
+
+def named(
+    execute: Callable[[tuple[Architecture, ...], bool], Run], group: tuple[Architecture, ...], first: bool
+) -> Run:
+    """A run whose errors name the architecture."""
+    try:
+        return execute(group, first)
+    except BanksimError as error:
+        name = next(rule.name for rule in group if rule.name in MACHINES)
+        raise type(error)(f"on {name}: {error}") from error
+
+
+def put(arrays: Sequence[np.ndarray[Any, Any]], contents: Sequence[np.ndarray[Any, Any]]) -> None:
+    for array, content in zip(arrays, contents, strict=True):
+        array[...] = content

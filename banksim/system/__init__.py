@@ -1,0 +1,1 @@
+"""What banksim asks of the operating system: files, processes, signals, caches, terminals."""

@@ -1,0 +1,157 @@
+"""How a command ends: its exit status, one line for an error, and signals that end it as Ctrl-C does."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from banksim.errors import BanksimError
+from banksim.system.visible import visible
+
+ERROR = 2
+"""The exit status of wrong use and of an error."""
+BY_SIGNAL = 128
+"""A shell's exit status of what a signal ended is this and the signal's number; so are those of commands."""
+CLOSED_PIPE = BY_SIGNAL + 13
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What only standard output fails of without its name: every other file is written by `banksim.system.writing`."""
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What ends a command, with a report of what was done until then."""
+AGAIN = 0.02
+"""Seconds after which an interrupt is sent again that was lost."""
+
+received = 0
+"""The signal that this process was told to end by; 0: none."""
+over = False
+"""Whether the command has ended, and a signal has nothing more to end."""
+lost = threading.Event()
+"""Whether an interrupt was raised where nothing can be raised, and has not come again."""
+senders: list[threading.Thread] = []
+"""They see to that."""
+
+
+def interrupted() -> int:
+    """The exit status of what was interrupted: by Ctrl-C if no signal is known."""
+    return BY_SIGNAL + (received or int(signal.SIGINT))
+
+
+def run(program: str, command: Callable[[], int]) -> int:
+    """The exit status of a command; every error is one line on standard error."""
+
+    def complain(message: str) -> int:
+        with suppress(OSError):  # the terminal may be gone
+            print(f"{program}: {visible(message)}", file=sys.stderr, flush=True)
+        return ERROR
+
+    with signals():
+        try:
+            status = command()
+            if sys.stdout is not None:  # closed by whoever started this process
+                sys.stdout.flush()
+            return status
+        except BrokenPipeError:
+            discard_output()
+            return interrupted() if received else CLOSED_PIPE
+        except (KeyboardInterrupt, Exception) as error:
+            if received or isinstance(error, KeyboardInterrupt):  # at an import it may have become another error
+                complain("interrupted")
+                discard_output()
+                return interrupted()
+            discard_output()
+            return complain(told(error))
+
+
+def told(error: Exception) -> str:
+    """An error as one line."""
+    if isinstance(error, BanksimError):
+        return str(error)
+    if isinstance(error, OSError):
+        name = error.filename or ("standard output" if error.errno in FULL else "")
+        return f"{name}: {error.strerror}" if name and error.strerror else str(error)
+    if isinstance(error, MemoryError):
+        return f"too little memory{f': {error}' if str(error) else ''}"
+    if "BANKSIM_TRACEBACK" in os.environ:
+        raise error
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"internal error, please report it: {what} (BANKSIM_TRACEBACK=1 shows where)"
+
+
+def discard_output() -> None:
+    """Send what standard output did not take nowhere, or the flush at exit fails once more."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ---- signals
+@contextmanager
+def signals() -> Iterator[None]:
+    """Within, signals that would end the process raise KeyboardInterrupt, and none is lost; those that it was started
+    to ignore (nohup) stay ignored."""
+    global received, over
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received, over = 0, False
+    before = {}
+    for number in SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            before[number] = signal.signal(number, end)
+    hook = sys.unraisablehook
+    sys.unraisablehook = again(hook)
+    try:
+        yield
+    finally:
+        over = True
+        lost.clear()
+        for sender in senders:
+            sender.join()
+        senders.clear()
+        sys.unraisablehook = hook
+        for number, handler in before.items():
+            if signal.getsignal(number) is end:  # unless a program that was run has its own
+                signal.signal(number, handler)
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    """Handle a signal."""
+    global received
+    received = number
+    lost.clear()
+    if not over:
+        raise KeyboardInterrupt
+
+
+def again(otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
+    """A hook for errors where nothing can be raised, as in what compiled code calls and in finalizers: an interrupt
+    comes once more, a little later."""
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if received and issubclass(unraisable.exc_type, KeyboardInterrupt):
+            lost.set()
+            senders.append(threading.Thread(target=send, daemon=True))
+            senders[-1].start()
+        else:
+            otherwise(unraisable)
+
+    return hook
+
+
+def send() -> None:
+    """Send the lost interrupt until it is handled: one that comes just before a sleep does not end that."""
+    main = threading.main_thread().ident
+    time.sleep(AGAIN)
+    while lost.is_set() and main is not None:
+        signal.pthread_kill(main, received)
+        time.sleep(AGAIN)

@@ -1,0 +1,122 @@
+"""How banksim's own loops are compiled by numba: no more of them than a run needs, and each only once on a machine.
+
+What numba's front end takes goes by the function, and as much again by the Python wrapper that it gives each. So a
+function that only compiled code calls is `inner`: it has no wrapper and lies in no cache but within its callers. A
+`Callback`, which the code of a kernel calls by its address, is compiled when a kernel first needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from numba import cfunc, njit
+from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.extending import register_jitable
+
+from banksim.system.cache import usable
+from banksim.system.progress import Progress
+
+COMPILE = "numba:compile"
+"""What numba calls the event of compiling a function."""
+NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """A function that compiled code calls; Python runs it as it is."""
+    return register_jitable(**NO_WRAPPERS)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """An `inner` one that each caller makes its own."""
+    return register_jitable(forceinline=True, **NO_WRAPPERS)(function)
+
+
+def outer(function: Callable[..., Any]) -> Any:
+    """A function that Python calls: its code is kept in numba's cache. Other threads of Python run meanwhile."""
+    return kept(function, lambda **how: njit(nogil=True, **how)(function))
+
+
+class Callback:
+    """A function that the code of kernels calls by its address, compiled when this is first asked for."""
+
+    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
+        self.signature, self.py_func = signature, function
+        self.name = function.__name__
+
+    @cached_property
+    def address(self) -> int:
+        with event.trigger_event(COMPILE, {"dispatcher": self}):
+            return int(kept(self.py_func, lambda **how: cfunc(self.signature, **how)(self.py_func)).address)
+
+
+def callback(signature: Any) -> Callable[[Callable[..., Any]], Callback]:
+    return lambda function: Callback(signature, function)
+
+
+def kept(function: Callable[..., Any], compiled: Callable[..., Any]) -> Any:
+    """What `compiled(cache=True)` gives; where numba finds no folder to keep the code of a function in, or one that
+    others can write to, without keeping it."""
+    try:
+        return compiled(cache=True) if trusted(function.__code__.co_filename, function) else compiled()
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        tell_once()
+        return compiled()
+
+
+FOLDERS: dict[str, bool] = {}
+
+
+def trusted(source: str, function: Callable[..., Any]) -> bool:
+    """Whether numba's folder for the functions of a source is beside it, and as much to be trusted, or the user's."""
+    if source not in FOLDERS:
+        folder = Path(FunctionCache(function).cache_path)  # type: ignore[no-untyped-call]
+        FOLDERS[source] = folder.parent == Path(source).parent or usable(folder, "NUMBA_CACHE_DIR")
+    return FOLDERS[source]
+
+
+@cache
+def tell_once() -> None:
+    print(
+        "banksim: no folder can be written to in which compiled code would be kept, so every run compiles anew "
+        "(NUMBA_CACHE_DIR names one)",
+        file=sys.stderr,
+    )
+
+
+class Compiling(Progress):
+    """What numba compiles of this package."""
+
+    def text(self, seconds: float) -> str:
+        return f"compiling banksim's own loops for this machine, once: {self.done} {self.what}"
+
+
+class Told(event.Listener):
+    """Says what goes on while numba compiles functions of this package, and what these need."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.progress: Progress | None = None
+
+    def on_start(self, event: Any) -> None:
+        function = getattr((event.data or {}).get("dispatcher"), "py_func", None)
+        if self.depth or getattr(function, "__module__", "").startswith("banksim."):
+            self.progress = self.progress or Compiling("functions")
+            self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if self.depth and self.progress:
+            self.depth -= 1
+            self.progress(1)
+            if not self.depth:
+                self.progress.clear()
+
+
+if sys.stderr is not None and sys.stderr.isatty():
+    event.register(COMPILE, Told())  # type: ignore[no-untyped-call]

@@ -1,0 +1,114 @@
+"""The loop over cycles for bare requests: each warp issues its own, in order, onto the path of `memory`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.banks.compiled.one_request import parts as parts_of
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.jit import inner, outer
+from banksim.timing.shared_memory_path import NEVER, SUB_CORES, has_place, new_path, new_waiting, offer, serve, take_in
+
+RESULT = 0
+"""The one scoreboard of a warp here."""
+
+
+class Requests(NamedTuple):
+    """Of one block, sorted by epoch, then warp. `number` counts the warps of the block from 0."""
+
+    number: npt.NDArray[np.int64]
+    epoch: npt.NDArray[np.int64]
+    cost: npt.NDArray[np.int64]
+    parts: npt.NDArray[np.int64]
+
+
+@outer
+def parts_of_each(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+    """Parts of each request, idle ones too."""
+    found = np.zeros(len(address), np.int64)
+    for n in range(len(address)):
+        place = pointer(np.uint64(address.ctypes.data + 4 * 32 * n))
+        found[n] = parts_of(place, mask[n], op[n], width[n], rule)
+    return found
+
+
+def path_cycles(requests: Requests, numbers: Any, chained: bool) -> int:
+    """Cycles until all requests of a block have been served and their results have come."""
+    warps = int(requests.number.max()) + 1
+    return int(run(requests, new_path(), new_waiting(warps, 1), numbers, warps, chained))
+
+
+@outer
+def run(requests: Any, path: Any, waiting: Any, f: Any, warps: Any, chained: Any) -> Any:
+    total = len(requests.number)
+    next_of = np.full(warps, -1)
+    end_of = np.zeros(warps, np.int64)
+    ready = np.zeros(warps, np.int64)
+    t = np.int64(0)
+    first = 0
+    while first < total:
+        last = first
+        while last < total and requests.epoch[last] == requests.epoch[first]:
+            last += 1
+        for w in range(warps):
+            next_of[w] = end_of[w] = 0
+        for n in range(first, last):
+            w = requests.number[n]
+            if n == first or requests.number[n - 1] != w:
+                next_of[w] = n
+            end_of[w] = n + 1
+        t = epoch(requests, path, waiting, f, next_of, end_of, ready, t, chained)
+        if last < total:
+            t += f.barrier + f.server * warps
+        ready[:] = t
+        first = last
+    return t
+
+
+@inner
+def epoch(
+    requests: Any, path: Any, waiting: Any, f: Any, next_of: Any, end_of: Any, ready: Any, t: Any, chained: Any
+) -> Any:
+    """Serve the requests between two barriers. → the cycle at which the last result has come."""
+    warps = len(next_of)
+    left = 0
+    for w in range(warps):
+        left += end_of[w] - next_of[w]
+    one = path.one[0]
+    while True:
+        serve(path, waiting, f, t)
+        take_in(path, waiting, f, t)
+        for s in range(SUB_CORES):
+            if not has_place(path, f, s, t):
+                continue
+            best, since = -1, NEVER
+            for w in range(s, warps, SUB_CORES):
+                free = not chained or (waiting.pending[w, RESULT] == 0 and waiting.until[w, RESULT] <= t)
+                if next_of[w] < end_of[w] and free and ready[w] < since:
+                    best, since = w, ready[w]
+            if best >= 0 and since <= t:
+                n = next_of[best]
+                row = offer(path, waiting, f, s, t, best, requests.cost[n], requests.parts[n], 0)
+                path.requests[row].write, path.requests[row].read = RESULT, -1
+                waiting.pending[best, RESULT] += 1
+                next_of[best], ready[best] = n + 1, t + 1
+                left -= 1
+        t += 1
+        if left == 0 and one.pool == 0 and idle(path):
+            break
+    done = path.ends.max()
+    for w in range(warps):
+        done = max(done, waiting.until[w, RESULT])
+    return done
+
+
+@inner
+def idle(path: Any) -> Any:
+    """Whether nothing is on its way."""
+    for s in range(SUB_CORES):
+        if path.sub_cores[s].count:
+            return False
+    return path.slots[0] < 0 and path.slots[1] < 0

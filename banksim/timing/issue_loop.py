@@ -1,0 +1,444 @@
+"""The loop over cycles: each sub-core issues an instruction of one of its warps, which is executed at once.
+
+Values are those of the machine (`step` runs the compiled code of one instruction); when they may be used is what the
+scoreboards say. So a kernel that reads the clock, or spins on it, reads the time that is simulated here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import carray, types  # type: ignore[attr-defined]
+from numba.extending import intrinsic
+
+from banksim.machine import codes, state
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.jit import inlined, inner, outer
+from banksim.timing.issue_table import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
+from banksim.timing.shared_memory_path import (
+    NEVER,
+    SUB_CORES,
+    Path,
+    Waiting,
+    grant,
+    has_place,
+    offer,
+    serve,
+    settle,
+    take_in,
+)
+
+READY, BLOCKED, DONE = range(3)
+"""What a warp does: issues, waits for other warps, has left (or there is no block in its place)."""
+_CONTEXT, _WARP, _MEMO, _TALLY = state.CONTEXT, state.WARP, state.MEMO, state.TALLY
+OK = 0
+
+WARP = np.dtype(
+    [
+        ("state", "i8"),
+        ("place", "i8"),  # of its block among the resident ones
+        ("core", "i8"),
+        ("record", "u8"),  # address of its record
+        ("context", "u8"),  # … and of its block's context
+        ("next", "i8"),  # number of its next instruction
+        ("previous", "i8"),  # … and of the last one
+        ("issued", "i8"),  # when that was
+        ("ready", "i8"),  # when its stall count is over
+        ("line", "i8"),  # when the following line of code is there
+        ("blocked", "i8"),  # since when nothing but a place in the queue, or its turn, is wanting; -1
+        ("refused", "i8"),  # whether the queue had no place
+        ("released", "i8"),  # when a barrier let it go on; -1
+        ("early", "i8"),  # when the instruction behind a barrier issued, before it blocked; -1
+        ("number", "i8"),  # in its block
+        ("ended", "i8"),
+    ]
+)
+SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory", "barrier", "other", "contention")])
+
+
+class Multiprocessor(NamedTuple):
+    """Everything that the loop works on."""
+
+    code: npt.NDArray[np.void]
+    warps: npt.NDArray[np.void]
+    members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
+    pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): until when each is held
+    busy: npt.NDArray[np.int64]  # … how long each was in all; behind the last: instructions issued
+    served: npt.NDArray[np.int64]  # requests to shared memory, their transactions
+    spent: npt.NDArray[np.void]  # by instruction
+    classes: npt.NDArray[np.int64]  # (warp, scoreboard): what waiting for it counts as
+    clock: npt.NDArray[np.int64]  # the cycle; nanoseconds of a thousand cycles; instructions issued, and allowed
+    stop: npt.NDArray[np.uint32]
+    ideal: npt.NDArray[np.bool_]  # one: whether requests take their ideal transactions
+
+
+CYCLE, PER_MILLE, ISSUED, ALLOWED = range(4)
+
+
+@intrinsic
+def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
+    """Call a function of two pointers by its address: the answer of `step`."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.IntType(32), [byte, byte])
+        function, *values = arguments
+        return builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values])
+
+    return types.int32(types.uint64, types.uint64, types.uint64), generate
+
+
+call: Any = _call
+
+
+@inlined
+def record_of(warp: Any) -> Any:
+    return carray(pointer(warp.record), 1, _WARP)[0]
+
+
+@inlined
+def executes(row: Any, record: Any) -> Any:
+    """Whether any thread of the running group has the instruction's guard."""
+    if row.guard < 0:
+        return True
+    if row.guard < 8:
+        mask = record.predicates[row.guard]
+    else:
+        mask = np.uint32(0xFFFFFFFF) if record.uniform_predicates[row.guard - 8] else np.uint32(0)
+    return ((~mask if row.inverted else mask) & record.active) != 0
+
+
+@inlined
+def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
+    """Whether warp w can issue its next instruction; if not, when to look again is noted where it is known."""
+    warp = sm.warps[w]
+    if warp.state != READY:
+        waiting.wake[w] = NEVER
+        return False
+    if warp.ready > t:
+        waiting.wake[w] = warp.ready
+        return False
+    row = sm.code[warp.next]
+    for b in range(6):
+        if row.wait >> b & 1:
+            if waiting.pending[w, b]:
+                waiting.wake[w] = NEVER
+                return False
+            if waiting.until[w, b] > t:
+                waiting.wake[w] = waiting.until[w, b]
+                return False
+    if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
+        waiting.wake[w] = sm.pipes[warp.core, row.pipe]
+        return False
+    if warp.blocked < 0:
+        warp.blocked = t
+    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
+        warp.refused = 1
+        return False
+    return True
+
+
+@inlined
+def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
+    """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
+    after others, in the order in which they came to wait."""
+    best, best_key = -1, NEVER
+    last = path.sub_cores[s].last
+    if last >= 0 and waiting.wake[last] <= t and may_issue(sm, path, waiting, f, last, t):
+        warp = sm.warps[last]
+        best, best_key = last, warp.blocked if sm.code[warp.next].kind == MEMORY else -1
+    n = len(sm.members[s]) - 1
+    while n >= 0:
+        w = sm.members[s, n]
+        n -= 1
+        if w < 0 or w == last or waiting.wake[w] > t or not may_issue(sm, path, waiting, f, w, t):
+            continue
+        warp = sm.warps[w]
+        key = warp.blocked if sm.code[warp.next].kind == MEMORY else -1
+        if key < best_key:
+            best, best_key = w, key
+    return best
+
+
+@inner
+def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
+    """Say where the time since the warp's last instruction went."""
+    warp = sm.warps[w]
+    here = sm.spent[warp.next]
+    here.issue += 1
+    at = warp.issued + 1
+    before = sm.spent[max(warp.previous, 0)]
+    if warp.released >= 0:
+        before.barrier += max(warp.released - at, 0)
+        at = max(at, warp.released)
+        warp.released = -1
+    before.fixed += max(min(warp.ready, t) - at, 0)
+    at = max(at, min(warp.ready, t))
+    until, board = at, -1
+    for b in range(6):
+        if sm.code[warp.next].wait >> b & 1 and waiting.until[w, b] > until:
+            until, board = waiting.until[w, b], b
+    if board >= 0:
+        owner = sm.spent[waiting.owner[w, board]]
+        waited = min(until, t) - at
+        at += waited
+        what = sm.classes[w, board]
+        if what == SHARED:
+            owner.shared += waited
+        elif what == GLOBAL:
+            owner.memory += waited
+        else:
+            owner.other += waited
+    if warp.refused:
+        here.shared += t - at
+        warp.refused = 0
+    else:
+        here.contention += t - at
+
+
+@inlined
+def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any) -> None:
+    """A scoreboard of the warp counts one more."""
+    if scoreboard >= 0:
+        waiting.pending[w, scoreboard] += 1
+        waiting.owner[w, scoreboard] = owner
+        sm.classes[w, scoreboard] = what
+
+
+@inlined
+def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any, active: Any) -> None:
+    """Send what a memory instruction asked for on its way. Without an active thread it takes one transaction's time."""
+    row = sm.code[i]
+    cost, parts, later, what = row.cost, 1, row.later, OTHER
+    if row.far:
+        cost, later, what = row.cost if row.cost else f.global_cost, f.global_latency, GLOBAL
+    if context.asked:
+        memo = carray(pointer(context.asked), 1, _MEMO)[0]
+        tallies = carray(pointer(context.tallies), context.memo_count * context.architectures, _TALLY)
+        tally = tallies[memo.site * context.architectures]
+        cost = tally.last_ideal if sm.ideal[0] or tally.last_low < 0 else tally.last_low
+        parts, later, what = 1 if row.together else memo.parts, row.later, SHARED
+        if row.copies:
+            cost = (f.copy_ways * cost + f.copy) // 2
+        elif row.returns:
+            cost = max(cost, parts)
+        sm.served[0] += 1
+        sm.served[1] += cost
+    if not row.returns or not active:
+        parts = 0
+    number = offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
+    path.requests[number].write, path.requests[number].read = row.write, row.read
+    watch(sm, waiting, w, row.write, i, what)
+    watch(sm, waiting, w, row.read, i, what)
+
+
+@inner
+def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
+    """A barrier that ended at t lets a warp go on."""
+    warp = sm.warps[w]
+    warp.ready = warp.released = max(t + f.barrier, warp.ready)
+    warp.state = READY
+    waiting.wake[w] = 0
+
+
+@inner
+def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> Any:
+    """Look which warps of a block that waited can go on. → OK, or a fault."""
+    for w in range(len(sm.warps)):
+        warp = sm.warps[w]
+        if warp.place == place and warp.state == BLOCKED:
+            answer = call(step, warp.context, warp.record)
+            if answer >= codes.FAULT:
+                return answer
+            if answer == codes.RUN:
+                warp.next = record_of(warp).pc // 16
+                release(sm, waiting, f, w, t)
+            elif answer == codes.DONE:
+                warp.state, warp.ended = DONE, t
+    return OK
+
+
+@inlined
+def phases(context: Any) -> Any:
+    """Changes when a barrier of the block ends a phase."""
+    n = np.uint32(0)
+    for b in range(codes.BLOCK_BARRIERS):
+        n += context.phase[b]
+    return n
+
+
+@inlined
+def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -> Any:
+    """Execute warp w's next instruction at cycle t. → OK, or a fault."""
+    warp = sm.warps[w]
+    i = warp.next
+    row = sm.code[i]
+    context = carray(pointer(warp.context), 1, _CONTEXT)[0]
+    record = record_of(warp)
+    account(sm, waiting, w, t)
+    active = executes(row, record)
+    now = warp.early if warp.early >= 0 and row.kind == PLAIN else t
+    warp.early = -1
+    running = record.active
+    context.now, context.nanoseconds = now, now * sm.clock[PER_MILLE] // 1000
+    context.asked = 0
+    before = phases(context) if row.kind == BARRIER else np.uint32(0)
+    pause = np.int64(row.pause)
+    if row.register >= 0:
+        lanes = carray(pointer(warp.record + state.REGISTERS), (row.register + 1, 32), np.uint32)
+        pause = np.int64(lanes[row.register, 0])
+    answer = call(step, warp.context, warp.record)
+    if answer >= codes.FAULT:
+        return answer
+    sm.busy[warp.core, -1] += 1
+    warp.previous, warp.issued, warp.blocked = i, t, -1
+    warp.ready = max(now + row.stall + row.more, t + 1)
+    waiting.wake[w] = warp.ready
+    begins = t
+    if row.kind == BARRIER and active:
+        path.sub_cores[warp.core].last = -1  # behind a barrier the youngest warp goes first
+        warp.early = t + row.stall if row.stall < f.defer else -1
+    if row.pipe >= 0:
+        sm.pipes[warp.core, row.pipe] = t + row.interval
+        sm.busy[warp.core, row.pipe] += row.interval
+        if row.server >= 0 and active:
+            begins = max(t, path.servers[row.server])
+            path.servers[row.server] = begins + f.server
+            grant(path, warp.core)
+    if row.kind == MEMORY and (active or not row.far):
+        request(sm, path, waiting, f, w, i, t, context, active)
+    elif row.kind == FENCE and row.read >= 0:
+        watch(sm, waiting, w, row.read, i, SHARED)
+        waiting.until[w, row.read] = max(waiting.until[w, row.read], t + f.fence)
+        if waiting.queued[w]:
+            waiting.fence[w] = row.read
+        else:
+            settle(waiting, w, row.read, t + f.fence)
+    elif row.kind == VARIABLE or row.kind == MEMORY:
+        watch(sm, waiting, w, row.write, i, OTHER)
+        watch(sm, waiting, w, row.read, i, OTHER)
+        done = begins + row.latency if active else t + row.latency - f.skipped
+        settle(waiting, w, row.write, done)
+        settle(waiting, w, row.read, done)
+        waiting.wake[w] = warp.ready
+    if answer == codes.DONE:
+        warp.state, warp.ended = DONE, t
+    elif answer == codes.BLOCKED:
+        warp.state = BLOCKED
+    else:
+        warp.next = record.pc // 16
+        if warp.next != i + 1:
+            warp.ready = max(warp.ready, t + f.branch)
+            warp.line = t + f.branch + f.line
+            if row.joins and record.active != running:
+                warp.ready += f.join if warp.next == i else f.switch
+        elif warp.next % 8 == 0:
+            warp.ready = max(warp.ready, warp.line)
+        if row.kind == BARRIER and active and phases(context) != before:
+            release(sm, waiting, f, w, begins)
+        elif row.kind == SLEEP:
+            warp.ready = t + f.sleep + pause * 1000 // sm.clock[PER_MILLE]
+    if answer != codes.RUN or row.kind == BARRIER or row.kind == SLEEP:
+        return wake_block(sm, waiting, f, step, warp.place, begins)
+    return OK
+
+
+@inner
+def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
+    """The first cycle after t, in which nothing moved, when something may."""
+    soon = t + 1
+    first = NEVER
+    for w in range(len(sm.warps)):
+        warp = sm.warps[w]
+        if warp.state == READY:
+            if waiting.wake[w] > t:
+                first = min(first, waiting.wake[w])
+            elif not warp.refused or t < path.sub_cores[warp.core].issued + f.apart:
+                return soon
+    one = path.one[0]
+    for slot in range(2):
+        if path.slots[slot] >= 0:
+            first = min(first, path.ends[slot])
+        elif one.pool:
+            return soon
+    for n in range(len(path.pool_places)):
+        if path.pool_places[n] > t:
+            first = min(first, path.pool_places[n])
+    for s in range(SUB_CORES):
+        core = path.sub_cores[s]
+        if core.count:
+            moves = max(core.granted + f.apart, path.requests[path.queues[s, core.head]].moves)
+            if moves > t:
+                first = min(first, moves)
+        for n in range(path.queue_places.shape[1]):
+            if path.queue_places[s, n] > t:
+                first = min(first, path.queue_places[s, n])
+    return max(first, soon)
+
+
+@inlined
+def finished(sm: Any, place: Any) -> Any:
+    """Whether all warps of the block at a place have left."""
+    left = 0
+    for w in range(len(sm.warps)):
+        left += sm.warps[w].place == place and sm.warps[w].state != DONE
+    return left == 0
+
+
+@inlined
+def bare(array: Any) -> Any:
+    """The same memory as an array that nobody counts references to: counting takes longer than the simulation."""
+    return carray(pointer(array.ctypes.data), array.shape, array.dtype)
+
+
+@outer
+def run(sm: Any, path: Any, waiting: Any, f: Any, step: Any) -> Any:
+    """Simulate until a block has finished. → −1 − its place; state.FAULT and more where something is wrong."""
+    sm = Multiprocessor(
+        bare(sm.code), bare(sm.warps), bare(sm.members), bare(sm.pipes), bare(sm.busy), bare(sm.served),
+        bare(sm.spent), bare(sm.classes), bare(sm.clock), bare(sm.stop), bare(sm.ideal),
+    )  # fmt: skip
+    path = Path(
+        bare(path.requests), bare(path.free), bare(path.sub_cores), bare(path.queues), bare(path.queue_places),
+        bare(path.pool), bare(path.pool_places), bare(path.slots), bare(path.ends), bare(path.servers),
+        bare(path.order), bare(path.one),
+    )  # fmt: skip
+    waiting = Waiting(
+        bare(waiting.pending), bare(waiting.until), bare(waiting.owner), bare(waiting.queued), bare(waiting.fence),
+        bare(waiting.wake),
+    )  # fmt: skip
+    t = sm.clock[CYCLE]
+    looks = 0
+    while True:
+        moved = serve(path, waiting, f, t)
+        if take_in(path, waiting, f, t):
+            moved = True
+        left = -1
+        first, second, third, fourth = path.order[0], path.order[1], path.order[2], path.order[3]
+        for s in (first, second, third, fourth):
+            w = choose(sm, path, waiting, f, s, t)
+            if w < 0:
+                continue
+            moved = True
+            sm.clock[ISSUED] += 1
+            path.sub_cores[s].last = w
+            answer = issue(sm, path, waiting, f, step, w, t)
+            if answer:
+                return answer
+            if sm.warps[w].state == DONE and finished(sm, sm.warps[w].place):
+                left = sm.warps[w].place
+        t = t + 1 if moved else next_event(sm, path, waiting, f, t)
+        if t >= NEVER:
+            return codes.FAULT + codes.BLOCK_DEADLOCK
+        sm.clock[CYCLE] = t
+        if left >= 0:
+            return -1 - left
+        looks += 1
+        if looks & 1023 == 0:
+            if sm.stop[0]:
+                return codes.FAULT + codes.INTERRUPTED
+            if sm.clock[ISSUED] > sm.clock[ALLOWED]:
+                return codes.FAULT + codes.LIMIT

@@ -1,0 +1,144 @@
+"""A kernel's code as the table from which the model issues: one row an instruction, from its control fields."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.kernels.kernel import Instruction, Kernel
+from banksim.machine.operations.memory import SPACES, width
+from banksim.machine.operations.memory import request as asks
+from banksim.timing.control_fields import control
+
+PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
+"""What issue has to do for an instruction: nothing but its stall count; a scoreboard after a known time; a request in
+the sub-core's queue; a fence; a barrier of the block; a pause."""
+SHARED, GLOBAL, OTHER = range(3)
+"""What waiting for a scoreboard counts as."""
+
+CODE = np.dtype(
+    [
+        ("kind", "i4"),
+        ("stall", "i4"),
+        ("wait", "i4"),  # mask of scoreboards
+        ("write", "i4"),  # scoreboard, -1: none
+        ("read", "i4"),
+        ("latency", "i4"),  # of VARIABLE: until the result may be used
+        ("pipe", "i4"),  # of VARIABLE and PLAIN: which it holds, -1: none …
+        ("interval", "i4"),  # … and for how many cycles
+        ("server", "i4"),  # … and what all sub-cores share that it holds, -1: nothing
+        ("more", "i4"),  # cycles beyond the stall count until the warp's next instruction
+        ("returns", "i4"),  # of MEMORY: whether a result comes back
+        ("together", "i4"),  # … in one transfer, however many parts it has
+        ("cost", "i4"),  # … transactions, where it makes no request to shared memory; 0: those of a global store
+        ("far", "i4"),  # … whether it then goes to global or local memory
+        ("copies", "i4"),  # … whether it is an asynchronous copy
+        ("pause", "i4"),  # of SLEEP: nanoseconds …
+        ("register", "i4"),  # … or the register that holds them, -1: none
+        ("later", "i4"),  # cycles until the result beyond those of a load
+        ("joins", "i4"),  # whether groups of threads wait there for each other
+        ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
+        ("inverted", "i4"),
+    ]
+)
+
+
+class Unit(NamedTuple):
+    """Where an instruction runs: the pipe of its sub-core that it holds for `interval` cycles; `latency` counts until
+    the result may be used, where a scoreboard says so; `server`: what it holds of that which all sub-cores share, -1:
+    nothing; `more`: how many cycles later than the stall count says the warp's next instruction comes."""
+
+    pipe: int
+    interval: int
+    latency: int = 0
+    server: int = -1
+    more: int = 0
+
+
+ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
+"""The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: what goes on to a server."""
+PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
+"""What their cycles are called."""
+CONSTANTS, REGISTERS, BARRIERS, ACROSS = range(4)
+"""The servers that all sub-cores share: constant memory, special registers, barriers, and what compares lanes."""
+_TABLE = {
+    "FADD FMUL FFMA HFMA2 HADD2 HMUL2": Unit(FMA, 1),
+    "IMAD IDP VIADD": Unit(HEAVY, 2),
+    "IMAD.HI": Unit(HEAVY, 4, more=3),
+    "IMAD.WIDE": Unit(HEAVY, 4, more=4),
+    "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
+    "I2FP P2R R2P IABS HMNMX2 HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
+    "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
+    "F2F.F32.F64 F2F.F64.F32 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
+    "FRND.F64": Unit(XU, 9, 19),
+    "DADD DMUL DFMA DSETP": Unit(DOUBLE, 2, 8),
+    "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
+    "HMMA.1688 HMMA.1684 IMMA.16816": Unit(TENSOR, 4, 33),
+    "DMMA": Unit(TENSOR, 16, 26),
+    "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS),
+    "S2R S2UR": Unit(SYSTEM, 2, 23, REGISTERS),
+    "B2R": Unit(SYSTEM, 2, 36, REGISTERS),
+    "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
+    "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
+    "BAR": Unit(SYSTEM, 1, server=BARRIERS),
+    "R2UR": Unit(UNIFORM, 2, 12),
+    "CS2R": Unit(UNIFORM, 6),
+    "CS2R.32": Unit(UNIFORM, 2),
+    "RET": Unit(UNIFORM, 1, more=28),
+    "YIELD": Unit(UNIFORM, 1, more=46),
+}
+UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
+"""Measured on one H200: tests/data/hardware/timing/latency.npz."""
+ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
+LATER = {"cas": 5, "SHFL": 1}
+"""How much later than a load's a result comes, by op or opcode."""
+
+
+def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
+    """One row of dtype CODE for each instruction, in order."""
+    table = np.zeros(len(kernel.instructions), CODE)
+    for row, i in zip(table, kernel.instructions, strict=True):
+        c = control(i)
+        row["stall"], row["wait"] = max(c.stall, 1), c.wait
+        row["write"] = -1 if c.write is None else c.write
+        row["read"] = -1 if c.read is None else c.read
+        row["pipe"] = row["register"] = -1
+        row["kind"] = kind(i)
+        row["joins"] = i.name in ("BSYNC", "WARPSYNC")
+        counted = c.write is not None or c.read is not None
+        if row["kind"] == SLEEP:
+            pause = next(o for o in i.operands if o.kind in ("imm", "R", "UR"))
+            row["pause"] = pause.number if pause.kind == "imm" else 0
+            row["register"] = pause.number if pause.kind == "R" and not pause.is_zero else -1
+        if row["kind"] == MEMORY:
+            row["returns"] = c.write is not None
+            row["far"] = i.name == "LDGSTS" or SPACES.get(i.name, "shared") != "shared"
+            stores = not i.name.startswith("LD")
+            row["cost"] = 1 if not row["far"] else 0 if stores else max(width(i) // 4, 1)
+            asked = asks(i)
+            row["together"] = asked is not None and "matrix" in asked[0]
+            row["copies"] = i.name == "LDGSTS"
+            row["later"] = LATER.get(asked[0] if asked else i.name, 0)
+        elif counted or unit(i) is not ANYTHING_ELSE:
+            row["pipe"], row["interval"], row["latency"], row["server"], row["more"] = unit(i)
+            if row["kind"] == PLAIN and counted:
+                row["kind"] = VARIABLE
+        guard = i.predicate
+        row["guard"] = -1 if guard is None else guard.number + 8 * (guard.kind == "UP")
+        row["inverted"] = guard is not None and guard.inverted
+    return table
+
+
+def unit(i: Instruction) -> Unit:
+    """Where it runs, by its opcode with the first modifiers, or by its name."""
+    words = i.opcode.split(".")
+    names = (".".join(words[:n]) for n in range(len(words), 0, -1))
+    return next((UNITS[name] for name in names if name in UNITS), ANYTHING_ELSE)
+
+
+def kind(i: Instruction) -> int:
+    if i.name in SPACES or asks(i) is not None or i.name in ("SHFL",):
+        return MEMORY
+    return {"MEMBAR": FENCE, "BAR": BARRIER, "NANOSLEEP": SLEEP}.get(i.name, PLAIN)

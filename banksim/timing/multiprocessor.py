@@ -1,0 +1,150 @@
+"""A launch, timed: blocks that are resident together on one multiprocessor, cycle by cycle."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.latencies import Figures
+from banksim.machine import codes
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.compile import Compiled
+from banksim.machine.llvm.counts import Stop
+from banksim.machine.llvm.workers import Worker, bank_rules
+from banksim.timing import issue_loop, shared_memory_path
+from banksim.timing.control_fields import SCOREBOARDS
+from banksim.timing.issue_table import PIPES, code_table
+from banksim.timing.spent_cycles import TimedBlock
+
+
+@dataclass
+class Outcome:
+    """What was simulated: `spent` by instruction (dtype core.SPENT), the blocks that finished, cycles in all, warp
+    instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory and
+    their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
+
+    spent: npt.NDArray[np.void]
+    blocks: list[TimedBlock]
+    cycles: int
+    instructions: int
+    busy: npt.NDArray[np.int64]
+    requests: int
+    transactions: int
+    seconds: float
+    workers: list[Worker]
+    stop: Stop | None
+
+
+class Simulation:
+    """One multiprocessor with room for `resident` blocks of a launch."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        compiled: Compiled,
+        architectures: Sequence[Architecture],
+        figures: Figures,
+        resident: int,
+        *,
+        ideal: bool = False,
+        max_instructions: int | None = None,
+        global_latency: int | None = None,
+    ) -> None:
+        rules = bank_rules(architectures)
+        self.launch, self.compiled = launch, compiled
+        self.numbers = figures.numbers(global_latency)
+        self.stop_word = np.zeros(1, np.uint32)
+        self.workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
+        self.path = shared_memory_path.new_path()
+        count = resident * launch.warps
+        self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS)
+        members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
+        for w in range(count):
+            members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
+        self.sm = issue_loop.Multiprocessor(
+            code=code_table(launch.kernel),
+            warps=np.zeros(count, issue_loop.WARP),
+            members=members,
+            pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
+            busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
+            served=np.zeros(2, np.int64),
+            spent=np.zeros(len(launch.kernel.instructions), issue_loop.SPENT),
+            classes=np.zeros((count, SCOREBOARDS), np.int64),
+            clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, max_instructions or 1 << 60]),
+            stop=self.stop_word,
+            ideal=np.array([ideal]),
+        )
+        self.sm.warps["state"] = issue_loop.DONE
+        self.sm.warps["place"] = np.arange(count) // launch.warps
+        self.sm.warps["number"] = np.arange(count) % launch.warps
+        self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
+        self.begins = [0] * resident
+        self.step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
+
+    @property
+    def issued(self) -> int:
+        """Warp instructions so far."""
+        return int(self.sm.clock[issue_loop.ISSUED])
+
+    def begin(self, place: int, block: int) -> None:
+        """Put a block in a place: its warps find themselves at the first instruction, now."""
+        worker, now = self.workers[place], int(self.sm.clock[issue_loop.CYCLE])
+        context = worker.context.ctypes.data
+        self.compiled.begin(context, block)
+        self.begins[place] = now
+        for w in range(place * self.launch.warps, (place + 1) * self.launch.warps):
+            warp = self.sm.warps[w]
+            warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
+            self.step_warp(context, int(warp["record"]))  # chooses the group that runs
+            warp["state"], warp["next"], warp["previous"] = issue_loop.READY, 0, -1
+            warp["issued"], warp["early"] = now - 1, -1
+            warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
+            self.waiting.wake[w] = now
+
+    def run(self, blocks: Sequence[int]) -> Outcome:
+        """Simulate blocks, as many at a time as are resident; the next takes the place of one that has ended."""
+        began = time.perf_counter()
+        queue, done, stop = deque(blocks), [], None
+        for place in range(min(len(self.workers), len(queue))):
+            self.begin(place, queue.popleft())
+        running = min(len(self.workers), len(blocks))
+        while running:
+            answer = issue_loop.run(self.sm, self.path, self.waiting, self.numbers, self.compiled.step)
+            if answer >= codes.FAULT:
+                stop = self.stopped(answer - codes.FAULT)
+                break
+            place = -1 - answer
+            done.append(self.timed(place))
+            if queue:
+                self.begin(place, queue.popleft())
+            else:
+                running -= 1
+        return Outcome(
+            spent=self.sm.spent,
+            blocks=done,
+            cycles=max((b.end for b in done), default=0),
+            instructions=int(self.sm.clock[issue_loop.ISSUED]),
+            busy=self.sm.busy,
+            requests=int(self.sm.served[0]),
+            transactions=int(self.sm.served[1]),
+            seconds=time.perf_counter() - began,
+            workers=self.workers,
+            stop=stop,
+        )
+
+    def timed(self, place: int) -> TimedBlock:
+        rows = self.sm.warps[self.sm.warps["place"] == place]
+        number = int(self.workers[place].context[0]["block"])
+        self.workers[place].context[0]["blocks_done"] += 1
+        return TimedBlock(number, self.begins[place], int(rows["ended"].max()), tuple(map(int, rows["ended"])))
+
+    def stopped(self, code: int) -> Stop:
+        bad = next((w for w in self.workers if w.error[0]["code"]), self.workers[0])
+        return bad.stopped(code)

@@ -1,0 +1,233 @@
+"""The path of memory requests in a multiprocessor: queue of a sub-core, pool, two slots, result bus.
+
+A request issues into its sub-core's queue; the multiprocessor takes one a cycle into its pool, from the sub-core whose
+last turn was longest ago; two slots, one for even and one for odd cycles, serve requests of different warps, a
+transaction each two cycles; what a load returns then holds a bus for a cycle a part. So it was found on one H200:
+the README's page on time compares it with the clocks that it was found from, and with others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.system.jit import inlined
+
+SUB_CORES = 4
+QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
+"""Lengths of the arrays below, powers of two: more than can be filled."""
+SERVERS = 4
+NEVER = 1 << 60
+LONG_AGO = -1000
+
+REQUEST = np.dtype(
+    [
+        ("warp", "i8"),
+        ("moves", "i8"),  # the cycle from which on it may go on
+        ("cost", "i8"),  # transactions
+        ("parts", "i8"),  # transfers over the result bus; 0: nothing comes back
+        ("write", "i8"),  # scoreboards, -1: none
+        ("read", "i8"),
+        ("later", "i8"),  # cycles until the result beyond those of shared memory
+    ]
+)
+SUB_CORE = np.dtype(
+    [
+        ("head", "i8"),
+        ("count", "i8"),
+        ("issued", "i8"),  # when it last issued a memory instruction
+        ("granted", "i8"),  # when it last gave one to the pool
+        ("last", "i8"),  # the warp that issued last
+        ("left", "i8"),  # how many have left the queue
+    ]
+)
+ONE = np.dtype(
+    [
+        ("pool", "i8"),  # how many wait there
+        ("left", "i8"),  # how many have left it
+        ("bus", "i8"),  # until when it is held
+        ("free", "i8"),  # how many records are
+    ]
+)
+
+
+class Path(NamedTuple):
+    """Requests under way, by their row in `requests`."""
+
+    requests: npt.NDArray[np.void]
+    free: npt.NDArray[np.int64]  # rows that are not used
+    sub_cores: npt.NDArray[np.void]
+    queues: npt.NDArray[np.int64]  # (sub-core, QUEUE): rows, a ring each
+    queue_places: npt.NDArray[np.int64]  # (sub-core, QUEUE): when places become free again
+    pool: npt.NDArray[np.int64]  # rows, oldest first
+    pool_places: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.int64]  # a row, or -1
+    ends: npt.NDArray[np.int64]  # when each slot is free
+    servers: npt.NDArray[np.int64]  # until when what else the sub-cores share is held
+    order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
+    one: npt.NDArray[np.void]
+
+
+class Waiting(NamedTuple):
+    """What warps wait for."""
+
+    pending: npt.NDArray[np.int64]  # (warp, scoreboard): how many are under way with no end known
+    until: npt.NDArray[np.int64]  # … when the latest of the others ends
+    owner: npt.NDArray[np.int64]  # … the instruction that it was set by last
+    queued: npt.NDArray[np.int64]  # by warp: requests that have not entered the pool
+    fence: npt.NDArray[np.int64]  # the scoreboard of a fence that waits for them, or -1
+    wake: npt.NDArray[np.int64]  # when it is worth while to look at the warp again
+
+
+def new_path() -> Path:
+    sub_cores = np.zeros(SUB_CORES, SUB_CORE)
+    sub_cores["issued"] = sub_cores["granted"] = LONG_AGO
+    sub_cores["last"] = -1
+    one = np.zeros(1, ONE)
+    one["free"] = REQUESTS
+    return Path(
+        requests=np.zeros(REQUESTS, REQUEST),
+        free=np.arange(REQUESTS),
+        sub_cores=sub_cores,
+        queues=np.zeros((SUB_CORES, QUEUE), np.int64),
+        queue_places=np.full((SUB_CORES, QUEUE), LONG_AGO),
+        pool=np.zeros(POOL, np.int64),
+        pool_places=np.full(RETURNS, LONG_AGO),
+        slots=np.full(2, -1),
+        ends=np.zeros(2, np.int64),
+        servers=np.zeros(SERVERS, np.int64),
+        order=np.arange(SUB_CORES),
+        one=one,
+    )
+
+
+def new_waiting(warps: int, scoreboards: int) -> Waiting:
+    shape = warps, scoreboards
+    none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    return Waiting(none, until, owner, np.zeros(warps, np.int64), np.full(warps, -1), np.zeros(warps, np.int64))
+
+
+@inlined
+def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
+    """One that a scoreboard counts ends at a cycle."""
+    if scoreboard >= 0:
+        waiting.pending[warp, scoreboard] -= 1
+        waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
+        waiting.wake[warp] = 0
+
+
+@inlined
+def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
+    """The slot whose cycle this is ends a request and takes the next. → whether anything moved."""
+    slot, one = t & 1, path.one[0]
+    moved = False
+    row = path.slots[slot]
+    if row >= 0 and path.ends[slot] <= t:
+        request = path.requests[row]
+        path.slots[slot] = -1
+        if request.parts:
+            one.bus = max(one.bus, t) + request.parts
+            settle(waiting, request.warp, request.write, one.bus + f.result + request.later)
+        path.free[one.free] = row
+        one.free += 1
+        moved = True
+    if path.slots[slot] >= 0:
+        return moved
+    busy = -1
+    if path.slots[1 - slot] >= 0 and path.ends[1 - slot] > t:
+        busy = path.requests[path.slots[1 - slot]].warp
+    for place in range(min(one.pool, f.look_ahead)):
+        row = path.pool[place]
+        request = path.requests[row]
+        if request.warp != busy and request.moves <= t:
+            path.slots[slot] = row
+            path.ends[slot] = t + f.service * request.cost
+            path.pool_places[one.left % RETURNS] = t + f.pool_return
+            one.left += 1
+            one.pool -= 1
+            for n in range(place, one.pool):
+                path.pool[n] = path.pool[n + 1]
+            return True
+    return moved
+
+
+@inlined
+def pending(places: Any, left: Any, t: Any) -> Any:
+    """How many of the places that were left last are not free yet."""
+    n = 0
+    while n < min(left, len(places)) and places[(left - 1 - n) % len(places)] > t:
+        n += 1
+    return n
+
+
+@inlined
+def grant(path: Any, s: Any) -> None:
+    """Sub-core s has had its turn."""
+    n = 0
+    while path.order[n] != s:
+        n += 1
+    while n < SUB_CORES - 1:
+        path.order[n] = path.order[n + 1]
+        n += 1
+    path.order[n] = s
+
+
+@inlined
+def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
+    """The pool takes one request of the sub-cores' queues. → whether it did."""
+    one = path.one[0]
+    if one.pool + pending(path.pool_places, one.left, t) >= f.pool:
+        return False
+    best = -1
+    for s in path.order[::-1]:
+        core = path.sub_cores[s]
+        if core.count and t >= core.granted + f.apart and path.requests[path.queues[s, core.head]].moves <= t:
+            best = s
+    if best < 0:
+        return False
+    core = path.sub_cores[best]
+    grant(path, best)
+    row = path.queues[best, core.head]
+    request = path.requests[row]
+    core.granted = t
+    core.head = (core.head + 1) % QUEUE
+    core.count -= 1
+    path.queue_places[best, core.left % QUEUE] = t + f.queue_return
+    core.left += 1
+    request.moves = t + f.to_slot
+    path.pool[one.pool] = row
+    one.pool += 1
+    warp = request.warp
+    settle(waiting, warp, request.read, t + f.operands)
+    if not request.parts:
+        settle(waiting, warp, request.write, t + f.operands)
+    waiting.queued[warp] -= 1
+    if not waiting.queued[warp] and waiting.fence[warp] >= 0:
+        settle(waiting, warp, waiting.fence[warp], t + f.fence_entered)
+        waiting.fence[warp] = -1
+    return True
+
+
+@inlined
+def has_place(path: Any, f: Any, s: Any, t: Any) -> Any:
+    """Whether sub-core s may issue a memory instruction."""
+    core = path.sub_cores[s]
+    return t >= core.issued + f.apart and core.count + pending(path.queue_places[s], core.left, t) < f.queue
+
+
+@inlined
+def offer(path: Any, waiting: Any, f: Any, s: Any, t: Any, warp: Any, cost: Any, parts: Any, later: Any) -> Any:
+    """Put a request into sub-core s's queue. → its row, whose scoreboards are to be set."""
+    core, one = path.sub_cores[s], path.one[0]
+    one.free -= 1
+    row = path.free[one.free]
+    request = path.requests[row]
+    request.warp, request.cost, request.parts, request.later = warp, cost, parts, later
+    request.moves = t + f.to_pool
+    path.queues[s, (core.head + core.count) % QUEUE] = row
+    core.count += 1
+    core.issued = t
+    waiting.queued[warp] += 1
+    return row

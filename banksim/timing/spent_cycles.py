@@ -1,0 +1,130 @@
+"""What timing a launch gives: cycles by instruction and source line, by block and warp, and what limits them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from banksim.kernels.kernel import Instruction
+
+if TYPE_CHECKING:
+    from banksim.architectures.latencies import Figures
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Cycles of warps, summed over the warps: where their time went.
+
+    issue        the cycles in which they issued an instruction
+    fixed        stall counts, and fetching behind taken branches
+    shared       waiting for requests to shared memory: for their data, or for a place in the queue
+    conflict     of these, what is not spent if every request takes its ideal transactions
+    memory       waiting for global and local memory, whose latencies are assumed
+    barrier      waiting at barriers of the block
+    other        waiting for other instructions of variable latency (MUFU, conversions, constants …)
+    contention   could have issued, but another warp of the sub-core did
+    """
+
+    issue: int = 0
+    fixed: int = 0
+    shared: int = 0
+    conflict: int = 0
+    memory: int = 0
+    barrier: int = 0
+    other: int = 0
+    contention: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of a warp's time; `conflict` is part of `shared`."""
+        return int(sum(getattr(self, f.name) for f in fields(self))) - self.conflict
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class TimedInstruction:
+    """Waiting for a result counts at the instruction that gives it, other waiting at the one that waits."""
+
+    instruction: Instruction
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class TimedBlock:
+    """A block: the cycles at which it began and ended, and of each warp the cycle at which it ended."""
+
+    number: int
+    start: int
+    end: int
+    warps: tuple[int, ...]
+
+    @property
+    def cycles(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """The time of the blocks that were timed, which were resident together on one multiprocessor.
+
+    total            cycles from the first block's begin to the last one's end
+    ideal            the same if every request to shared memory took its ideal transactions
+    resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
+                     were the only limit
+    requests         to shared memory, by the timed blocks
+    global_latency   what a load from global memory was assumed to take beyond one from shared memory
+    """
+
+    figures: Figures
+    instructions: tuple[TimedInstruction, ...]
+    blocks: tuple[TimedBlock, ...]
+    total: int
+    ideal: int
+    resources: Mapping[str, int]
+    requests: int
+    warp_instructions: int
+    global_latency: int
+
+    @property
+    def conflict(self) -> int:
+        """Cycles that conflicts cost."""
+        return self.total - self.ideal
+
+    @cached_property
+    def spent(self) -> Spent:
+        return sum((i.spent for i in self.instructions), Spent())
+
+    @cached_property
+    def lines(self) -> dict[tuple[str, int], Spent]:
+        """By (file, line), in the order of the code; ("", 0) where no line is known."""
+        out: dict[tuple[str, int], Spent] = {}
+        for i in self.instructions:
+            site = i.instruction.site
+            key = (site.file or "", site.line or 0)
+            out[key] = out.get(key, Spent()) + i.spent
+        return out
+
+    @property
+    def bottleneck(self) -> str:
+        """What limits the time, in one sentence."""
+        name, busy = max(self.resources.items(), key=lambda item: item[1])
+        if 2 * busy >= self.total:
+            return f"Limited by {name}, which is busy in {busy:,} of {self.total:,} cycles."
+        waits = {
+            "shared memory": self.spent.shared, "global memory": self.spent.memory, "barriers": self.spent.barrier,
+            "fixed latencies and branches": self.spent.fixed, "other results": self.spent.other,
+        }  # fmt: skip
+        what, cycles = max(waits.items(), key=lambda item: item[1])
+        return (
+            f"Limited by latency: no resource is busy half of the {self.total:,} cycles; the warps wait most for "
+            f"{what}, {cycles / max(self.spent.total, 1):.0%} of their time."
+        )
+
+    @property
+    def assumed(self) -> float:
+        """The share of the warps' time that was waiting for memory whose latency is assumed."""
+        return self.spent.memory / max(self.spent.total, 1)

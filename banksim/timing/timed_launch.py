@@ -1,0 +1,127 @@
+"""A launch, timed: the blocks that one multiprocessor holds at first cycle by cycle, all others only counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.latencies import Figures, figures
+from banksim.errors import InputError
+from banksim.machine.faults import raise_unless_interrupted
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.compile import Compiled, compile_kernel
+from banksim.machine.llvm.counts import Counts, merged
+from banksim.machine.llvm.trace_callbacks import Sink
+from banksim.machine.llvm.workers import execute, in_threads, settle
+from banksim.machine.races.findings import first_hint
+from banksim.timing.issue_loop import SPENT
+from banksim.timing.issue_table import PIPES
+from banksim.timing.multiprocessor import Outcome, Simulation
+from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction
+from banksim.timing.whole_grid import resident
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to time: cycles of global memory (None: the stated constant), how many blocks (None: those that are resident
+    at first)."""
+
+    global_latency: int | None = None
+    blocks: int | None = None
+
+
+@dataclass
+class Timed:
+    """The time of some blocks, and what each part counted: (compiled code, its counts)."""
+
+    cycles: Cycles
+    parts: list[tuple[Compiled, Counts]]
+
+
+def run_timed(
+    launch: Launch,
+    rules: tuple[Architecture, ...],
+    options: Options,
+    *,
+    workers: int | None = None,
+    max_instructions: int | None = None,
+    progress: Progress | None = None,
+    trace: Sink | None = None,
+) -> Timed:
+    """Time the blocks that the first multiprocessor is given, then count the others.
+
+    What a request takes is judged by the first of `rules`. Raises `InputError` where there is no time model.
+    """
+    known = figures(launch.kernel.arch)
+    if trace is not None:
+        raise InputError("a timed run writes no trace: ask for one of the two")
+    on_first = range(0, launch.blocks, known.multiprocessors)
+    together = min(resident(launch).blocks, len(on_first))
+    chosen = on_first[: options.blocks or together]
+    stepwise = compile_kernel(launch.kernel, stepwise=True)
+
+    def simulate(to: Launch, ideal: bool) -> Outcome:
+        simulation = Simulation(
+            to, stepwise, rules, known, together, ideal=ideal, global_latency=options.global_latency,
+            max_instructions=max_instructions,
+        )  # fmt: skip
+
+        def tick() -> None:
+            if progress is not None:
+                progress(0, 32 * simulation.issued)
+
+        return in_threads([lambda: simulation.run(chosen)], simulation.stop_word, tick)[0]
+
+    before = launch.copy() if stepwise.sites else launch  # for the ideal run, where there can be conflicts
+    outcome = simulate(launch, ideal=False)
+    raise_unless_interrupted(launch, outcome.stop)
+    counts = counted(outcome, stepwise, len(rules))
+    best = outcome
+    if counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
+        best = simulate(before, ideal=True)
+    parts = [(stepwise, counts)]
+    if counts.stop is None and len(chosen) < launch.blocks:
+        compiled = compile_kernel(launch.kernel)
+        rest = execute(
+            launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress,
+            without=chosen,
+        )  # fmt: skip
+        raise_unless_interrupted(launch, rest.stop)
+        parts.append((compiled, rest))
+    return Timed(cycles(launch, known, options, outcome, best), parts)
+
+
+def counted(outcome: Outcome, compiled: Compiled, architectures: int) -> Counts:
+    """What the timed blocks counted, as `execute` gives it."""
+    for worker in outcome.workers:
+        settle(worker)
+    tallies = merged([w.tallies for w in outcome.workers]).reshape(len(compiled.sites), architectures)
+    counters = np.sum([w.counters for w in outcome.workers], axis=0)
+    hint = first_hint(w.probe.found() for w in outcome.workers)
+    return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop, hint=hint)
+
+
+def cycles(launch: Launch, known: Figures, options: Options, outcome: Outcome, best: Outcome) -> Cycles:
+    instructions = []
+    for i, row, ideal in zip(launch.kernel.instructions, outcome.spent, best.spent, strict=True):
+        spent = Spent(**{name: int(row[name]) for name in SPENT.names or ()})
+        conflict = max(spent.shared - int(ideal["shared"]), 0)
+        instructions.append(TimedInstruction(i, replace(spent, conflict=conflict)))
+    busy = outcome.busy.max(axis=0)
+    resources = dict(zip((*PIPES, "issue"), map(int, busy), strict=True)) | {"shared memory": outcome.transactions}
+    return Cycles(
+        figures=known,
+        global_latency=known.numbers(options.global_latency).global_latency,
+        instructions=tuple(instructions),
+        blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
+        total=outcome.cycles,
+        ideal=best.cycles,
+        resources=resources,
+        requests=outcome.requests,
+        warp_instructions=outcome.instructions,
+    )

@@ -1,0 +1,63 @@
+"""The time of a whole launch, from that of the blocks that were timed: waves of resident blocks over the grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from banksim.architectures.occupancy import Occupancy, occupancy
+from banksim.machine.launch import Launch
+from banksim.timing.spent_cycles import Cycles
+
+MOST_ASSUMED = 0.5
+"""With more of the warps' time than this resting on assumed latencies, no time is given for the launch."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A launch on a whole GPU.
+
+    blocks          of the grid; as many as `together` share a multiprocessor, of which there are `multiprocessors`
+    occupancy       how many it could hold, and why not more
+    waves           rounds in which the blocks come to their turn, if all take equally long
+    cycles          of the launch; None where most of it would rest on assumed latencies
+    clock_mhz       at which `microseconds` counts them
+    assumed         share of the warps' time that rests on assumed latencies
+    """
+
+    blocks: int
+    together: int
+    multiprocessors: int
+    occupancy: Occupancy
+    waves: int
+    cycles: int | None
+    clock_mhz: int
+    assumed: float
+
+    @property
+    def microseconds(self) -> float | None:
+        return None if self.cycles is None else self.cycles / self.clock_mhz
+
+
+def resident(launch: Launch) -> Occupancy:
+    """How many blocks of a launch a multiprocessor holds."""
+    kernel = launch.kernel
+    return occupancy(kernel.arch, launch.threads, kernel.registers, launch.shared_bytes - kernel.shared_base)
+
+
+def estimate(launch: Launch, cycles: Cycles) -> Estimate:
+    """What a launch takes by the time of the blocks that were timed, start and end of the kernel not counted."""
+    figures = cycles.figures
+    held = resident(launch)
+    at_a_time = min(held.blocks, -(-launch.blocks // figures.multiprocessors))
+    waves = -(-launch.blocks // (at_a_time * figures.multiprocessors))
+    timed = -(-len(cycles.blocks) // at_a_time)
+    return Estimate(
+        blocks=launch.blocks,
+        together=at_a_time,
+        multiprocessors=figures.multiprocessors,
+        occupancy=held,
+        waves=waves,
+        cycles=round(cycles.total * waves / timed) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
+        clock_mhz=figures.clock_mhz,
+        assumed=cycles.assumed,
+    )

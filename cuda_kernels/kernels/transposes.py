@@ -1,0 +1,158 @@
+"""Transposition of a matrix of float32, 2048 × 2048, and copies of it as the bound."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import float32
+
+from cuda_kernels.catalogue import Launch, add
+from cuda_kernels.numba_cuda import cuda, jit
+
+SIZE = 2048
+TILE = 32
+
+
+def copy_rows() -> Any:
+    @jit
+    def copyRows(out: Any, a: Any) -> None:
+        x, y = cuda.grid(2)
+        out[y, x] = a[y, x]
+
+    return copyRows
+
+
+def copy_columns() -> Any:
+    @jit
+    def copyColumns(out: Any, a: Any) -> None:
+        x, y = cuda.grid(2)
+        out[x, y] = a[x, y]
+
+    return copyColumns
+
+
+def naive_rows() -> Any:
+    @jit
+    def transposeNaiveRows(out: Any, a: Any) -> None:
+        x, y = cuda.grid(2)
+        out[x, y] = a[y, x]
+
+    return transposeNaiveRows
+
+
+def naive_columns() -> Any:
+    @jit
+    def transposeNaiveColumns(out: Any, a: Any) -> None:
+        x, y = cuda.grid(2)
+        out[y, x] = a[x, y]
+
+    return transposeNaiveColumns
+
+
+def shared(pad: int) -> Any:
+    row = TILE + pad
+
+    @jit
+    def transposeShared(out: Any, a: Any) -> None:
+        tile = cuda.shared.array((TILE, row), float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+        tile[y, x] = a[top + y, left + x]
+        cuda.syncthreads()
+        out[left + y, top + x] = tile[x, y]
+
+    return transposeShared
+
+
+def dynamic(pad: int) -> Any:
+    row = TILE + pad
+
+    @jit
+    def transposeDynamic(out: Any, a: Any) -> None:
+        tile = cuda.shared.array(0, float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+        tile[y * row + x] = a[top + y, left + x]
+        cuda.syncthreads()
+        out[left + y, top + x] = tile[x * row + y]
+
+    return transposeDynamic
+
+
+def unrolled(pad: int) -> Any:
+    """Each thread moves four elements, eight rows apart."""
+    row = TILE + pad
+
+    @jit
+    def transposeUnrolled(out: Any, a: Any) -> None:
+        tile = cuda.shared.array((TILE, row), float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+        for k in range(0, TILE, 8):
+            tile[y + k, x] = a[top + y + k, left + x]
+        cuda.syncthreads()
+        for k in range(0, TILE, 8):
+            out[left + y + k, top + x] = tile[x, y + k]
+
+    return transposeUnrolled
+
+
+def diagonal() -> Any:
+    """Blocks go through the matrix along its diagonals, so that those at work hit different memory partitions."""
+    row = TILE + 1
+
+    @jit
+    def transposeDiagonal(out: Any, a: Any) -> None:
+        tile = cuda.shared.array((TILE, row), float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        left = (cuda.blockIdx.x + cuda.blockIdx.y) % cuda.gridDim.x * TILE
+        top = cuda.blockIdx.x * TILE
+        tile[y, x] = a[top + y, left + x]
+        cuda.syncthreads()
+        out[left + y, top + x] = tile[x, y]
+
+    return transposeDiagonal
+
+
+def swizzled() -> Any:
+    """Row y of the tile is permuted by x ^ y: no padding, and yet no two elements of a column in one bank."""
+
+    @jit
+    def transposeSwizzled(out: Any, a: Any) -> None:
+        tile = cuda.shared.array((TILE, TILE), float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+        tile[y, x ^ y] = a[top + y, left + x]
+        cuda.syncthreads()
+        out[left + y, top + x] = tile[x, y ^ x]
+
+    return transposeSwizzled
+
+
+def moved(factory: Any, transposed: bool = True, rows: int = TILE, dynamic_row: int = 0) -> Launch:
+    a = np.arange(SIZE * SIZE, dtype=np.float32).reshape(SIZE, SIZE)
+    grid = (SIZE // TILE, SIZE // TILE)
+    expected = {0: np.ascontiguousarray(a.T) if transposed else a.copy()}
+    return Launch(factory(), grid, (TILE, rows), (np.zeros_like(a), a), expected, 4 * TILE * dynamic_row)
+
+
+GROUP = "transposes"
+add("copyRows", GROUP, "copy by rows: the bound", partial(moved, copy_rows, transposed=False))
+add("copyColumns", GROUP, "copy by columns", partial(moved, copy_columns, transposed=False))
+add("transposeNaiveRows", GROUP, "reads rows, writes columns, no tile", partial(moved, naive_rows))
+add("transposeNaiveColumns", GROUP, "reads columns, writes rows, no tile", partial(moved, naive_columns))
+add("transposeShared", GROUP, "through a tile", partial(moved, partial(shared, 0)))
+add("transposeSharedPad", GROUP, "through a tile with rows of 33", partial(moved, partial(shared, 1)))
+add("transposeDynamic", GROUP, "dynamic shared memory", partial(moved, partial(dynamic, 0), dynamic_row=32))
+add(
+    "transposeDynamicPad",
+    GROUP,
+    "dynamic shared memory, rows of 33",
+    partial(moved, partial(dynamic, 1), dynamic_row=33),
+)
+add("transposeUnrolled", GROUP, "four elements a thread", partial(moved, partial(unrolled, 0), rows=8))
+add("transposeUnrolledPad", GROUP, "four a thread, rows of 33", partial(moved, partial(unrolled, 1), rows=8))
+add("transposeDiagonal", GROUP, "blocks along diagonals, rows of 33", partial(moved, diagonal))
+add("transposeSwizzled", GROUP, "columns permuted by XOR, rows of 32", partial(moved, swizzled))

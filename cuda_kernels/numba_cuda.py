@@ -1,0 +1,36 @@
+"""What the kernels need of numba-cuda, and what to say where it is missing.
+
+`jit` makes the one dispatcher that both a GPU and banksim take. Without numba-cuda the kernels can still be listed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from banksim.system.extras import missing
+
+INSTALLED = importlib.util.find_spec("numba_cuda") is not None
+cuda: Any = None
+if INSTALLED:
+    from numba import cuda as cuda
+
+
+def require() -> None:
+    """InputError when numba-cuda is missing."""
+    if not INSTALLED:
+        raise missing("the kernels are written in Numba CUDA, which is missing", "cuda")
+
+
+def module(name: str) -> Any:
+    """A module of numba-cuda; none of them has types that a checker could use."""
+    require()
+    return importlib.import_module(f"numba.cuda.{name}")
+
+
+def jit(function: Callable[..., None], lines: bool = True) -> Any:
+    """The function as a CUDA kernel, with line information."""
+    require()
+    return cuda.jit(lineinfo=lines)(function)
