@@ -16,14 +16,14 @@ from banksim.system.progress import BlocksProgress, Progress, duration, scaled
 RUN = """
 import sys
 from pathlib import Path
-from banksim import compiled
+from banksim.banks.compiled import one_request
 from banksim.__main__ import main
 from banksim.machine.llvm.native_symbols import SYMBOLS
 before = [name for name, one in SYMBOLS.items() if "address" in vars(one)]
 rest = "--grid 4,2 --arg float32[64,128] --arg float32[128,64]=random --arg int32=128 --arg int32=64 --json".split()
 assert main(["kernel", sys.argv[1], *rest]) == 0
 print(*before, "|", *(name for name, one in SYMBOLS.items() if "address" in vars(one)))
-print("address" in vars(compiled.judge_broadcast))
+print("address" in vars(one_request.judge_broadcast))
 """
 
 
