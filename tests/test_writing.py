@@ -140,7 +140,7 @@ def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("folder", "Is a directory"), ("none/file", "No such file or directory"), ("read-only", "it is read-only")],
+    [("folder", "Is a directory"), ("none/file", "there is no such folder"), ("read-only", "it is read-only")],
 )
 def test_what_cannot_be_written_is_one_line(
     name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
