@@ -129,7 +129,10 @@ def test_a_pattern_has_a_report_too(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pattern", "a[threadIdx.x]", "--declare", "int a[32]", "--html", "/none/report.html"]) == 2
-    assert capsys.readouterr().err == "banksim: /none/report.html: there is no such folder: nothing was written, choose a folder that exists\n"
+    assert (
+        capsys.readouterr().err
+        == "banksim: /none/report.html: there is no such folder: nothing was written, choose a folder that exists\n"
+    )
 
 
 # ---- advice

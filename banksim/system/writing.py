@@ -127,6 +127,8 @@ def naming(named: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{named}: there is no such folder: nothing was written, choose a folder that exists") from None
+        raise InputError(
+            f"{named}: there is no such folder: nothing was written, choose a folder that exists"
+        ) from None
     except OSError as error:
         raise InputError(f"{named}: {error.strerror or error}: nothing was written") from None
