@@ -72,5 +72,5 @@ def test_they_are_names_wherever_architectures_are(capsys: pytest.CaptureFixture
     ptx = Path(__file__).parent / "kernels" / "plain.ptx"
     assert {kernel.arch for kernel in banksim.load(ptx, "A100").values()} == {"sm_80"}
     assert main(["arch", "RTX 3090", "--json"]) == 0
-    (ampere,) = json.loads(capsys.readouterr().out)
+    (ampere,) = json.loads(capsys.readouterr().out)["architectures"]
     assert (ampere["name"], "RTX 3090" in ampere["gpus"]) == ("sm_86", True)

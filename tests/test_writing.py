@@ -140,7 +140,11 @@ def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("folder", "Is a directory"), ("none/file", "there is no such folder"), ("read-only", "it is read-only")],
+    [
+        ("folder", "Is a directory: nothing was written"),
+        ("none/file", "there is no such folder: nothing was written, choose a folder that exists"),
+        ("read-only", "it is read-only: nothing was written"),
+    ],
 )
 def test_what_cannot_be_written_is_one_line(
     name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -149,7 +153,7 @@ def test_what_cannot_be_written_is_one_line(
     (tmp_path / "read-only").write_text("old")
     (tmp_path / "read-only").chmod(0o440)
     assert main([*PATTERN, "--html", str(tmp_path / name)]) == 2
-    assert capsys.readouterr().err == f"banksim: {tmp_path / name}: {reason}: nothing was written\n"
+    assert capsys.readouterr().err == f"banksim: {tmp_path / name}: {reason}\n"
 
 
 def test_a_full_standard_output_is_named() -> None:
