@@ -13,6 +13,8 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import Fault, InputError, UnsupportedError
+from banksim.machine.driver_calls import SERVICES
+from banksim.machine.llvm import driver_callbacks
 
 FILE = Path(__file__).parent / "kernels" / "services.cu"
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
@@ -184,6 +186,22 @@ def test_bulk_copies(engine: str) -> None:
     assert run.conflicts.transactions is None, "the counters report nothing of bulk copies"
     with pytest.raises(Fault, match=r"bulk: bulk copy: 256 bytes out of bounds of global memory, .*services\.cu:\d+ "):
         banksim.run(kernels()["bulk"], 1, 64, [given[:130].copy(), out, total, 4], engine=engine)
+
+
+def test_bulk_copies_stay_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes no part in those that are in bounds; one of its calls would cost as much as hundreds of stores."""
+    asked: list[str] = []
+
+    def noted(name: str) -> Any:
+        return lambda *arguments: asked.append(name) or SERVICES[name](*arguments)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(driver_callbacks, "BY_NUMBER", [noted(name) for name in SERVICES])
+    given, out, total = np.arange(256, dtype=np.int32), np.zeros(256, np.int32), np.zeros(64, np.int32)
+    banksim.run(kernels()["bulk"], 1, 64, [given, out, total, 4], engine="llvm")
+    assert asked == 4 * ["reduce_out"], "additions to global memory alone need a lock"
+    with pytest.raises(Fault, match="out of bounds"):
+        banksim.run(kernels()["bulk"], 1, 64, [given[:130].copy(), out, total, 4], engine="llvm")
+    assert asked[4:] == ["copy_in"], "Python says what is wrong"
 
 
 @both_engines

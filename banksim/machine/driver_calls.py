@@ -1,7 +1,7 @@
 """What the GPU's driver and its copy engine do for a kernel: printf, assertions, the heap, bulk copies.
 
 Compiled code calls `vprintf`, `__assertfail`, `malloc` and `free`, which no cubin contains: the decoder puts a SERVICE
-instruction in their place (operations/services.py). Both engines hand such work to the functions of `SERVICES`:
+instruction in their place (operations/driver_calls.py). Both engines hand such work to the functions of `SERVICES`:
 f(host, lanes that ask, words of arguments (n, 32)) → words of results for those lanes, or None.
 """
 

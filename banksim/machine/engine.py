@@ -228,7 +228,12 @@ class Engine(ABC):
 
     @abstractmethod
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
-        """Let the host do what services.py calls `name`, for the executing lanes; up to ten u32 → two."""
+        """Let the host do what driver_calls.py calls `name`, for the executing lanes; up to ten u32 → two."""
+
+    def bulk_copy(self, i: Instruction, name: str, shared: Value, outside: Value, size: Value) -> None:
+        """Do what driver_calls.py calls `name` for the lowest executing lane: copy `size` (u32) bytes between an
+        address of shared memory (u32) and a generic one (u64)."""
+        self.service(i, name, [shared, self.low(outside), self.high(outside), size])
 
     @abstractmethod
     def special(self, name: str, uniform: bool) -> Value:

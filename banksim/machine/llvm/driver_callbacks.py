@@ -1,4 +1,4 @@
-"""How compiled code asks for what services.py does: a call back into Python, for one warp at a time."""
+"""How compiled code asks for what driver_calls.py does: a call back into Python, for one warp at a time."""
 
 from __future__ import annotations
 

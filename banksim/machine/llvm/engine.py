@@ -17,6 +17,7 @@ from banksim.machine import codes
 from banksim.machine.driver_calls import SERVICES
 from banksim.machine.engine import Engine, unknown_special
 from banksim.machine.launch_constants import called, written
+from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import Memory
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
@@ -299,6 +300,15 @@ class LLVMEngine(Engine):
         self.e.call("serve", VOID, self.context, self.warp, INT[32](i.pc), INT[32](number), self.executing())
         first, second = self.results(2)
         return first, second
+
+    def bulk_copy(self, i: Instruction, name: str, shared: Value, outside: Value, size: Value) -> None:
+        if name not in COPIES:
+            return super().bulk_copy(i, name, shared, outside, size)
+        ends = self.first(shared).ir, self.first(outside).ir
+        arguments = (self.context, self.executing(), *ends, self.first(size).ir)
+        done = self.e.b.call(bulk_copy(self.e, name, self.memory.shared_start), arguments)
+        with self.e.b.if_then(self.e.b.not_(done), likely=False):
+            super().bulk_copy(i, name, shared, outside, size)
 
     def scratch(self, place: int) -> ir.Value:
         return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)

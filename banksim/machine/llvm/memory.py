@@ -52,6 +52,17 @@ class Access:
     mask: ir.Value
 
 
+def find_buffer(e: Emitter, context: ir.Value, upper: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
+    """(whether there is one, its number, where it lies, its bytes) of the buffer whose addresses have these upper 32
+    bits."""
+    b = e.b
+    number = b.mul(b.sub(upper, INT[32](HEAP >> 32)), INT[32](INVERSE))
+    known = b.icmp_unsigned("<", number, b.trunc(e.get(context, CONTEXT, "buffer_count"), INT[32]))
+    place = b.shl(b.zext(b.select(known, number, INT[32](0)), INT[64]), INT[64](4))
+    entry = e.at(e.get(context, CONTEXT, "buffers", as_type=POINTER), place)
+    return known, number, b.load(entry, typ=POINTER), b.load(e.at(entry, 8), typ=INT[64])
+
+
 class Memory:
     """Builds the functions, each when it is first needed."""
 
@@ -252,14 +263,8 @@ class Memory:
         known: ir.Value | None = None
         if space == "global":
             upper = b.trunc(b.lshr(b.extract_element(a.address, lane), INT[64](32)), INT[32])
-            number = b.mul(b.sub(upper, INT[32](HEAP >> 32)), INT[32](INVERSE))
-            known = b.icmp_unsigned("<", number, b.trunc(e.get(a.context, CONTEXT, "buffer_count"), INT[32]))
-            entry = e.at(
-                e.get(a.context, CONTEXT, "buffers", as_type=POINTER),
-                b.shl(b.zext(b.select(known, number, INT[32](0)), INT[64]), INT[64](4)),
-            )
-            base = b.load(entry, typ=POINTER)
-            size = b.trunc(b.load(e.at(entry, 8), typ=INT[64]), INT[32])
+            known, number, base, length = find_buffer(e, a.context, upper)
+            size = b.trunc(length, INT[32])
             offsets = b.trunc(a.address, WORDS)
         else:
             field = "shared" if space == "barrier" else space

@@ -51,4 +51,4 @@ def bulk_reduction(x: Engine, i: Instruction) -> None:
 def copy(x: Engine, i: Instruction, name: str, shared: Value, outside: Value, size: Value) -> None:
     first = x.lane() == x.first(x.lane())
     x.fetch(i, "shared", shared, UNIT, first)  # the request
-    x.service(i, name, [shared, x.low(outside), x.high(outside), size])
+    x.bulk_copy(i, name, shared, outside, size)

@@ -1,0 +1,38 @@
+"""Bulk copies in compiled code. What it cannot do, or may not, is left to driver_calls.py, which knows why."""
+
+from __future__ import annotations
+
+import llvmlite.ir as ir
+
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.memory import find_buffer
+from banksim.machine.llvm.values import INT, POINTER, VOID
+from banksim.machine.state import CONTEXT
+
+COPIES = ("copy_in", "copy_out")
+"""The functions of driver_calls.py that `bulk_copy` can be done for."""
+
+
+def bulk_copy(e: Emitter, name: str, shared_start: int) -> ir.Function:
+    """(context, lanes, shared address, global address, bytes) → whether it is done: not where either end is out of
+    bounds or the address is not one of global memory, nor where the use of global memory is noted."""
+
+    def build(context: ir.Value, lanes: ir.Value, shared: ir.Value, outside: ir.Value, size: ir.Value) -> None:
+        b = e.b
+        with b.if_then(e.empty(lanes), likely=False):
+            b.ret(INT[1](1))
+        shared, size = b.zext(shared, INT[64]), b.zext(size, INT[64])
+        known, _, base, length = find_buffer(e, context, b.trunc(b.lshr(outside, INT[64](32)), INT[32]))
+        offset = b.and_(outside, INT[64]((1 << 32) - 1))
+        inside = b.icmp_unsigned("<=", b.add(offset, size), length)
+        above = b.icmp_unsigned(">=", shared, INT[64](shared_start))
+        below = b.icmp_unsigned("<=", b.add(shared, size), e.get(context, CONTEXT, "shared_size"))
+        unnoted = b.icmp_unsigned("==", e.get(context, CONTEXT, "notes"), INT[64](0))
+        good = b.and_(b.and_(b.and_(known, inside), b.and_(above, below)), unnoted)
+        with b.if_then(good, likely=True):
+            ends = e.at(e.get(context, CONTEXT, "shared", as_type=POINTER), shared), e.at(base, offset)
+            to, source = ends if name == "copy_in" else reversed(ends)
+            e.call("llvm.memcpy.p0.p0.i64", VOID, to, source, size, INT[1](0))
+        b.ret(good)
+
+    return e.outline(f"bulk_{name}", INT[1], [POINTER, INT[32], INT[32], INT[64], INT[32]], build)
