@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from banksim.errors import CompileError
+from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import tools
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Operand
@@ -40,11 +40,16 @@ Place = Callable[[str, int], Operand | None]
 
 
 def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
-    """nvdisasm's instructions of every code section, by the function that the section is named after."""
+    """nvdisasm's instructions of every code section, by the function that the section is named after. `InputError` with
+    its complaint, in one line, about a cubin that it does not take."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
         write(Path(folder) / "kernel.cubin", cubin, own=True)
         seconds = SECONDS * (1 + (len(cubin) >> 20))
-        printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
+        try:
+            printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
+        except CompileError as error:
+            # Warnings follow that tell nothing more; whoever knows the file puts its name in front.
+            raise InputError(str(error).splitlines()[0]) from None
     try:
         functions = json.loads(printed)[1]
         return {function["function-name"]: function["sass-instructions"] for function in functions}
