@@ -16,7 +16,7 @@ import banksim
 from banksim.__main__ import main
 from banksim.advise.patterns import advice
 from banksim.advise.patterns.advice import ArrayAdvice, Judged, advise, together
-from banksim.advise.patterns.layouts import SharedArray, layouts
+from banksim.advise.patterns.layouts import SharedArray, layouts, mapping
 from banksim.advise.patterns.thread_orders import Described, mappings
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.occupancy import blocks_per_sm, fits
@@ -45,7 +45,16 @@ def test_a_transpose_is_cured_by_rows_of_33() -> None:
     assert best.layout.spelling.c == ("__shared__ float tile[32][33];",)
     assert best.layout.spelling.numba == ("tile = cuda.shared.array((32, 33), float32)",)
     assert advice.is_proven
-    assert {"column ^ row", "Swizzle<5, 0, 5>"} <= names(advice)
+    assert layout_of(advice, "column ^ row").names == "column ^ row = Swizzle<5, 0, 5>"
+
+
+@pytest.mark.parametrize("declare", ["float tile[32][32]", "float tile[64][32]", "double tile[32][32]"])
+def test_a_layout_is_listed_once(declare: str) -> None:
+    """Whatever its names: no two of those listed lay every byte at the same place."""
+    (advice,) = advise(TRANSPOSE, declare=declare, block=(32, 32))
+    found = [mapping(one.layout, advice.array) for one in advice.better]
+    assert len(found) > 2
+    assert len(set(found)) == len(found)
 
 
 def test_kepler_in_8_byte_mode_wants_two_elements_more() -> None:

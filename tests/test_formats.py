@@ -26,6 +26,7 @@ __global__ void race(float *out, int n) {
     if (threadIdx.x == 0 && threadIdx.y == 0) printf("printed by block %d\\n", blockIdx.x);
 }
 """
+EXCUSE = '// banksim: allow(32, "cured next week")'
 PROGRAM = """\
 import numpy as np
 from numba import cuda, float32
@@ -79,7 +80,7 @@ Leaf = tuple[str, Any]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("formats")
     (made / "race.cu").write_text(RACE)
-    (made / "quiet.cu").write_text(RACE.replace("printf(", "(void)("))
+    (made / "quiet.cu").write_text(RACE.replace("printf(", "(void)(").replace("[7];", f"[7];  {EXCUSE}"))
     (made / "program.py").write_text(PROGRAM)
     return made
 
@@ -181,7 +182,10 @@ def test_the_page_shows_at_first_sight_what_matters(
     assert "1 race in shared memory" in race
     assert "__syncthreads() is missing before race.cu:5" in race
     assert "printed by block 2" in race
-    assert "kepler-4: judged on code of sm_90" in page("several")
+    several = page("several")
+    assert "kepler-4: judged on code of sm_90" in several
+    assert 'Excused: quiet.cu:5: allow(32, "cured next week")' in several
+    assert "measured, excused" in several
     assert "Time on" in page("time")
     program = page("run")
     for said in ("3 launches of 2 kernels", "columns", "racing", "1 race in shared memory"):

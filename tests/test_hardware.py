@@ -21,7 +21,10 @@ active mask, place and clock at every step of every lane):
   threads pass one at a time). BREAK and EXIT release it at once.
 - Where groups come to a WARPSYNC one after the other, its threads execute it once more together when the last has
   come: counted by the hardware's counters, not by the profiler's source page, whose rows are compared here
-  (scan_shuffles, radix_digits, aggregate_partition: test_warpsync_is_counted_once_more).
+  (scan_shuffles, radix_digits, aggregate_partition: test_warpsync_is_counted_once_more). So it is with 2, 3, 4 and 8
+  groups, with and without a block barrier behind it: one execution with all 32 threads more per gathering (looped four
+  times: 4 and 128). Where one half of the warp has parted and joined again at a BSYNC and the other branches past it,
+  4 groups cost no execution more, and looped 16.
 - WARPSYNC.COLLECTIVE gathers the threads of its mask behind the instruction of the last group to come;
   ENDCOLLECTIVE sends all to where they came from. WARPSYNC.EXCLUSIVE parts threads of different masks.
 - __syncthreads() in both sides of a divergent branch never ends (order_barrier_sides); threads that returned

@@ -44,6 +44,22 @@ def test_faults(name: str, said: str) -> None:
     assert "site-packages" not in str(found.value)
 
 
+def test_a_fault_names_the_place_in_the_library_too(tmp_path: Path) -> None:
+    file = tmp_path / "scan.cu"
+    file.write_text(
+        "#include <cub/block/block_scan.cuh>\n"
+        "__global__ void scan(int* out) {\n"
+        "    extern __shared__ char memory[];\n"
+        "    typedef cub::BlockScan<int, 64, cub::BLOCK_SCAN_RAKING> Scan;\n"
+        "    int n = threadIdx.x;\n"
+        "    Scan(*(Scan::TempStorage*)memory).InclusiveSum(n, n);\n"
+        "    out[threadIdx.x] = n;\n"
+        "}\n"
+    )
+    with pytest.raises(Fault, match=rf"at {file}:6 \(SASS .*\) \(inside \w+\.cuh:\d+\), block"):
+        banksim.run(banksim.load(file)["scan"], 1, 64, [np.zeros(64, np.int32)])
+
+
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
 def test_a_stack_that_overflows_is_called_so(engine: str) -> None:
     with pytest.raises(Fault, match="stack overflow: calls nest too deep for the 1,024 bytes of a thread's stack"):

@@ -127,6 +127,19 @@ def test_every_conversion_is_that_of_c(
 
 # ---- in kernels
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_89", "sm_90", "sm_100"])
+def test_code_of_every_architecture_prints(arch: str, engine: str, tmp_path: Path) -> None:
+    """Up to sm_89 the call's return address is counted from the place of LEPC, from sm_90 on LEPC names it."""
+    file = tmp_path / "prints.cu"
+    file.write_text(
+        '#include <cstdio>\n__noinline__ __device__ void say(int i) { printf("%d,", i); }\n'
+        '__global__ void k(int n) { for (int i = 0; i < n; i++) say(i); printf("end"); }'
+    )
+    kernel = banksim.load(file, arch=arch)["k"]
+    assert banksim.run(kernel, 1, 1, [3], engine=engine).output == "0,1,2,end"
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
 def test_integers_are_cut_to_their_size(engine: str) -> None:
     assert output("sizes", 0, engine=engine) == "[44][4464][255][ffff][�][    A][B][%][ffffffff][-5]\n"
 

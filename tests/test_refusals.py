@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import cuda
 
 import banksim
 from banksim.errors import UnsupportedError
 from banksim.kernels.compilers import compile_cuda
+from banksim.kernels.compilers.numba import argument_type
+from banksim.machine.operations import OPERATIONS
+from banksim.runs.resolve import numba_kernel
 
 CLUSTERS = Path(__file__).parent / "kernels" / "clusters.cu"
 
@@ -24,6 +28,23 @@ def test_code_of_an_older_architecture_is_named(engine: str) -> None:
         banksim.run(kernel, 1, 32, [out], engine=engine)
     banksim.run(kernel, 1, 32, [out], arch="sm_80", engine=engine)
     assert (out == 1).all()
+
+
+def test_for_a_numba_function_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An opcode that only the newer code has is taken from the table, as if nobody knew it."""
+
+    @cuda.jit  # type: ignore[untyped-decorator]
+    def rotated(out):  # type: ignore[no-untyped-def]
+        i = cuda.threadIdx.x
+        out[i] = cuda.shfl_sync(0xFFFFFFFF, out[i], (i + 1) % 32)
+
+    kernel, _ = numba_kernel(rotated, (argument_type(np.zeros(32, np.int32)),), "sm_90")
+    assert kernel.for_arch is not None
+    older = {i.name for i in kernel.for_arch("sm_75").instructions}
+    newer = next(i.name for i in kernel.instructions if i.name not in older and i.name in OPERATIONS)
+    monkeypatch.delitem(OPERATIONS, newer)
+    with pytest.raises(UnsupportedError, match=rf"rotated: instruction {newer} is not known .*: --arch sm_\d+$"):
+        banksim.run(rotated, 1, 32, [np.zeros(32, np.int32)], engine="numpy")
 
 
 def test_where_there_is_none_none_is_named() -> None:

@@ -185,3 +185,15 @@ def test_a_rule_on_other_code_is_said_to_be(arch: str, foreign: tuple[str, ...],
     assert ("judged on code" in page.read_text()) == bool(foreign)
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["judged_on_others_code"] == list(foreign)
+
+
+def test_of_a_program_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file, page = tmp_path / "program.py", tmp_path / "program.html"
+    file.write_text(
+        "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef k(a):\n"
+        "    s = cuda.shared.array(32, 'int32')\n    s[cuda.threadIdx.x] = 1\n    a[0] = s[0]\n\n"
+        "k[1, 32](np.zeros(1))\n"
+    )
+    assert main(["run", "--arch", "kepler-4,sm_90", "--json", "--output", "-", "--html", str(page), str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["judged_on_others_code"] == ["kepler-4"]
+    assert "kepler-4: judged on code of sm_90" in page.read_text()

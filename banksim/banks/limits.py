@@ -136,7 +136,7 @@ def check(judged: Sequence[Conflicts], guard: Guard, kernels: Sequence[Sequence[
     `kernels`: `judged` of each. Raises `InputError` if the baseline knows no such architecture.
     """
     lines = [by_line(conflicts) for conflicts in judged]
-    excuses = {(one.file, one.line): one for one in found_excuses(site for one in lines for site in one.sites)}
+    excuses = excuses_of(lines)
     above: list[Finding] = []
     excused: list[tuple[SiteConflicts, Excuse]] = []
     exceeded: list[tuple[SiteConflicts, Excuse]] = []
@@ -193,6 +193,22 @@ def has_conflict(site: SiteConflicts) -> bool:
 
 
 # ---- excuses
+def excused(judged: Sequence[Conflicts]) -> Iterator[tuple[Architecture, SiteConflicts, Excuse]]:
+    """The lines with a conflict that a comment allows, by each architecture, whether there is a limit or not."""
+    lines = [by_line(conflicts) for conflicts in judged]
+    excuses = excuses_of(lines)
+    for conflicts in lines:
+        for site in conflicts.sites:
+            excuse = excuses.get((site.file or "", site.line or 0))
+            if excuse and has_conflict(site) and excuse.covers(site):
+                yield conflicts.arch, site, excuse
+
+
+def excuses_of(lines: Sequence[Conflicts]) -> dict[tuple[str, int], Excuse]:
+    """The excuses in the sources of all lines, by file and line."""
+    return {(one.file, one.line): one for one in found_excuses(site for one in lines for site in one.sites)}
+
+
 def found_excuses(sites: Iterable[SiteConflicts]) -> Iterator[Excuse]:
     """The excuses in the source files of sites, from the first to the last line of these."""
     spans: dict[str, tuple[int, int]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from banksim.requests.trace import Site
 
@@ -139,6 +139,10 @@ class Kernel:
     preset: Preset | None = None
     for_arch: Callable[[str], Kernel] | None = field(default=None, repr=False)
     """The same kernel compiled for another architecture, where its source is known."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes get: all but `for_arch`, since they compile nothing."""
+        return {**vars(self), "for_arch": None}
 
     @cached_property
     def constants(self) -> Constants:

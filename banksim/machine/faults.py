@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from banksim.architectures import code_layout
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.banks.source_lines import within
 from banksim.errors import BanksimError, Fault, UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import codes
@@ -79,7 +80,7 @@ def block_index(launch: Launch, number: int) -> str:
 
 def place(i: Instruction) -> str:
     source = f"{i.site.file}:{i.site.line} " if i.site.file else ""
-    return f"{source}(SASS {i.pc:#06x} {i.text or i.opcode})"
+    return f"{source}(SASS {i.pc:#06x} {i.text or i.opcode}){within(i.site)}"
 
 
 def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:

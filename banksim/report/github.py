@@ -21,14 +21,17 @@ def github(
     hints: Sequence[Hint] = (),
     plain: Plain = NOTHING,
 ) -> str:
-    """Workflow commands: an annotation for each finding of a check and each hint, and for each line with a conflict
-    that no comment excuses."""
-    excused = [site for site, _ in findings.excused]
+    """Workflow commands: an annotation for each finding of a check, each hint, and each line with a conflict; of one
+    that a comment excuses it is a notice with the reason."""
     lines = [annotation("error", accesses(one)[-1].site, TITLES[one.check], in_words(one)) for one in found]
     lines += [annotation("notice", one.second.site, HINT_TITLE, hinted(one)) for one in hints]
     for conflicts, site in conflicting(judged):
-        if site not in excused:
+        reason = next((excuse.reason for one, excuse in findings.excused if one == site), None)
+        if reason is None:
             lines.append(annotation(level(conflicts, site, findings), site, TITLE, message(conflicts, site)))
+        else:
+            text = f"{message(conflicts, site)}; excused: {reason}"
+            lines.append(annotation("notice", site, f"{TITLE}, excused", text))
     lines += [f"::{level} title=banksim::{escaped(text)}" for level, text in remarks(plain)]
     for excuse in findings.unused:
         properties = f"file={escaped(portable(excuse.file), ':,')},line={excuse.line},title=Unused excuse"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.gpus import gpus_of
 from banksim.banks.conflicts import Conflicts
+from banksim.banks.limits import excused
 from banksim.report.paths import portable_all
 
 if TYPE_CHECKING:
@@ -98,8 +99,13 @@ def document(command: str, /, **content: Any) -> str:
 
 
 def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> dict[str, Any]:
-    """Plain data: the command, what it adds, and under `conflicts` one object for each architecture."""
-    return plain(command, **more, conflicts=[c.to_json() for c in judged])
+    """Plain data: the command, what it adds, under `excused` the lines with a conflict that a comment allows, and under
+    `conflicts` one object for each architecture."""
+    allowed = [
+        {"arch": arch.name, "file": excuse.file, "line": excuse.line, "allowed": excuse.most, "reason": excuse.reason}
+        for arch, _, excuse in excused(judged)
+    ]
+    return plain(command, **more, excused=allowed, conflicts=[c.to_json() for c in judged])
 
 
 def launches(program: str, status: int, found: Launches) -> dict[str, Any]:
@@ -111,6 +117,7 @@ def launches(program: str, status: int, found: Launches) -> dict[str, Any]:
         status=status,
         launches=found.count,
         code=found.code,
+        judged_on_others_code=list(found.foreign),
         time_was_asked=found.time_was_asked,
         checks=found.checks,
         kernels=[kernel.to_json() for kernel in found.kernels],

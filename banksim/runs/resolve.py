@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.architectures.code_layout import MACHINES
@@ -87,5 +88,15 @@ def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[K
         compiled = compile_numba(function, types, machine)
         decoded = decode(compiled.cubin)[compiled.name]
         body = getattr(function, "py_func", function)
-        known[types, machine] = replace(decoded, plain_name=body.__name__), compiled
+        again = partial(recompiled, ref(function), types)
+        known[types, machine] = replace(decoded, plain_name=body.__name__, for_arch=again), compiled
     return known[types, machine]
+
+
+def recompiled(function: ref[Any], types: tuple[Any, ...], machine: str) -> Kernel:
+    """The kernel of a Numba function for another architecture. It does not keep the function alive, whose kernels are
+    forgotten when it goes."""
+    alive = function()
+    if alive is None:
+        raise InputError("the Numba function is gone: keep it to compile it again")
+    return numba_kernel(alive, types, machine)[0]

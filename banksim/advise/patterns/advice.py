@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.advise.patterns.layouts import VECTOR, Layout, Offsets, SharedArray, as_declared, keeps, layouts
+from banksim.advise.patterns.layouts import VECTOR, Layout, Offsets, SharedArray, as_declared, keeps, layouts, mapping
 from banksim.advise.patterns.spelling import Spelling
 from banksim.advise.patterns.thread_orders import Described, Mapped, mappings
 from banksim.architectures.bank_rules import Architecture, architectures
@@ -41,9 +41,15 @@ class Judged:
     bytes: int
     blocks: tuple[int, ...]
 
+    @property
+    def names(self) -> str:
+        """`column ^ row = Swizzle<5, 0, 5>`: the layout by all its names."""
+        return " = ".join((self.layout.name, *self.layout.also))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "layout": self.layout.name,
+            "also": list(self.layout.also),
             "transactions": list(self.transactions),
             "bytes_added": self.bytes,
             "blocks_per_sm": list(self.blocks),
@@ -263,7 +269,7 @@ def advise_array(
         requests=int(requests.times.sum()),
         bound=tuple(bound(requests, arch) for arch in archs),
         before=before,
-        better=tuple(without_repetition(better)),
+        better=tuple(each_once(without_repetition(better), array)),
         threads=tuple(one for one in others if one and is_better(one, before)),
         tried=len(found),
         breaking=breaking,
@@ -304,6 +310,16 @@ def without_repetition(better: Sequence[Judged]) -> Iterator[Judged]:
         if key not in seen:
             seen.add(key)
             yield one
+
+
+def each_once(better: Iterable[Judged], array: SharedArray) -> Iterator[Judged]:
+    """One row for layouts that lay every byte at the same place: the first, under the others' names too."""
+    alike: dict[tuple[object, ...], list[Judged]] = {}
+    for one in better:
+        alike.setdefault(mapping(one.layout, array), []).append(one)
+    for first, *others in alike.values():
+        also = tuple(other.layout.name for other in others)
+        yield replace(first, layout=replace(first.layout, also=also)) if also else first
 
 
 def judge(

@@ -57,6 +57,13 @@ class Layout:
     move: Callable[[Offsets], Offsets]
     align: int = 1
     piece: int = 0
+    also: tuple[str, ...] = ()
+    """Other names of the same mapping."""
+
+
+def mapping(layout: Layout, array: SharedArray) -> tuple[object, ...]:
+    """What two layouts of an array have in common if every byte lies at the same place in both."""
+    return layout.size, layout.align, layout.piece, layout.move(np.arange(array.size)).tobytes()
 
 
 def layouts(array: SharedArray) -> Iterator[Layout]:

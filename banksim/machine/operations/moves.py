@@ -39,9 +39,9 @@ def read_special(x: Engine, i: Instruction) -> None:
 
 @operation("LEPC")
 def load_pc(x: Engine, i: Instruction) -> None:
-    """The address of a place in the code, which is its pc."""
-    to, place = i.operands
-    x.write(to, x.raw(place))
+    """The address of a place in the code, which is its pc; before sm_90 of the instruction itself."""
+    to, *place = i.operands
+    x.write(to, x.raw(place[0]) if place else x.const(i.pc))
     x.write(to, x.const(0), word=1)
 
 

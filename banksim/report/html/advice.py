@@ -97,7 +97,7 @@ def row(layout: Judged, advice: ArrayAdvice) -> Layout:
     spelling = layout.layout.spelling
     counts = zip(layout.transactions, advice.bound, strict=True)
     return Layout(
-        name=layout.layout.name,
+        name=layout.names,
         cells=(
             *((number(count), "calm" if count == bound else "hot") for count, bound in counts),
             *((number(count), "") for count in layout.blocks),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banksim.banks.conflicts import Conflicts, SiteConflicts
+from banksim.banks.limits import excused
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, within, worst_excess
 from banksim.kernels.line_table import source_lines
@@ -229,6 +230,7 @@ class Drawer:
             one.arch.name: max((ends(site.excess).high for site in one.sites if site.excess is not None), default=0)
             for one in lines
         }
+        self.excused = [(arch, site) for arch, site, _ in excused(lines)]
         self.drawn = self.left_out = 0
 
     def figures(self, conflicts: Conflicts, site: SiteConflicts) -> Figures:
@@ -242,7 +244,7 @@ class Drawer:
             ideal=number(site.ideal),
             excess=number(site.excess),
             worst=ways(site.degree),
-            status=site.status,
+            status=f"{site.status}, excused" if (conflicts.arch, site) in self.excused else site.status,
             heat=excess / self.worst[conflicts.arch.name] if excess else 0,
             picture=self.picture(conflicts, site),
         )

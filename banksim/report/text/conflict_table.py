@@ -9,6 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from banksim.banks.conflicts import Conflicts
+from banksim.banks.limits import excused
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, above, beside, fold, prose
 from banksim.requests.counts import Count, Range, Status, ends
@@ -178,7 +179,7 @@ def colour(row: Row) -> str:
 
 
 def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
-    """What every status in the table means, and why totals are missing."""
+    """What every status in the table means, why totals are missing, and which lines a comment excuses."""
     sites = [(conflicts.arch, site) for conflicts in judged for site in conflicts.sites]
     found = {site.status for _, site in sites}
     for status, meaning in MEANINGS.items():
@@ -194,3 +195,5 @@ def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
     unknown = max(sum(site.transactions is None for site in conflicts.sites) for conflicts in judged)
     if unknown and len(judged[0].sites) > 1:
         yield f"Totals are withheld: the count of {plural(unknown, 'access')} is unknown."
+    for text in dict.fromkeys(str(excuse) for _, _, excuse in excused(judged)):
+        yield f"Excused: {text}"

@@ -67,7 +67,7 @@ def table(rows: Sequence[Judged], advice: ArrayAdvice, width: int) -> Text:
         columns.append(Column(("blocks", "per SM"), [Text(number(row.blocks[place])) for row in rows], group))
     columns.append(Column(("bytes", "added"), [Text(number(row.bytes)) for row in rows]))
     columns.append(Column(("index", "operations"), [Text(operations(row)) for row in rows]))
-    labels = [Text(row.layout.name) for row in rows]
+    labels = [Text(row.names) for row in rows]
     lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
     return Text("\n").join(lines)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from banksim.architectures.bank_rules import architecture
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
 from banksim.report.text.conflict_table import figures, notes
@@ -70,10 +69,8 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     instructions = sum(kernel.instructions for kernel in launches.kernels)
     what = f"{plural(launches.count, 'launch')} of {plural(len(launches.kernels), 'kernel')}"
     yield from fold(Text(f"{what}: {plural(instructions, 'warp instruction')}", QUIET), width)
-    own = architecture(launches.code).capability
-    others = [rule.name for rule in launches.rules if rule.capability != own]
-    if others:
-        yield from fold(Text(f"{listed(others)}: judged on code of {launches.code}", QUIET), width)
+    if launches.foreign:
+        yield from fold(Text(f"{listed(launches.foreign)}: judged on code of {launches.code}", QUIET), width)
     partial = sum(kernel.partial for kernel in launches.kernels)
     if partial:
         yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)

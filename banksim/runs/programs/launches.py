@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks.conflicts import Conflicts, merge
 from banksim.errors import InputError
 from banksim.machine.races.findings import Finding, Hint, by_lines
@@ -191,6 +191,12 @@ class Launches:
     @property
     def count(self) -> int:
         return sum(kernel.launches for kernel in self.kernels)
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The architectures whose rule was judged on the code of another."""
+        own = architecture(self.code).capability
+        return tuple(rule.name for rule in self.rules if rule.capability != own)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
