@@ -1,7 +1,9 @@
-"""Run an unchanged Python program that uses numba.cuda, with no GPU, and count the bank conflicts of its kernels.
+"""Run an unchanged CUDA program with no GPU, and count the bank conflicts of its kernels.
 
-The program's standard output stays its own, and so does its exit status unless it is 0. The report follows on
-standard error, or goes to --output. Kernels are compiled for the first of --arch that is among sm_75 to sm_121.
+PROGRAM is a Python file that uses numba.cuda, CUDA C++ (.cu files, which are compiled first), or anything that can be
+executed and that links to the CUDA runtime as a shared library, with all that it starts. The program's standard output
+stays its own, and so does its exit status unless it is 0. The report follows on standard error, or goes to --output.
+Kernels are compiled for the first of --arch that is among sm_75 to sm_121.
 """
 
 from __future__ import annotations
@@ -22,20 +24,29 @@ from banksim.system.visible import say
 from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
-    from banksim.runs.programs.launches import Launches
+    from banksim.runs.programs.launches import Launches, Requests
     from banksim.runs.programs.main_module import Ended
+    from banksim.runs.programs.simulation import Progress, Rules
 
 EXAMPLE = """\
   banksim run my_program.py --its-own --arguments
+  banksim run --nvcc "-Iinclude -DN=64" main.cu helper.cu --its-own --arguments
+  banksim run ./my_program --its-own --arguments
   banksim run --arch kepler-4,sm_90 --json --output report.json --fail-above 0 -m my_package.main"""
 
 
 def options(parser: ArgumentParser) -> None:
-    ways = ("PROGRAM.py", "-m MODULE")
+    ways = ("PROGRAM.py", "-m MODULE", "FILE.cu …", "./PROGRAM")
     parser.usage = "\n       ".join(f"banksim run [OPTION …] {program} [ARGUMENT …]" for program in ways)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument(
-        "program", nargs=REMAINDER, metavar="PROGRAM …", help="a Python file (-: standard input) and its arguments"
+        "program",
+        nargs=REMAINDER,
+        metavar="PROGRAM …",
+        help="a Python file (-: standard input), .cu files or a program, and its arguments",
+    )
+    parser.add_argument(
+        "--nvcc", metavar="OPTIONS", default="", help='more options for nvcc: --nvcc="-Iinclude -DN=64"'
     )
     trace_option(parser, stream=False)
     check_option.option(parser)
@@ -53,33 +64,72 @@ def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     most = report_options.limit(options)
-    time_too = time_options.chosen(options)
+    time_options.chosen(options)
     checks = checks_of(options.check)
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
-        raise InputError("give one program: banksim run program.py, or banksim run -m module")
+        raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
     if options.trace == "-":
         raise InputError("--trace -: standard output is the program's; give a file")
-    from banksim.kernels.compilers.numba import in_vain
-    from banksim.runs.programs.launches import Requests
-    from banksim.runs.programs.main_module import run_file, run_module
-    from banksim.runs.programs.numba_hooks import simulated
+    from banksim.runs.programs.executable import is_program
 
     with written(options.trace) as writer:
+        from banksim.runs.programs.launches import Requests
+
         requests = Requests(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
-        with simulated(tuple(rules), shown, requests, checks, **time_too) as launches:
-            ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
+        execute = executed if not options.module and is_program(words[0]) else interpreted
+        launches, ended = execute(words, options, tuple(rules), shown, requests, checks)
         if requests and requests.incomplete:
             raise Incomplete
     sys.stdout.flush()
-    if note := in_vain():
-        say(note)
     report(launches, ended, words[0], options)
     if ended.error is not None:
         say(ended.error)
     status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings))
+
+
+def interpreted(
+    words: Sequence[str],
+    options: Namespace,
+    rules: Rules,
+    shown: Progress | None,
+    requests: Requests | None,
+    checks: tuple[str, ...],
+) -> tuple[Launches, Ended]:
+    """Run a Python program in this process, whose kernels are Numba's."""
+    from banksim.kernels.compilers.numba import in_vain
+    from banksim.runs.programs.main_module import run_file, run_module
+    from banksim.runs.programs.numba_hooks import simulated
+
+    if options.nvcc:
+        raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
+    with simulated(rules, shown, requests, checks, **time_options.chosen(options)) as launches:
+        ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
+    if note := in_vain():
+        say(note)
+    return launches, ended
+
+
+def executed(
+    words: Sequence[str],
+    options: Namespace,
+    rules: Rules,
+    shown: Progress | None,
+    requests: Requests | None,
+    checks: tuple[str, ...],
+) -> tuple[Launches, Ended]:
+    """Run any other program, in processes of its own."""
+    from banksim.runs.programs.executable import command
+    from banksim.runs.programs.launches import Launches
+    from banksim.runs.programs.served import Programs
+    from banksim.runs.programs.simulation import simulation
+
+    simulate = simulation(checks, **time_options.chosen(options))
+    launches = Launches(rules, checks)
+    started = command(words, launches.code, options.nvcc)
+    return launches, Programs(words[0], launches, simulate, shown, requests).run(started)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from banksim.architectures import capabilities
-from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, HEAP, machine
+from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, machine
 from banksim.errors import BanksimError, InputError
 from banksim.kernels import demangling, disassembly
 from banksim.kernels.compilers import tools
@@ -18,6 +18,7 @@ from banksim.kernels.decoded_cache import Kernels, pack, unpack
 from banksim.kernels.elf import FUNCTION, OBJECT, Elf, Symbol
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter, Variable
 from banksim.kernels.line_table import Line, in_own_code, line_table
+from banksim.machine.addresses import ARGUMENTS, PROGRAM
 from banksim.machine.launch_constants import WINDOWS
 from banksim.requests.trace import Site
 from banksim.system import cache
@@ -40,22 +41,22 @@ PTX_FILE = "\0ptx"
 """The file that lines have which are lines of the PTX itself; whoever knows its name replaces it."""
 
 
-def decode(cubin: bytes, ptx: str = "kernel.ptx") -> Mapping[str, Kernel]:
+def decode(cubin: bytes, ptx: str = "kernel.ptx", slot: int | None = None) -> Mapping[str, Kernel]:
     """The kernels of a cubin by their mangled names. Each is made when it is asked for, once in a process.
 
-    `ptx` names the PTX file that it was assembled from, for code whose PTX names no source. A cubin with
-    calls still open is linked first. InputError when the bytes are no cubin, CompileError when a tool
+    `ptx` names the PTX file that it was assembled from, for code whose PTX names no source; `slot`: see `Kernel`.
+    A cubin with calls still open is linked first. InputError when the bytes are no cubin, CompileError when a tool
     refuses them.
     """
-    return _decode(cubin, ptx)
+    return _decode(cubin, ptx, slot)
 
 
 @functools.lru_cache(64)
-def _decode(cubin: bytes, ptx: str) -> Kernels:
-    key = cache.key("decode", decoder(), tools.identity("nvdisasm"), cubin)
+def _decode(cubin: bytes, ptx: str, slot: int | None) -> Kernels:
+    key = cache.key("decode", decoder(), tools.identity("nvdisasm"), str(slot), cubin)
     packed = cache.get(key)
     if packed is None:
-        packed = pack(kernels(cubin))
+        packed = pack(kernels(cubin, slot))
         cache.put(key, packed)
     return unpack(packed, cubin, {PTX_FILE: ptx})
 
@@ -73,17 +74,17 @@ def entry_names(cubin: bytes) -> list[str]:
     return Elf(cubin).entries
 
 
-def kernels(cubin: bytes) -> list[Kernel]:
+def kernels(cubin: bytes, slot: int | None = None) -> list[Kernel]:
     """Every kernel of a cubin, read from it. InputError where its parts do not fit together."""
     try:
-        return read(cubin)
+        return read(cubin, slot)
     except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, BanksimError):
             raise
         raise InputError(f"a damaged cubin: {(str(error) or type(error).__name__).splitlines()[0]}") from error
 
 
-def read(cubin: bytes) -> list[Kernel]:
+def read(cubin: bytes, slot: int | None) -> list[Kernel]:
     elf = Elf(cubin)
     if elf.relocatable:
         elf = Elf(link([cubin], elf.arch))
@@ -95,7 +96,7 @@ def read(cubin: bytes) -> list[Kernel]:
     if missing:
         raise InputError(f"nvdisasm lists no code for {missing[0]}")
     lines = source_lines(elf)
-    found = [Reading(elf, name, code, lines).kernel() for name in entries]
+    found = [Reading(elf, name, code, lines, slot).kernel() for name in entries]
     for kernel in found:
         check_sizes(kernel)
     return found
@@ -140,7 +141,10 @@ class Reading:
         name: str,
         code: Mapping[str, list[dict[str, Any]]],
         lines: Mapping[str, Sequence[tuple[int, Line]]],
+        slot: int | None = None,
     ) -> None:
+        self.slot = slot
+        self.variables_at = ARGUMENTS.address_of(0) if slot is None else PROGRAM.address_of(slot)
         self.elf, self.name, self.code, self.lines = elf, name, code, lines
         self.machine = machine(elf.arch)
         self.text = elf.by_name[name].section
@@ -182,7 +186,7 @@ class Reading:
         if symbol.section in self.base:
             return Operand("code", self.base[symbol.section] + symbol.value + offset, text=symbol.name)
         if symbol.section in self.heap:
-            place = HEAP + self.heap[symbol.section] + symbol.value + offset
+            place = self.variables_at + self.heap[symbol.section] + symbol.value + offset
             return Operand("imm", place, text=symbol.name)
         if not symbol.section and symbol.name:
             place = self.end + BYTES * len(STAND_IN) * len(self.driver)
@@ -209,7 +213,7 @@ class Reading:
                 number, _, owner = section.removeprefix(".nv.constant").partition(".")
                 if owner in ("", self.name):
                     banks[int(number)] = self.filled(section)
-        for name, address in {**WINDOWS, "variables": HEAP + self.heap.get(CONSTANT, 0)}.items():
+        for name, address in {**WINDOWS, "variables": self.variables_at + self.heap.get(CONSTANT, 0)}.items():
             if (place := self.machine.places.get(name)) is None:
                 continue
             banks[0] = banks[0][:place] + address.to_bytes(8, "little") + banks[0][place + 8 :]
@@ -373,6 +377,7 @@ class Reading:
             | self.driver,
             max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
             required_block=required,
+            slot=self.slot,
             cubin=elf.data,
         )
 

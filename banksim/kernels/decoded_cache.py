@@ -99,7 +99,16 @@ def plain(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-NUMBERS = ("globals_bytes", "parameter_base", "shared_base", "shared_bytes", "local_bytes", "registers", "max_threads")
+NUMBERS = (
+    "globals_bytes",
+    "parameter_base",
+    "shared_base",
+    "shared_bytes",
+    "local_bytes",
+    "registers",
+    "max_threads",
+    "slot",
+)
 
 
 class Table:

@@ -20,7 +20,7 @@ from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
-from banksim.machine.addresses import address_of, place_of
+from banksim.machine.addresses import ARGUMENTS, Layout
 from banksim.machine.printing import MOST, parsed, printed
 
 Bytes = npt.NDArray[np.uint8]
@@ -50,7 +50,8 @@ class Device:
     size: int = 0
     """Bytes that were printed, those too that are not kept."""
     heap: int = 0
-    """Number of the buffer that malloc takes memory from; 0: there is none."""
+    """Address of the buffer that malloc takes memory from; 0: there is none."""
+    heap_bytes: int = HEAP_BYTES
     used: int = 0
     sizes: dict[int, int] = field(default_factory=dict)
     """What was given out: address → bytes."""
@@ -60,7 +61,7 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the lock, which no other process can have."""
-        return Device, (self.printed, self.size, self.heap, self.used, self.sizes, self.freed)
+        return Device, (self.printed, self.size, self.heap, self.heap_bytes, self.used, self.sizes, self.freed)
 
     def print(self, block: int, text: bytes | bytearray) -> None:
         """Keep what a block prints, as long as there is room."""
@@ -82,10 +83,10 @@ class Device:
         with self.lock:
             if self.freed.get(size):
                 address = self.freed[size].pop()
-            elif self.used + size > HEAP_BYTES:
+            elif self.used + size > self.heap_bytes:
                 return 0
             else:
-                address = address_of(self.heap) + self.used
+                address = self.heap + self.used
                 self.used += size
             self.sizes[address] = size
             return address
@@ -109,10 +110,11 @@ class Host:
     shared_start: int
     local: Callable[[int], Bytes]
     notes: Sequence[Bytes] = ()
+    layout: Layout = ARGUMENTS
 
     def find(self, address: int, size: int, lane: int, use: int = codes.READ) -> Bytes:
         """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""
-        window, (number, offset) = address >> 32 << 32, place_of(address)
+        window, (number, offset) = address >> 32 << 32, self.layout.place_of(address)
         code, memory, place, start = codes.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory", 0
         if window == SHARED_WINDOW:
             code, memory, place, start = codes.OUT_OF_SHARED, self.shared, "shared memory", self.shared_start

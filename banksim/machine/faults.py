@@ -8,7 +8,7 @@ from banksim.banks.source_lines import within
 from banksim.errors import BanksimError, Fault, UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import codes
-from banksim.machine.addresses import STRIDE, address_of, nearest
+from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import called
 from banksim.machine.llvm.counts import Stop
@@ -127,10 +127,11 @@ def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
     for space, window in ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW):
         if abs(address - window) >> 32 == 0:
             return f"global {verb} of {size} bytes at an address of {space} memory ({address - window:+#x})"
-    number = nearest(address, len(launch.buffers))
-    buffer, byte = launch.buffers[number], address - address_of(number)
-    if abs(byte) >> 32 >= STRIDE // 2:
+    places = layout_of(launch.kernel)
+    number = places.nearest(address, len(launch.buffers))
+    if number is None:
         return f"global {verb} of {size} bytes at {address:#x}, which lies in no buffer"
+    buffer, byte = launch.buffers[number], address - places.address_of(number)
     view = buffer.nearest(byte)
     at = f"at byte {byte - view.start} of {view.name}"
     if byte % size and 0 <= byte < buffer.data.nbytes:

@@ -15,7 +15,7 @@ from banksim.architectures.occupancy import limits, shared_of_block
 from banksim.errors import InputError
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.variables import CONSTANT_VARIABLES
-from banksim.machine.addresses import address_of, reads
+from banksim.machine.addresses import layout_of, reads
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.host_memory import BUFFER_LIMIT
 from banksim.machine.launch_constants import contents
@@ -59,8 +59,9 @@ class Buffer:
 
 @dataclass
 class Launch:
-    """`constants[bank]`: the bytes of each, parameters written; buffer n begins at `address_of(n)`, buffer 0 holds
-    the module's own variables; `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
+    """`constants[bank]`: the bytes of each, parameters written; where buffer n begins tells
+    `addresses.layout_of`; buffer 0 holds the module's own variables, of a kernel that is launched by itself;
+    `shared_bytes` counts from address 0; `local_bytes` is of one thread."""
 
     kernel: Kernel
     grid: Dim3
@@ -141,9 +142,11 @@ def prepare(
 ) -> Launch:
     """Check a launch against what the hardware allows and lay out its memory.
 
-    `parameters` are the bytes of each kernel parameter in order. A block or dynamic shared memory of None is what the
-    kernel was compiled for (no dynamic shared memory where that is not known). Raises `InputError` for sizes beyond the
-    limits of a launch, too much shared memory, or parameters that do not fit the kernel.
+    `parameters` are the bytes of each kernel parameter in order, `buffers` the memory that they point into, from number
+    1 on; of a whole program's kernel all of its memory, from number 0 on, the variables of modules included. A block or
+    dynamic shared memory of None is what the kernel was compiled for (no dynamic shared memory where that is not
+    known). Raises `InputError` for sizes beyond the limits of a launch, too much shared memory, or parameters that do
+    not fit the kernel.
     """
     if block is None:
         block = kernel.preset.block if kernel.preset else kernel.required_block
@@ -201,15 +204,17 @@ def prepare(
     for name, content in contents(launch).items():
         if name in places:
             bank0[places[name] : places[name] + len(content)] = np.frombuffer(content, np.uint8)
-    if "malloc" in kernel.functions:
-        launch.device.heap = len(launch.buffers)
+    if kernel.slot is not None:
+        launch.buffers = [*buffers]
+    elif "malloc" in kernel.functions:
+        launch.device.heap = layout_of(kernel).address_of(len(launch.buffers))
         launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
     workspace = places["workspace"]
     if reads(kernel, (workspace, workspace + 4)):
         if launch.blocks > BLOCKS_AT_ONCE:
             raise InputError(f"{kernel.plain_name}: its blocks wait for each other, and no GPU holds {launch.blocks}")
         launch.cooperative = True
-        address = address_of(len(launch.buffers))
+        address = layout_of(kernel).address_of(len(launch.buffers))
         launch.buffers.append(Buffer(np.zeros(WORKSPACE_BYTES, np.uint8), "the place where blocks meet"))
         bank0[workspace : workspace + 8].view(np.uint32)[:] = address >> 32, address & 0xFFFFFFFF
     return launch

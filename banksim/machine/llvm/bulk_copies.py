@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import llvmlite.ir as ir
 
+from banksim.machine.addresses import Layout
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import find_buffer
 from banksim.machine.llvm.values import INT, POINTER, VOID
@@ -13,7 +14,7 @@ COPIES = ("copy_in", "copy_out")
 """The functions of driver_calls.py that `bulk_copy` can be done for."""
 
 
-def bulk_copy(e: Emitter, name: str, shared_start: int) -> ir.Function:
+def bulk_copy(e: Emitter, name: str, shared_start: int, layout: Layout) -> ir.Function:
     """(context, lanes, shared address, global address, bytes) → whether it is done: not where either end is out of
     bounds or the address is not one of global memory, nor where the use of global memory is noted."""
 
@@ -22,7 +23,7 @@ def bulk_copy(e: Emitter, name: str, shared_start: int) -> ir.Function:
         with b.if_then(e.empty(lanes), likely=False):
             b.ret(INT[1](1))
         shared, size = b.zext(shared, INT[64]), b.zext(size, INT[64])
-        known, _, base, length = find_buffer(e, context, b.trunc(b.lshr(outside, INT[64](32)), INT[32]))
+        known, _, base, length = find_buffer(e, context, layout, b.trunc(b.lshr(outside, INT[64](32)), INT[32]))
         offset = b.and_(outside, INT[64]((1 << 32) - 1))
         inside = b.icmp_unsigned("<=", b.add(offset, size), length)
         above = b.icmp_unsigned(">=", shared, INT[64](shared_start))

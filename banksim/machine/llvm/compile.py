@@ -273,7 +273,7 @@ def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False,
     """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
     `races.shadow_memory`): from the user's cache if it was compiled before."""
     computer = prepare_llvm()
-    ways = f"{traced} {stepwise} {watched}"
+    ways = f"{traced} {stepwise} {watched} {kernel.slot}"
     key = banksim.system.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
     stored = banksim.system.cache.get(key)
     if stored is None:

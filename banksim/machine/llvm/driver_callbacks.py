@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
-from banksim.machine.addresses import shared_start
+from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.driver_calls import SERVICES, Bytes, Host, Refusal
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.scratch import RESULT, SERVED, SERVED_ROWS
@@ -58,6 +58,7 @@ class Server:
             shared_start=self.shared_start,
             local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
             notes=self.notes,
+            layout=layout_of(self.launch.kernel),
         )
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
         if not lanes or self.error[0]["code"]:

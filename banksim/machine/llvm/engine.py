@@ -306,7 +306,7 @@ class LLVMEngine(Engine):
             return super().bulk_copy(i, name, shared, outside, size)
         ends = self.first(shared).ir, self.first(outside).ir
         arguments = (self.context, self.executing(), *ends, self.first(size).ir)
-        done = self.e.b.call(bulk_copy(self.e, name, self.memory.shared_start), arguments)
+        done = self.e.b.call(bulk_copy(self.e, name, self.memory.shared_start, self.memory.layout), arguments)
         with self.e.b.if_then(self.e.b.not_(done), likely=False):
             super().bulk_copy(i, name, shared, outside, size)
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import llvmlite.ir as ir
 
-from banksim.architectures.code_layout import HEAP, LOCAL_WINDOW, SHARED_WINDOW
+from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
-from banksim.machine.addresses import INVERSE
+from banksim.machine.addresses import Layout, layout_of, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.emit import Emitter
@@ -52,12 +53,19 @@ class Access:
     mask: ir.Value
 
 
-def find_buffer(e: Emitter, context: ir.Value, upper: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
+def find_buffer(
+    e: Emitter, context: ir.Value, layout: Layout, upper: ir.Value
+) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
     """(whether there is one, its number, where it lies, its bytes) of the buffer whose addresses have these upper 32
     bits."""
     b = e.b
-    number = b.mul(b.sub(upper, INT[32](HEAP >> 32)), INT[32](INVERSE))
+    slot = b.sub(upper, INT[32](layout.first >> 32))
+    number = b.mul(slot, INT[32](layout.inverse))
+    if layout.slots < 1 << 32:
+        number = b.urem(number, INT[32](layout.slots))
     known = b.icmp_unsigned("<", number, b.trunc(e.get(context, CONTEXT, "buffer_count"), INT[32]))
+    if layout.slots < 1 << 32:
+        known = b.and_(known, b.icmp_unsigned("<", slot, INT[32](layout.slots)))
     place = b.shl(b.zext(b.select(known, number, INT[32](0)), INT[64]), INT[64](4))
     entry = e.at(e.get(context, CONTEXT, "buffers", as_type=POINTER), place)
     return known, number, b.load(entry, typ=POINTER), b.load(e.at(entry, 8), typ=INT[64])
@@ -66,9 +74,9 @@ def find_buffer(e: Emitter, context: ir.Value, upper: ir.Value) -> tuple[ir.Valu
 class Memory:
     """Builds the functions, each when it is first needed."""
 
-    def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, shared_start: int) -> None:
+    def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, kernel: Kernel) -> None:
         self.e = emit
-        self.shared_start = shared_start
+        self.shared_start, self.layout = shared_start(kernel), layout_of(kernel)
         self.traced, self.stepwise, self.watched = traced, stepwise, watched
 
     # ---- the functions that the engine calls
@@ -263,7 +271,7 @@ class Memory:
         known: ir.Value | None = None
         if space == "global":
             upper = b.trunc(b.lshr(b.extract_element(a.address, lane), INT[64](32)), INT[32])
-            known, number, base, length = find_buffer(e, a.context, upper)
+            known, number, base, length = find_buffer(e, a.context, self.layout, upper)
             size = b.trunc(length, INT[32])
             offsets = b.trunc(a.address, WORDS)
         else:

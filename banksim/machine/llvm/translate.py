@@ -15,7 +15,6 @@ import llvmlite.ir as ir
 from banksim.kernels.control_opcodes import CONTROL, ENDS, Then
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
-from banksim.machine.addresses import shared_start
 from banksim.machine.basic_blocks import Block, basic_blocks, live_out
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.emit import Emitter
@@ -64,7 +63,7 @@ class Translator(ControlFlow):
         self.stepwise, self.watched = stepwise, watched
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched, shared_start(kernel)), stepwise)
+        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched, kernel), stepwise)
         self.x.registers = kernel.register_limit
         self.x.kernel = kernel
         self.out = Translation(self.module)

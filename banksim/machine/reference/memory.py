@@ -14,7 +14,7 @@ from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import Fault, UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes, faults
-from banksim.machine.addresses import place_of
+from banksim.machine.addresses import layout_of
 from banksim.machine.driver_calls import SERVICES, Host, Refusal
 from banksim.machine.engine import Value, unknown_special
 from banksim.machine.launch_constants import called, written
@@ -113,7 +113,7 @@ class MemoryEngine(NumpyEngine):
             return "shared", self.block.shared, offset
         if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
             return "local", self.block.local[self.thread[lane]], offset
-        number, offset = place_of(at)
+        number, offset = layout_of(self.launch.kernel).place_of(at)
         if number >= len(self.launch.buffers):
             raise self.fault(codes.OUT_OF_GLOBAL, lane, at)
         return "global", self.launch.buffers[number].data, offset
@@ -244,6 +244,7 @@ class MemoryEngine(NumpyEngine):
             shared=self.block.shared,
             shared_start=self.block.shared_start,
             local=lambda lane: self.block.local[self.thread[lane]],
+            layout=layout_of(self.launch.kernel),
         )
 
     # ---- constants and special registers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -19,23 +19,15 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba import Compiled, module, numba_cuda, replaced
 from banksim.kernels.kernel import Kernel
-from banksim.machine.launch import Launch, prepare
-from banksim.machine.llvm.trace_callbacks import Sink
+from banksim.machine.launch import prepare
 from banksim.machine.parameters import field_bytes
 from banksim.runs.loaded_module import loaded
-from banksim.runs.outcome import Run
 from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, Requests, Shape
+from banksim.runs.programs.simulation import Progress, Simulate, simulation
 from banksim.runs.resolve import numba_kernel
-from banksim.runs.run import run_llvm, run_with_time
-
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
-"""Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
-Rules = tuple[Architecture, ...]
-Tick = Callable[[int, int], None] | None
-Simulate = Callable[[Launch, Rules, Tick, Sink | None], Run]
 
 
 @dataclass(frozen=True)
@@ -169,20 +161,6 @@ class Host:
         return chosen or next(iter(dispatcher.overloads.values())).max_threads_per_block
 
 
-def without_time(checks: tuple[str, ...]) -> Simulate:
-    def simulate(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
-        return run_llvm(launch, rules, None, None, tick, trace, checks)
-
-    return simulate
-
-
-def with_time(global_latency: int | None) -> Simulate:
-    def simulate(launch: Launch, rules: Rules, tick: Tick, trace: Sink | None) -> Run:
-        return run_with_time(launch, rules, None, None, tick, trace, global_latency, None)
-
-    return simulate
-
-
 @contextmanager
 def simulated(
     rules: tuple[Architecture, ...],
@@ -198,10 +176,9 @@ def simulated(
     InputError if numba-cuda is missing, or was imported as its own simulator.
     """
     cuda = numba_cuda()
-    if checks and timing:
-        raise InputError("--check and --timing: ask for one of them at a time")
+    simulate = simulation(checks, timing, global_latency)
     launches = Launches(rules, checks)
-    host = Host(launches, progress, requests, with_time(global_latency) if timing else without_time(checks))
+    host = Host(launches, progress, requests, simulate)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()

@@ -1,0 +1,158 @@
+/* The connection to the banksim process that executes this program's kernels. */
+#include "connection.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+CUresult banksim_fault = CUDA_SUCCESS;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int server = -1;
+static bool forked; /* a child of a process that was connected: its memory is not its own */
+
+void banksim_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fputs("banksim: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+/* banksim has ended, so this program cannot go on. */
+static void give_up(const char *what) {
+    fprintf(stderr, "banksim: %s: %s\n", what, errno ? strerror(errno) : "the connection was closed");
+    _exit(2);
+}
+
+static void send_all(const void *bytes, size_t size) {
+    while (size) {
+        ssize_t sent = send(server, bytes, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) give_up("banksim does not listen any more");
+        bytes = (const char *)bytes + sent;
+        size -= sent;
+    }
+}
+
+static void receive_all(void *bytes, size_t size) {
+    while (size) {
+        errno = 0;
+        ssize_t received = recv(server, bytes, size, 0);
+        if (received < 0 && errno == EINTR) continue;
+        if (received <= 0) give_up("banksim does not answer any more");
+        bytes = (char *)bytes + received;
+        size -= received;
+    }
+}
+
+static void send_file(int file) {
+    char byte = 'm';
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr aligned;
+    } control = {0};
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &file, sizeof file);
+    if (sendmsg(server, &message, MSG_NOSIGNAL) < 0) give_up("handing over memory");
+}
+
+static void in_child(void) {
+    if (server >= 0) forked = true;
+    pthread_mutex_init(&lock, NULL);
+}
+
+static CUresult connect_once(void) {
+    const char *path = getenv("BANKSIM_SOCKET");
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    if (!path || strlen(path) >= sizeof to.sun_path) return CUDA_ERROR_NO_DEVICE;
+    strcpy(to.sun_path, path);
+    int opened = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), file;
+    if (opened < 0 || connect(opened, (struct sockaddr *)&to, sizeof to)) {
+        if (opened >= 0) close(opened);
+        return CUDA_ERROR_NO_DEVICE; /* started by a program of banksim run that has ended */
+    }
+    CUresult failed = banksim_share_memory(&file);
+    if (failed) {
+        close(opened);
+        return failed;
+    }
+    server = opened;
+    send_file(file);
+    close(file);
+    pthread_atfork(NULL, NULL, in_child);
+    return CUDA_SUCCESS;
+}
+
+CUresult banksim_connect(void) {
+    static bool told;
+    CUresult status = CUDA_SUCCESS;
+    if (server >= 0 && !forked) return CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (forked) {
+        if (!told)
+            banksim_say("fork: a child cannot use CUDA after its parent did, on a GPU neither "
+                        "(cudaErrorInitializationError): use CUDA after the fork, or start a program");
+        told = true;
+        status = CUDA_ERROR_NOT_INITIALIZED;
+    } else if (server < 0) {
+        status = connect_once();
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static void send_message(char kind, const void *bytes, size_t size) {
+    uint64_t head[2] = {(unsigned char)kind, size};
+    send_all(head, sizeof head);
+    send_all(bytes, size);
+}
+
+void banksim_tell(char kind, const void *bytes, size_t size) {
+    if (server < 0 || forked) return;
+    pthread_mutex_lock(&lock);
+    send_message(kind, bytes, size);
+    pthread_mutex_unlock(&lock);
+}
+
+struct answer banksim_ask(char kind, const void *bytes, size_t size) {
+    uint64_t head[2];
+    pthread_mutex_lock(&lock);
+    send_message(kind, bytes, size);
+    receive_all(head, sizeof head);
+    struct answer answer = {(CUresult)head[0], head[1], malloc(head[1] + 1)};
+    if (!answer.bytes) give_up("memory");
+    receive_all(answer.bytes, answer.size);
+    answer.bytes[answer.size] = 0;
+    pthread_mutex_unlock(&lock);
+    return answer;
+}
+
+CUresult banksim_missing(const char *name) {
+    static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *told[256];
+    static int count;
+    bool known = false;
+    pthread_mutex_lock(&told_lock);
+    for (int n = 0; n < count; n++) known |= told[n] == name;
+    if (!known && count < 256) told[count++] = name;
+    pthread_mutex_unlock(&told_lock);
+    if (!known && !banksim_connect()) {
+        fflush(stdout);
+        banksim_tell('F', name, strlen(name));
+    }
+    return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,80 @@
+/* What the parts of the stand-in for libcuda.so.1 share: the connection to banksim, memory, modules, streams. */
+#ifndef BANKSIM_CONNECTION_H
+#define BANKSIM_CONNECTION_H
+
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- connection.c
+   A message is a kind (one letter) and its bytes; an answer is a CUresult and its bytes. */
+struct answer {
+    CUresult status;
+    size_t size;
+    char *bytes; /* with a zero behind them; the caller frees them */
+};
+CUresult banksim_connect(void);
+struct answer banksim_ask(char kind, const void *bytes, size_t size);
+void banksim_tell(char kind, const void *bytes, size_t size); /* without an answer */
+CUresult banksim_missing(const char *name); /* says once that a function is not provided */
+void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The error of a kernel that a GPU would stop: every later call returns it, as CUDA's sticky errors do. */
+extern CUresult banksim_fault;
+/* What a function that asks something of the device begins with. */
+#define BEGIN()                                       \
+    do {                                              \
+        CUresult begun_ = banksim_connect();          \
+        if (!begun_) begun_ = banksim_fault;          \
+        if (begun_) return begun_;                    \
+    } while (0)
+
+/* ---- memory.c */
+enum kind { DEVICE, PINNED, MANAGED, VARIABLES };
+struct memory { /* one allocation */
+    CUdeviceptr start;
+    size_t size, capacity;
+    off_t offset; /* in the shared file */
+    enum kind kind;
+    bool live;
+    void *host; /* of registered memory: where the program has it */
+    unsigned flags;
+};
+CUresult banksim_share_memory(int *file); /* makes the file whose pages all device memory is */
+void banksim_forget_memory(void);
+CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start);
+struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
+unsigned banksim_number(const struct memory *memory);
+void *banksim_bytes(CUdeviceptr address); /* where the host finds a byte of either side */
+
+/* ---- modules.c */
+struct CUfunc_st {
+    char *name;
+    struct CUmod_st *module;
+    int registers, shared, local, constant, threads, parameters;
+    int dynamic; /* bytes of dynamic shared memory that may be asked for */
+    int *offset, *size;
+    struct CUfunc_st *next;
+};
+CUresult banksim_blocks_per_sm(CUfunction function, int threads, size_t dynamic, int *blocks);
+int banksim_attribute(CUdevice_attribute attribute);
+
+/* ---- streams.c
+   Everything happens at once, in the order of the program. What is given to a stream that is captured is kept as a node
+   of a graph instead, by a copy of its arguments. */
+struct node {
+    CUresult (*perform)(void *arguments);
+    void (*release)(void *arguments);
+    size_t size;
+    struct node *next;
+    max_align_t arguments[];
+};
+CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), void (*release)(void *), const void *arguments,
+                        size_t size);
+void banksim_flush(void); /* what kernels printed goes to standard output, as at every synchronization */
+void banksim_print(const char *text, size_t size);
+
+#endif

@@ -1,0 +1,154 @@
+/* Copies and fills of the driver API, in one to three dimensions. */
+#include "connection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Whether `size` bytes at an address lie within one allocation, or in no allocation and so in the host's own memory. */
+static bool fits(CUdeviceptr address, size_t size, bool on_device) {
+    struct memory *found = banksim_find(address);
+    if (!found) return !on_device;
+    if (size <= found->start + found->size - address) return true;
+    char text[200];
+    int length = snprintf(text, sizeof text, "a copy of %zu bytes at byte %llu of allocation %u, which has %zu bytes",
+                          size, (unsigned long long)(address - found->start), banksim_number(found), found->size);
+    banksim_tell('W', text, length);
+    return false;
+}
+
+struct copy { /* a box of bytes, between two memories whose rows and layers lie so far apart */
+    CUdeviceptr to, from;
+    size_t width, height, depth, to_pitch, from_pitch, to_layer, from_layer;
+};
+
+static CUresult copy(void *arguments) {
+    const struct copy *c = arguments;
+    banksim_flush();
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < c->height; y++)
+            memmove(banksim_bytes(c->to + z * c->to_layer + y * c->to_pitch),
+                    banksim_bytes(c->from + z * c->from_layer + y * c->from_pitch), c->width);
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit_copy(struct copy c, bool to_device, bool from_device, CUstream stream) {
+    BEGIN();
+    if (!c.width || !c.height || !c.depth) return CUDA_SUCCESS;
+    size_t to = (c.depth - 1) * c.to_layer + (c.height - 1) * c.to_pitch + c.width;
+    size_t from = (c.depth - 1) * c.from_layer + (c.height - 1) * c.from_pitch + c.width;
+    if (!c.to || !c.from || !fits(c.to, to, to_device) || !fits(c.from, from, from_device))
+        return CUDA_ERROR_INVALID_VALUE;
+    return banksim_submit(stream, copy, NULL, &c, sizeof c);
+}
+
+static CUresult line(CUdeviceptr to, bool to_device, CUdeviceptr from, bool from_device, size_t size, CUstream stream) {
+    return submit_copy((struct copy){to, from, size, 1, 1}, to_device, from_device, stream);
+}
+
+#define HOST(address) (CUdeviceptr)(uintptr_t)(address), false
+#define ON_DEVICE(address) (address), true
+#define ANYWHERE(address) (address), false
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
+    return line(ANYWHERE(to), ANYWHERE(from), size, NULL);
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
+    return line(ANYWHERE(to), ANYWHERE(from), size, stream);
+}
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size) {
+    return line(ON_DEVICE(to), HOST(from), size, NULL);
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
+    return line(ON_DEVICE(to), HOST(from), size, stream);
+}
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size) { return line(HOST(to), ON_DEVICE(from), size, NULL); }
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream) {
+    return line(HOST(to), ON_DEVICE(from), size, stream);
+}
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size) {
+    return line(ON_DEVICE(to), ON_DEVICE(from), size, NULL);
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
+    return line(ON_DEVICE(to), ON_DEVICE(from), size, stream);
+}
+
+/* Where a side of a two- or three-dimensional copy begins; 0 for arrays, which there are none of. */
+static CUdeviceptr begins(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y, size_t z,
+                          size_t pitch, size_t layer) {
+    if (type == CU_MEMORYTYPE_ARRAY) return 0;
+    return (type == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)host : device) + z * layer + y * pitch + x;
+}
+
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *c, CUstream stream) {
+    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+        return banksim_missing("cuMemcpy3D of arrays");
+    size_t to_layer = c->dstPitch * c->dstHeight, from_layer = c->srcPitch * c->srcHeight;
+    struct copy box = {begins(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ, c->dstPitch,
+                              to_layer),
+                       begins(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ, c->srcPitch,
+                              from_layer),
+                       c->WidthInBytes, c->Height, c->Depth, c->dstPitch, c->srcPitch, to_layer, from_layer};
+    return submit_copy(box, c->dstMemoryType == CU_MEMORYTYPE_DEVICE, c->srcMemoryType == CU_MEMORYTYPE_DEVICE, stream);
+}
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *c) { return cuMemcpy3DAsync(c, NULL); }
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
+    CUDA_MEMCPY3D box = {.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
+                         .srcHost = c->srcHost, .srcDevice = c->srcDevice, .srcPitch = c->srcPitch,
+                         .dstXInBytes = c->dstXInBytes, .dstY = c->dstY, .dstMemoryType = c->dstMemoryType,
+                         .dstHost = c->dstHost, .dstDevice = c->dstDevice, .dstPitch = c->dstPitch,
+                         .WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = 1};
+    return cuMemcpy3DAsync(&box, stream);
+}
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) { return cuMemcpy2DAsync(c, NULL); }
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2DAsync(c, NULL); }
+
+/* ---- fills */
+struct fill { /* `height` rows, `pitch` bytes apart, of `width` values of so many bytes */
+    CUdeviceptr to;
+    size_t pitch, width, height;
+    unsigned value, bytes;
+};
+
+static CUresult fill(void *arguments) {
+    const struct fill *f = arguments;
+    for (size_t y = 0; y < f->height; y++) {
+        char *row = banksim_bytes(f->to + y * f->pitch);
+        if (f->bytes == 1) memset(row, f->value, f->width);
+        else
+            for (size_t x = 0; x < f->width; x++) memcpy(row + x * f->bytes, &f->value, f->bytes);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit_fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned bytes, size_t width, size_t height,
+                            CUstream stream) {
+    BEGIN();
+    struct fill f = {to, pitch, width, height, value, bytes};
+    if (!width || !height) return CUDA_SUCCESS;
+    if (!fits(to, (height - 1) * pitch + width * bytes, true)) return CUDA_ERROR_INVALID_VALUE;
+    return banksim_submit(stream, fill, NULL, &f, sizeof f);
+}
+
+#define FILLS(BITS, TYPE)                                                                                            \
+    CUresult cuMemsetD##BITS##Async(CUdeviceptr to, TYPE value, size_t count, CUstream stream) {                      \
+        return submit_fill(to, 0, value, BITS / 8, count, 1, stream);                                                \
+    }                                                                                                                \
+    CUresult cuMemsetD2D##BITS##Async(CUdeviceptr to, size_t pitch, TYPE value, size_t width, size_t height,          \
+                                      CUstream stream) {                                                             \
+        return submit_fill(to, pitch, value, BITS / 8, width, height, stream);                                       \
+    }
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned)
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char v, size_t count) { return cuMemsetD8Async(to, v, count, NULL); }
+CUresult cuMemsetD16(CUdeviceptr to, unsigned short v, size_t count) { return cuMemsetD16Async(to, v, count, NULL); }
+CUresult cuMemsetD32(CUdeviceptr to, unsigned v, size_t count) { return cuMemsetD32Async(to, v, count, NULL); }
+CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char v, size_t width, size_t height) {
+    return cuMemsetD2D8Async(to, pitch, v, width, height, NULL);
+}
+CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short v, size_t width, size_t height) {
+    return cuMemsetD2D16Async(to, pitch, v, width, height, NULL);
+}
+CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned v, size_t width, size_t height) {
+    return cuMemsetD2D32Async(to, pitch, v, width, height, NULL);
+}

@@ -1,0 +1,63 @@
+/* The names and texts of errors, and how a program finds functions by their names. */
+#include "connection.h"
+
+#include <string.h>
+
+static const struct {
+    CUresult error;
+    const char *name, *text;
+} errors[] = {
+#define ERROR(NAME, TEXT) {CUDA_##NAME, "CUDA_" #NAME, TEXT},
+#include "errors.h"
+#undef ERROR
+};
+
+static int number_of(CUresult error) {
+    for (size_t n = 0; n < sizeof errors / sizeof *errors; n++)
+        if (errors[n].error == error) return n;
+    return -1;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name) {
+    int n = number_of(error);
+    *name = n < 0 ? NULL : errors[n].name;
+    return n < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char **text) {
+    int n = number_of(error);
+    *text = n < 0 ? NULL : errors[n].text;
+    return n < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* Of every function the versions of CUDA from which on each of its symbols is meant: generated from cudaTypedefs.h. */
+extern const struct entry {
+    const char *name;
+    int version;
+    void *function;
+} banksim_functions[];
+
+#undef cuGetProcAddress
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *status) {
+    const struct entry *best = NULL;
+    for (const struct entry *one = banksim_functions; one->name; one++)
+        if (!strcmp(one->name, name) && one->version <= version) best = one;
+    *function = best ? best->function : NULL;
+    if (status) *status = best ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return best ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags) {
+    return cuGetProcAddress_v2(name, function, version, flags, NULL);
+}
+
+/* NVIDIA's own runtime library, which authenticates the driver by tables that are documented nowhere, ends here: there
+   are none. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id) {
+    const char *text = "NVIDIA's own CUDA runtime is in it, which runs on NVIDIA's driver only: link with -cudart shared "
+                       "(NVCC_APPEND_FLAGS=\"-cudart shared\", or -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)";
+    static bool told;
+    if (!told && !banksim_connect()) banksim_tell('W', text, strlen(text));
+    told = true;
+    *table = NULL;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,176 @@
+/* Launches: a kernel's parameters are sent to banksim, which executes it before the call returns. */
+#include "connection.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_PARAMETERS 32764 /* bytes (CUDA programming guide, "Kernel Functions") */
+
+struct head { /* as banksim.runs.programs.process reads it */
+    uint64_t module;
+    uint32_t grid[3], block[3], shared, cooperative, parameters, name;
+};
+struct launch {
+    CUfunction function;
+    struct head head;
+    char parameters[];
+};
+
+static CUresult perform(void *arguments) {
+    const struct launch *launch = arguments;
+    const struct head *head = &launch->head;
+    if (banksim_fault) return banksim_fault;
+    banksim_flush();
+    char *message = malloc(sizeof *head + head->parameters + head->name);
+    memcpy(message, head, sizeof *head);
+    memcpy(message + sizeof *head, launch->parameters, head->parameters);
+    memcpy(message + sizeof *head + head->parameters, launch->function->name, head->name);
+    struct answer answer = banksim_ask('L', message, sizeof *head + head->parameters + head->name);
+    free(message);
+    banksim_print(answer.bytes, answer.size);
+    free(answer.bytes);
+    /* A fault is told by the calls that follow, as a GPU tells it once the kernel has run. */
+    if (answer.status) banksim_fault = answer.status;
+    return CUDA_SUCCESS;
+}
+
+static int parameter_bytes(CUfunction f) {
+    int end = 0;
+    for (int n = 0; n < f->parameters; n++)
+        if (f->offset[n] + f->size[n] > end) end = f->offset[n] + f->size[n];
+    return end;
+}
+
+static void read_parameters(CUfunction f, char *to, void **each, void **extra) {
+    if (each)
+        for (int n = 0; n < f->parameters; n++) memcpy(to + f->offset[n], each[n], f->size[n]);
+    const void *packed = NULL;
+    size_t size = 0;
+    for (; !each && extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) packed = extra[1];
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *(size_t *)extra[1];
+    }
+    size_t room = parameter_bytes(f);
+    if (packed) memcpy(to, packed, size < room ? size : room);
+}
+
+static CUresult check_shape(CUfunction f, const struct head *h) {
+    const int block_limit[3] = {1024, 1024, 64}, grid_limit[3] = {INT_MAX, 65535, 65535};
+    for (int n = 0; n < 3; n++)
+        if (!h->grid[n] || !h->block[n] || h->grid[n] > (unsigned)grid_limit[n] ||
+            h->block[n] > (unsigned)block_limit[n])
+            return CUDA_ERROR_INVALID_VALUE;
+    uint64_t threads = (uint64_t)h->block[0] * h->block[1] * h->block[2];
+    if (threads > 1024 || (int64_t)h->shared > f->dynamic) return CUDA_ERROR_INVALID_VALUE;
+    return threads > (uint64_t)f->threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_SUCCESS;
+}
+
+static CUresult check_cooperative(CUfunction f, const struct head *h) {
+    int blocks;
+    CUresult failed = banksim_blocks_per_sm(f, h->block[0] * h->block[1] * h->block[2], h->shared, &blocks);
+    if (failed) return failed;
+    uint64_t most = (uint64_t)blocks * banksim_attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    return (uint64_t)h->grid[0] * h->grid[1] * h->grid[2] > most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+                                                                 : CUDA_SUCCESS;
+}
+
+static CUresult submit(CUfunction f, struct head head, CUstream stream, void **each, void **extra) {
+    BEGIN();
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult failed = check_shape(f, &head);
+    if (!failed && head.cooperative) failed = check_cooperative(f, &head);
+    if (failed) return failed;
+    int size = parameter_bytes(f);
+    if (size > MOST_PARAMETERS || (size && !each && !extra)) return CUDA_ERROR_INVALID_VALUE;
+    struct launch *launch = calloc(1, sizeof *launch + size);
+    memcpy(&head.module, f->module, sizeof head.module); /* its number comes first in a module */
+    head.parameters = size;
+    head.name = strlen(f->name);
+    launch->function = f;
+    launch->head = head;
+    read_parameters(f, launch->parameters, each, extra);
+    failed = banksim_submit(stream, perform, NULL, launch, sizeof *launch + size);
+    free(launch);
+    return failed;
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, CUstream stream, void **each, void **extra) {
+    return submit(f, (struct head){.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared}, stream, each, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                   unsigned bz, unsigned shared, CUstream stream, void **each) {
+    struct head head = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared, .cooperative = 1};
+    return submit(f, head, stream, each, NULL);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **each, void **extra) {
+    struct head head = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                        .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                        .shared = c->sharedMemBytes};
+    for (unsigned n = 0; n < c->numAttrs; n++) {
+        const CUlaunchAttributeValue *value = &c->attrs[n].value;
+        if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) head.cooperative = value->cooperative != 0;
+        if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+            (uint64_t)value->clusterDim.x * value->clusterDim.y * value->clusterDim.z > 1)
+            return banksim_missing("a launch of clusters of blocks");
+    }
+    return submit(f, head, c->hStream, each, extra);
+}
+
+/* ---- occupancy, which banksim computes as NVIDIA's calculator does */
+CUresult banksim_blocks_per_sm(CUfunction f, int threads, size_t dynamic, int *blocks) {
+    uint64_t message[3] = {threads, f->registers, f->shared + dynamic};
+    struct answer answer = banksim_ask('O', message, sizeof message);
+    *blocks = atoi(answer.bytes);
+    free(answer.bytes);
+    return answer.status;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t dynamic) {
+    BEGIN();
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    return threads > 0 ? banksim_blocks_per_sm(f, threads, dynamic, blocks) : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f, int threads, size_t dynamic,
+                                                              unsigned flags) {
+    return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic);
+}
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks, int threads) {
+    BEGIN();
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    if (blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+    size_t low = 0, high = banksim_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - f->shared;
+    while (low < high) { /* the most with which as many blocks fit */
+        size_t middle = (low + high + 1) / 2;
+        int fitting = 0;
+        banksim_blocks_per_sm(f, threads, middle, &fitting);
+        if (fitting >= blocks) low = middle;
+        else high = middle - 1;
+    }
+    *bytes = low;
+    return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, CUoccupancyB2DSize dynamic_of,
+                                          size_t dynamic, int limit) {
+    BEGIN();
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    int most = f->threads, best = 0;
+    if (limit > 0 && limit < most) most = limit;
+    for (int threads = most; threads > 0; threads = (threads - 1) / 32 * 32) { /* the largest block of the most threads */
+        int blocks = 0;
+        if (banksim_blocks_per_sm(f, threads, dynamic_of ? dynamic_of(threads) : dynamic, &blocks)) continue;
+        if (blocks * threads > best) {
+            best = blocks * threads;
+            *block = threads;
+            *grid = blocks * banksim_attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        }
+    }
+    return best ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction f, CUoccupancyB2DSize dynamic_of,
+                                                   size_t dynamic, int limit, unsigned flags) {
+    return cuOccupancyMaxPotentialBlockSize(grid, block, f, dynamic_of, dynamic, limit);
+}

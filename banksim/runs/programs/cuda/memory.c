@@ -1,0 +1,356 @@
+/* Device memory: one sparse file, which the banksim process maps too.
+
+   Every allocation has an address of its own for the machine code, at which nothing else begins for 4 GiB
+   (banksim.machine.addresses.PROGRAM says why), and lies somewhere in the file. Memory of cudaMalloc is mapped at another
+   address only, so that a host that follows such a pointer fails as on a GPU; pinned and managed memory is mapped where
+   the machine code sees it. */
+#include "connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+#define LARGEST (1ull << 31) /* bytes of an allocation: BUFFER_LIMIT of banksim.runs.programs_memory */
+#define QUARANTINE 256       /* freed allocations that are not given out again: uses of them are told */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct memory slots[BANKSIM_SLOTS];
+static unsigned used = BANKSIM_FIRST_SLOT; /* slots from here on have never been used */
+static unsigned freed[BANKSIM_SLOTS];      /* a queue, from the one that was freed first on */
+static unsigned freed_first, freed_count;
+static int file = -1;
+static char *whole; /* the file, mapped as a whole */
+static off_t file_used;
+static struct memory *registered[256]; /* memory of the host's own, which machine code sees at other addresses */
+
+CUresult banksim_share_memory(int *shared) {
+    file = memfd_create("banksim", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, BANKSIM_FILE_BYTES)) return CUDA_ERROR_OUT_OF_MEMORY;
+    whole = mmap(NULL, BANKSIM_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (whole == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    *shared = dup(file);
+    return CUDA_SUCCESS;
+}
+
+unsigned banksim_number(const struct memory *memory) { return memory - slots; }
+
+static CUdeviceptr address_of(unsigned number) {
+    return BANKSIM_FIRST_ADDRESS + ((CUdeviceptr)(number * BANKSIM_STRIDE % BANKSIM_SLOTS) << 32);
+}
+
+static size_t pages(size_t size) { return (size + PAGE - 1) / PAGE * PAGE; }
+
+struct memory *banksim_find(CUdeviceptr address) {
+    CUdeviceptr slot = (address - BANKSIM_FIRST_ADDRESS) >> 32;
+    if (address >= BANKSIM_FIRST_ADDRESS && slot < BANKSIM_SLOTS) {
+        struct memory *found = &slots[slot * BANKSIM_INVERSE % BANKSIM_SLOTS];
+        /* One byte behind the end still names the allocation, as the end of a range does. */
+        return found->live && address - found->start <= found->size ? found : NULL;
+    }
+    return NULL;
+}
+
+static struct memory *find_registered(const void *host) {
+    for (size_t n = 0; n < sizeof registered / sizeof *registered; n++) {
+        struct memory *one = registered[n];
+        if (one && (const char *)host >= (char *)one->host && (const char *)host < (char *)one->host + one->size)
+            return one;
+    }
+    return NULL;
+}
+
+void *banksim_bytes(CUdeviceptr address) {
+    struct memory *found = banksim_find(address);
+    return found ? whole + found->offset + (address - found->start) : (void *)address;
+}
+
+/* Takes a freed allocation of the same size out of the queue, if any; `any_size`: the first, whatever its size. */
+static struct memory *reused(size_t capacity, bool any_size) {
+    for (unsigned n = 0; n < freed_count; n++) {
+        unsigned place = (freed_first + n) % BANKSIM_SLOTS, number = freed[place];
+        if (slots[number].capacity != capacity && !any_size) continue;
+        freed[place] = freed[freed_first]; /* the first takes the place of the one that goes */
+        freed_first = (freed_first + 1) % BANKSIM_SLOTS;
+        freed_count--;
+        return &slots[number];
+    }
+    return NULL;
+}
+
+/* A slot with a place in the file of `capacity` bytes. Variables of modules have the first slots, so that their
+   addresses, and with them the decoded code, are the same in the next run. */
+static struct memory *fresh(size_t capacity, enum kind kind) {
+    struct memory *found = NULL;
+    if (kind == VARIABLES)
+        for (unsigned n = 1; n < BANKSIM_MODULE_SLOTS && !found; n++)
+            if (!slots[n].capacity) found = &slots[n];
+    if (!found && freed_count > QUARANTINE) found = reused(capacity, false);
+    if (!found && used < BANKSIM_SLOTS) found = &slots[used++];
+    if (!found) found = reused(capacity, true);
+    if (found && found->capacity < capacity) {
+        if (file_used + (off_t)capacity > (off_t)BANKSIM_FILE_BYTES) return NULL;
+        found->offset = file_used;
+        file_used += capacity;
+    }
+    if (found) found->capacity = capacity;
+    return found;
+}
+
+static void announce(const struct memory *memory) {
+    uint64_t message[4] = {banksim_number(memory), memory->offset, memory->live ? memory->size : 0, memory->kind};
+    banksim_tell('B', message, sizeof message);
+}
+
+static CUresult take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
+    if (!size) return CUDA_ERROR_INVALID_VALUE;
+    if (size > LARGEST) {
+        char text[160];
+        int length = snprintf(text, sizeof text, "an allocation of %zu bytes: up to 2 GiB a piece are simulated", size);
+        banksim_tell('W', text, length);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_mutex_lock(&lock);
+    struct memory *memory = fresh(pages(size), kind);
+    if (memory) {
+        memory->start = address_of(banksim_number(memory));
+        memory->size = size;
+        memory->kind = kind;
+        memory->flags = flags;
+        memory->host = NULL;
+        memory->live = true;
+    }
+    pthread_mutex_unlock(&lock);
+    *taken = memory;
+    return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start) {
+    struct memory *memory;
+    CUresult failed = take(size, kind, flags, &memory);
+    if (failed) return failed;
+    if (kind != DEVICE) {
+        void *place = (void *)memory->start;
+        void *got = mmap(place, memory->capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file,
+                         memory->offset);
+        if (got != place) {
+            if (got != MAP_FAILED) munmap(got, memory->capacity);
+            memory->live = false;
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    announce(memory);
+    *start = memory->start;
+    return CUDA_SUCCESS;
+}
+
+static void let_go(struct memory *memory) {
+    pthread_mutex_lock(&lock);
+    if (memory->kind != DEVICE && !memory->host) munmap((void *)memory->start, memory->capacity);
+    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
+    memory->live = false;
+    memory->host = NULL;
+    freed[(freed_first + freed_count++) % BANKSIM_SLOTS] = banksim_number(memory);
+    pthread_mutex_unlock(&lock);
+    announce(memory);
+}
+
+static CUresult release(CUdeviceptr start, bool of_host) {
+    if (!start) return CUDA_SUCCESS;
+    struct memory *memory = banksim_find(start);
+    if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
+        return CUDA_ERROR_INVALID_VALUE;
+    let_go(memory);
+    return CUDA_SUCCESS;
+}
+
+void banksim_forget_memory(void) {
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < used; n++)
+        if (slots[n].live && !slots[n].host) let_go(&slots[n]);
+}
+
+/* ---- allocation */
+CUresult cuMemGetInfo(size_t *available, size_t *total) {
+    BEGIN();
+    size_t taken = 0;
+    for (unsigned n = 0; n < used; n++) taken += slots[n].live ? slots[n].capacity : 0;
+    struct answer memory = banksim_ask('I', "", 0);
+    unsigned long long bytes = strtoull(memory.bytes, NULL, 10);
+    free(memory.bytes);
+    if (total) *total = bytes;
+    if (available) *available = taken < bytes ? bytes - taken : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *start, size_t size) {
+    BEGIN();
+    return start ? banksim_allocate(size, DEVICE, 0, start) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAllocPitch(CUdeviceptr *start, size_t *pitch, size_t width, size_t height, unsigned element) {
+    BEGIN();
+    if (!start || !pitch || !width || !height) return CUDA_ERROR_INVALID_VALUE;
+    *pitch = (width + 511) / 512 * 512;
+    return banksim_allocate(*pitch * height, DEVICE, 0, start);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *start, size_t size, unsigned flags) {
+    BEGIN();
+    return start ? banksim_allocate(size, MANAGED, flags, start) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemHostAlloc(void **start, size_t size, unsigned flags) {
+    BEGIN();
+    return start ? banksim_allocate(size, PINNED, flags, (CUdeviceptr *)start) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAllocHost(void **start, size_t size) { return cuMemHostAlloc(start, size, 0); }
+
+CUresult cuMemFree(CUdeviceptr start) {
+    BEGIN();
+    banksim_flush();
+    return release(start, false);
+}
+
+CUresult cuMemFreeHost(void *start) {
+    BEGIN();
+    return release((CUdeviceptr)start, true);
+}
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *start, void *host, unsigned flags) {
+    BEGIN();
+    struct memory *own = find_registered(host), *found = own ? own : banksim_find((CUdeviceptr)host);
+    if (!start || !found || found->kind != PINNED) return CUDA_ERROR_INVALID_VALUE;
+    *start = own ? own->start + ((char *)host - (char *)own->host) : (CUdeviceptr)host;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned *flags, void *host) {
+    struct memory *own = find_registered(host), *found = own ? own : banksim_find((CUdeviceptr)host);
+    if (!flags || !found || found->kind != PINNED) return CUDA_ERROR_INVALID_VALUE;
+    *flags = found->flags;
+    return CUDA_SUCCESS;
+}
+
+/* The pages of the program's own memory are replaced by pages of the file, with what they held. */
+CUresult cuMemHostRegister(void *host, size_t size, unsigned flags) {
+    BEGIN();
+    char *first = (char *)((uintptr_t)host / PAGE * PAGE);
+    size_t span = pages((char *)host + size - first), n = 0;
+    struct memory *memory;
+    if (!host || !size) return CUDA_ERROR_INVALID_VALUE;
+    if (find_registered(host)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    while (n < sizeof registered / sizeof *registered && registered[n]) n++;
+    if (n == sizeof registered / sizeof *registered) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult failed = take(span, PINNED, flags, &memory);
+    if (failed) return failed;
+    memcpy(whole + memory->offset, first, span);
+    if (mmap(first, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, memory->offset) == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memory->host = first;
+    registered[n] = memory;
+    announce(memory);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostUnregister(void *host) {
+    struct memory *memory = find_registered(host);
+    if (!memory) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    for (size_t n = 0; n < sizeof registered / sizeof *registered; n++)
+        if (registered[n] == memory) registered[n] = NULL;
+    void *place = memory->host;
+    size_t span = memory->capacity;
+    char *kept = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (kept == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(kept, place, span);
+    if (mremap(kept, span, span, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    let_go(memory);
+    return CUDA_SUCCESS;
+}
+
+/* ---- pools: one, which takes from the same memory */
+#define POOL ((CUmemoryPool)0x10)
+CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) { return cuMemAlloc(start, size); }
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
+    return cuMemAlloc(start, size);
+}
+CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
+    BEGIN();
+    return release(start, false);
+}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
+    *pool = POOL;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
+    *pool = POOL;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) { return CUDA_SUCCESS; }
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
+    *pool = POOL;
+    return CUDA_SUCCESS;
+}
+CUresult cuMemPoolDestroy(CUmemoryPool pool) { return CUDA_SUCCESS; }
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) { return CUDA_SUCCESS; }
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
+    memset(value, 0, which >= CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? sizeof(cuuint64_t) : sizeof(int));
+    return CUDA_SUCCESS;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) { return CUDA_SUCCESS; }
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) { return CUDA_SUCCESS; }
+
+/* ---- what a pointer is */
+CUresult cuMemGetAddressRange(CUdeviceptr *start, size_t *size, CUdeviceptr address) {
+    struct memory *found = banksim_find(address);
+    if (!found) return CUDA_ERROR_NOT_FOUND;
+    if (start) *start = found->start;
+    if (size) *size = found->size;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute which, CUdeviceptr address) {
+    struct memory *own = find_registered((void *)address), *found = own ? own : banksim_find(address);
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    if (!found) return CUDA_ERROR_INVALID_VALUE;
+    CUdeviceptr seen = own ? own->start + (address - (CUdeviceptr)own->host) : address;
+    switch (which) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return cuCtxGetCurrent(value);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)value = found->kind == PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)value = seen; break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (found->kind == DEVICE) return CUDA_ERROR_INVALID_VALUE;
+        *(void **)value = (void *)address;
+        break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)value = banksim_number(found); break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)value = found->kind == MANAGED; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)value = 0; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)value = found->start; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)value = found->size; break;
+    case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)value = 1; break;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void **values, CUdeviceptr address) {
+    for (unsigned n = 0; n < count; n++)
+        if (cuPointerGetAttribute(values[n], which[n], address)) memset(values[n], 0, sizeof(int));
+    return CUDA_SUCCESS;
+}
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUdeviceptr address) { return CUDA_SUCCESS; }
+CUresult cuMemPrefetchAsync(CUdeviceptr start, size_t size, CUmemLocation to, unsigned flags, CUstream stream) {
+    BEGIN();
+    return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemAdvise(CUdeviceptr start, size_t size, CUmem_advise advice, CUmemLocation at) {
+    BEGIN();
+    return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

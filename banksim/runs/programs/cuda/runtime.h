@@ -1,0 +1,30 @@
+/* What the parts of the stand-in for libcudart.so.13 share. They use the driver's documented functions alone. */
+#ifndef BANKSIM_RUNTIME_H
+#define BANKSIM_RUNTIME_H
+
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Notes an error for cudaGetLastError and returns it; the driver's errors have the runtime's numbers. */
+cudaError_t banksim_done(int error);
+/* The first call of a thread makes the device's primary context its own. */
+CUresult banksim_begin(void);
+#define BEGIN()                                       \
+    do {                                              \
+        int begun_ = banksim_begin();                 \
+        if (begun_) return banksim_done(begun_);      \
+    } while (0)
+/* The rest of a function that is one of the driver's. */
+#define DRIVER(CALL) \
+    BEGIN();         \
+    return banksim_done(CALL)
+
+CUresult banksim_missing(const char *name); /* of libcuda.so.1 */
+int banksim_function(const void *host, CUfunction *found);
+int banksim_variable(const void *host, CUdeviceptr *address, size_t *size);
+
+#endif

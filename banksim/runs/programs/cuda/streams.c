@@ -1,0 +1,312 @@
+/* Streams, events, and graphs that are made by capturing a stream.
+
+   What is given to a stream happens at once, in the order of the program: one of the orders that streams allow. What is
+   given to a stream that is captured becomes a node of a graph; a graph's nodes are in the order in which they came,
+   which no dependency contradicts. */
+#include "connection.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CUgraph_st {
+    struct node *first, **end;
+    size_t count;
+};
+struct CUstream_st {
+    unsigned flags;
+    int priority;
+    unsigned long long id;
+    CUgraph capture;
+    struct CUstream_st *origin; /* the stream whose capture this one has joined */
+    struct CUstream_st *next;
+};
+struct CUevent_st {
+    unsigned flags;
+    bool recorded;
+    CUgraph capture;
+    CUstream origin;
+};
+
+static struct CUstream_st legacy = {.id = 1}, per_thread = {.id = 2, .next = &legacy};
+static struct CUstream_st *streams = &per_thread;
+static unsigned long long ids = 2;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static CUstream own(CUstream stream) {
+    if (!stream || stream == CU_STREAM_LEGACY) return &legacy;
+    return stream == CU_STREAM_PER_THREAD ? &per_thread : stream;
+}
+
+/* Whether there is such a stream: handles of streams that were destroyed are refused. */
+static bool known(CUstream stream) {
+    pthread_mutex_lock(&lock);
+    struct CUstream_st *one = streams;
+    while (one && one != own(stream)) one = one->next;
+    pthread_mutex_unlock(&lock);
+    return one != NULL;
+}
+
+/* ---- what kernels printed */
+static char *printed;
+static size_t printed_size;
+
+void banksim_print(const char *text, size_t size) {
+    if (!size) return;
+    pthread_mutex_lock(&lock);
+    printed = realloc(printed, printed_size + size);
+    memcpy(printed + printed_size, text, size);
+    printed_size += size;
+    pthread_mutex_unlock(&lock);
+}
+
+void banksim_flush(void) {
+    pthread_mutex_lock(&lock);
+    if (printed_size) fwrite(printed, 1, printed_size, stdout);
+    printed_size = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- nodes */
+static void append(CUgraph graph, const struct node *like, const void *arguments) {
+    struct node *node = malloc(sizeof *node + like->size);
+    *node = *like;
+    node->next = NULL;
+    memcpy(node->arguments, arguments, like->size);
+    *graph->end = node;
+    graph->end = &node->next;
+    graph->count++;
+}
+
+static CUgraph new_graph(void) {
+    CUgraph graph = calloc(1, sizeof *graph);
+    graph->end = &graph->first;
+    return graph;
+}
+
+CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), void (*release)(void *), const void *arguments,
+                        size_t size) {
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    CUgraph graph = own(stream)->capture;
+    if (!graph) return perform((void *)arguments);
+    append(graph, &(struct node){.perform = perform, .release = release, .size = size}, arguments);
+    return CUDA_SUCCESS;
+}
+
+/* ---- graphs */
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
+    BEGIN();
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (own(stream) == &legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (own(stream)->capture) return CUDA_ERROR_ILLEGAL_STATE;
+    own(stream)->capture = new_graph();
+    own(stream)->origin = own(stream);
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+    BEGIN();
+    if (!known(stream) || !own(stream)->capture) return CUDA_ERROR_ILLEGAL_STATE;
+    if (own(stream)->origin != own(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    *graph = own(stream)->capture;
+    for (struct CUstream_st *one = streams; one; one = one->next)
+        if (one->capture == *graph) one->capture = NULL;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    *status = own(stream)->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) { return CUDA_SUCCESS; }
+#undef cuStreamGetCaptureInfo
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                   const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count) {
+    if (id) *id = own(stream)->id;
+    if (graph) *graph = own(stream)->capture;
+    if (count) *count = 0;
+    return cuStreamIsCapturing(stream, status);
+}
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                   const CUgraphNode **nodes, size_t *count) {
+    return cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, NULL, count);
+}
+CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
+    *graph = new_graph();
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphClone(CUgraph *copy, CUgraph graph) {
+    *copy = new_graph();
+    for (const struct node *node = graph->first; node; node = node->next) append(*copy, node, node->arguments);
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+    for (struct node *node = graph->first, *next; node; node = next) {
+        next = node->next;
+        if (node->release) node->release(node->arguments);
+        free(node);
+    }
+    free(graph);
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+    size_t n = 0;
+    for (struct node *node = graph->first; nodes && node && n < *count; node = node->next) nodes[n++] = (CUgraphNode)node;
+    *count = graph->count;
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph, unsigned long long flags) {
+    return cuGraphClone((CUgraph *)made, graph);
+}
+CUresult cuGraphInstantiateWithParams(CUgraphExec *made, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *parameters) {
+    parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return cuGraphClone((CUgraph *)made, graph);
+}
+CUresult cuGraphExecDestroy(CUgraphExec made) { return cuGraphDestroy((CUgraph)made); }
+CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
+CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
+    BEGIN();
+    for (struct node *node = ((CUgraph)made)->first; node; node = node->next) {
+        CUresult failed = banksim_submit(stream, node->perform, NULL, node->arguments, node->size);
+        if (failed) return failed;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- streams */
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
+    BEGIN();
+    if (!stream) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    struct CUstream_st *made = calloc(1, sizeof *made);
+    *made = (struct CUstream_st){.flags = flags, .priority = priority, .id = ++ids, .next = streams};
+    *stream = streams = made;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+CUresult cuStreamDestroy(CUstream stream) {
+    BEGIN();
+    if (!known(stream) || own(stream) == &legacy || own(stream) == &per_thread) return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&lock);
+    struct CUstream_st **place = &streams;
+    while (*place && *place != stream) place = &(*place)->next;
+    if (*place) *place = stream->next;
+    pthread_mutex_unlock(&lock);
+    free(stream);
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+    BEGIN();
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (own(stream)->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    banksim_flush();
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
+CUresult cuStreamGetPriority(CUstream stream, int *priority) {
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    *priority = own(stream)->priority;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    *flags = own(stream)->flags;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    *id = own(stream)->id;
+    return CUDA_SUCCESS;
+}
+#undef cuStreamGetCtx
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) { return cuDevicePrimaryCtxRetain(context, 0); }
+CUresult cuStreamGetDevice(CUstream stream, CUdevice *device) {
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t size, unsigned flags) {
+    return CUDA_SUCCESS;
+}
+
+struct callback {
+    void (*function)(void *);
+    CUstreamCallback of_stream;
+    CUstream stream;
+    void *data;
+};
+static CUresult call(void *arguments) {
+    struct callback *callback = arguments;
+    banksim_flush();
+    if (callback->function) callback->function(callback->data);
+    else callback->of_stream(callback->stream, banksim_fault, callback->data);
+    return CUDA_SUCCESS;
+}
+#undef cuLaunchHostFunc
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
+    BEGIN();
+    if (!function) return CUDA_ERROR_INVALID_VALUE;
+    return banksim_submit(stream, call, NULL, &(struct callback){.function = function, .data = data},
+                          sizeof(struct callback));
+}
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags) {
+    BEGIN();
+    struct callback callback = {.of_stream = function, .stream = stream, .data = data};
+    if (!function || flags) return CUDA_ERROR_INVALID_VALUE;
+    return banksim_submit(stream, call, NULL, &callback, sizeof callback);
+}
+
+/* ---- events */
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
+    BEGIN();
+    if (!event) return CUDA_ERROR_INVALID_VALUE;
+    *event = calloc(1, sizeof **event);
+    (*event)->flags = flags;
+    return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+    BEGIN();
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    free(event);
+    return CUDA_SUCCESS;
+}
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+    BEGIN();
+    if (!event || !known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    event->recorded = true;
+    event->capture = own(stream)->capture;
+    event->origin = own(stream)->origin;
+    return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWithFlags(event, stream, 0); }
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+    BEGIN();
+    if (!event || !known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (event->capture && !own(stream)->capture) { /* it joins the capture */
+        own(stream)->capture = event->capture;
+        own(stream)->origin = event->origin;
+    }
+    return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent event) {
+    BEGIN();
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    banksim_flush();
+    return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
+/* Nothing here takes the time that a GPU would take, so nothing tells one. */
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+    BEGIN();
+    if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
+    if (!start || !end || !start->recorded || !end->recorded) return CUDA_ERROR_INVALID_HANDLE;
+    if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
+    banksim_tell('T', "", 0);
+    *milliseconds = NAN;
+    return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
+    return cuEventElapsedTime(milliseconds, start, end);
+}

@@ -1,0 +1,170 @@
+"""What `banksim run` is given to run: CUDA C++ to compile, an executable, a script, or a Python file, told apart."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from banksim.errors import InputError
+from banksim.kernels.compilers import tools
+from banksim.kernels.compilers.cuda import FLAGS, read_all
+from banksim.kernels.elf import HEADER, SECTION, SYMBOL
+from banksim.runs.programs import standins
+from banksim.system import cache
+from banksim.system.writing import write
+
+CUDA = (".cu",)
+PYTHON = (".py", ".pyw", ".ipynb")
+KERNELS = (".ptx", ".cubin", ".fatbin", ".cuh", ".cpp", ".cxx", ".cc")
+MACHINES = {62: "x86_64", 183: "aarch64"}
+"""Numbers of ELF: the processors that CUDA 13 has host code for."""
+UNDEFINED, DYNAMIC_SYMBOLS, DYNAMIC = 0, 11, 6
+NEEDED = 1
+FOR_A_SHELL = re.compile(r"[^\w./+,=@%:~-]")
+"""What nvcc, which hands its command line to a shell, cannot have in names."""
+CURE = (
+    'link with -cudart shared: nvcc -cudart shared, NVCC_APPEND_FLAGS="-cudart shared" for a build that calls nvcc, '
+    "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared for CMake"
+)
+
+
+def is_program(word: str) -> bool:
+    """Whether the word names something to run as it is, or CUDA C++, rather than a Python file."""
+    file = Path(word)
+    if file.suffix in CUDA:
+        return True
+    if word == "-" or file.suffix in (*PYTHON, *KERNELS) or file.is_dir():
+        return False
+    if not file.exists():
+        return "/" not in word and shutil.which(word) is not None
+    with suppress(OSError), open(file, "rb") as opened:
+        first = opened.readline(256)
+        return os.access(file, os.X_OK) and (first[:4] == b"\x7fELF" or (first[:2] == b"#!" and b"python" not in first))
+    return False
+
+
+def command(words: Sequence[str], arch: str, options: str) -> list[str]:
+    """The command to run, its CUDA C++ compiled. InputError, CompileError for what cannot be run."""
+    sources = [Path(word) for word in leading_sources(words)]
+    if sources:
+        return [str(compiled(sources, arch, shlex.split(options))), *words[len(sources) :]]
+    if options:
+        raise InputError("--nvcc: options for the compiler, and there is no .cu file to compile")
+    found = words[0] if "/" in words[0] else words[0] if Path(words[0]).is_file() else shutil.which(words[0])
+    program = Path(found or words[0])
+    try:
+        with open(program, "rb") as opened:
+            content = opened.read(4)
+        if content == b"\x7fELF":
+            require_runnable(str(program), program.read_bytes())
+    except OSError as error:
+        raise InputError(f"{words[0]}: {error.strerror}") from None
+    return [str(program.absolute()), *words[1:]]
+
+
+def leading_sources(words: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        if Path(word).suffix not in CUDA:
+            return
+        yield word
+
+
+# ---- CUDA C++
+def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path:
+    """The program that nvcc makes of the sources, kept in the cache. CompileError with its message."""
+    for file in sources:
+        if not file.is_file():
+            raise InputError(f"{file}: no such file")
+        if match := FOR_A_SHELL.search(str(file)):
+            raise InputError(f"{str(file)!r}: nvcc cannot have {match[0]!r} in a name: rename it")
+    if tools.host_compiler() is None:
+        raise InputError("CUDA programs need the host's C++ compiler, and there is none: install g++ (apt install g++)")
+    libraries = standins.folder()
+    arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
+    arguments += [f"-L{libraries}", *options, *map(str, sources)]
+    key = kept_under(sources, arguments, options)
+    target = place = None
+    if key is not None:
+        with suppress(OSError, RuntimeError):
+            if cache.made(cache.folder()):
+                place = cache.folder() / "programs" / key[:16]
+                target = place / sources[0].stem
+                if target.is_file():
+                    return target
+    folder = Path(tempfile.mkdtemp(prefix="banksim-"))
+    made = folder / sources[0].stem
+    tools.run("nvcc", [*arguments, "-o", made], Path.cwd(), what=str(sources[0]))
+    if target is None or place is None:
+        return made  # the system clears what is left of it
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        write(target, made.read_bytes(), own=True)
+        target.chmod(0o700)
+    finally:
+        shutil.rmtree(folder)
+    return target
+
+
+def kept_under(sources: Sequence[Path], arguments: Sequence[str], options: Sequence[str]) -> str | None:
+    """The key of a compiled program: all that goes into it. None where that cannot be told."""
+    folders = [Path(option[2:]) for option in options if option.startswith("-I") and len(option) > 2]
+    others = [
+        option for option in options if not option.startswith(("-D", "-I", "-O", "-std", "-l", "-X", "-rdc", "--"))
+    ]
+    contents = [content for file in sources for content in read_all(file.resolve(), folders)]
+    if others or None in contents:
+        return None
+    environment = [os.environ.get(name, "") for name in FLAGS]
+    whole = [tools.identity("nvcc"), str(tools.host_compiler()), os.getcwd(), *environment, *arguments]
+    return cache.key("program", *whole, *(content for content in contents if content is not None))
+
+
+# ---- executables
+def require_runnable(name: str, content: bytes) -> None:
+    """InputError for an executable that this computer, or banksim, cannot run; with what cures it."""
+    try:
+        _, bits, order, _, _, _, _, machine, _, _, _, table, _, _, _, _, width, count, names = HEADER.unpack_from(
+            content
+        )
+        if (bits, order) != (2, 1) or MACHINES.get(machine) != platform.machine():
+            raise InputError(f"{name} is an executable for another processor than this computer's")
+        headers = [SECTION.unpack_from(content, table + width * n) for n in range(count)]
+        if not any(string(content, headers[names][4], one[0]) == ".nvFatBinSegment" for one in headers):
+            return  # no device code in the program itself
+        needed, undefined = dynamic(content, headers)
+    except (struct.error, IndexError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: a damaged executable: {error}") from None
+    if "__cudaRegisterFatBinary" not in undefined:
+        raise InputError(f"{name} has NVIDIA's own CUDA runtime in it, which runs on NVIDIA's driver only: {CURE}")
+    old = [one for one in needed if one.startswith("libcudart.so.") and one != standins.RUNTIME]
+    if old:
+        raise InputError(f"{name} needs {old[0]}: compile it with CUDA 13, of which the runtime is {standins.RUNTIME}")
+
+
+def dynamic(content: bytes, headers: Sequence[tuple[int, ...]]) -> tuple[list[str], set[str]]:
+    """The libraries that an executable needs, and the functions that they are to bring."""
+    needed, undefined = [], set()
+    for _, kind, _, _, offset, size, linked, _, _, _ in headers:
+        part = content[offset : offset + size]
+        if kind == DYNAMIC_SYMBOLS:
+            symbols = SYMBOL.iter_unpack(part)
+            undefined |= {string(content, headers[linked][4], one[0]) for one in symbols if one[3] == UNDEFINED}
+        elif kind == DYNAMIC:
+            entries = struct.iter_unpack("<QQ", part)
+            needed += [string(content, headers[linked][4], value) for tag, value in entries if tag == NEEDED]
+    return needed, undefined
+
+
+def string(content: bytes, table: int, at: int) -> str:
+    start = table + at
+    return content[start : content.index(b"\0", start)].decode(errors="replace")

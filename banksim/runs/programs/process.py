@@ -1,0 +1,228 @@
+"""One process of a program, as banksim sees it: its memory, its modules, and what its stand-in for the driver asks for.
+
+A message is a kind (one letter), a size, and so many bytes; connection.c writes them. Kinds in lower case below are
+answered, by a CUresult and bytes:
+
+A attributes of the device          M load a module       V place its variables     K what a kernel is
+I bytes of the device's memory      L launch              O blocks on an SM
+B an allocation                     H size of malloc's heap                         R reset of the device
+T time was asked for                F a function that is not provided               W a line for the user
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import socket
+import struct
+import traceback
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from banksim.architectures.occupancy import occupancy
+from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
+from banksim.machine.addresses import PROGRAM
+from banksim.machine.driver_calls import HEAP_BYTES, Device
+from banksim.machine.launch import Buffer, prepare
+from banksim.runs.programs import device
+from banksim.runs.programs.launches import Shape
+from banksim.runs.programs.modules import Module
+from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
+
+if TYPE_CHECKING:
+    from banksim.kernels.kernel import Kernel
+    from banksim.runs.programs.served import Programs
+
+SUCCESS, INVALID_VALUE, NO_BINARY, NOT_FOUND = 0, 1, 209, 500
+ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
+"""Numbers of cuda.h."""
+HEAD = struct.Struct("<QQ")
+LAUNCH = struct.Struct("<Q3I3I4I")
+KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
+MAP_NORESERVE = 0x4000
+NOTHING = np.zeros(0, np.uint8)
+WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
+
+
+class Process:
+    """`buffers[n]` is the memory of slot n of `addresses.PROGRAM`, empty where nothing lies (any more)."""
+
+    def __init__(self, connection: socket.socket, program: Programs) -> None:
+        self.connection, self.program = connection, program
+        _, files, _, _ = socket.recv_fds(connection, 1, 1)
+        if len(files) != 1:
+            raise EOFError
+        with os.fdopen(files[0], "rb+", buffering=0) as file:
+            whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
+        self.memory = np.frombuffer(whole, np.uint8)
+        self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
+        self.modules: list[Module] = []
+        self.heap(HEAP_BYTES.to_bytes(8, "little"))
+        self.poll = select.poll()
+        self.poll.register(connection, WATCHED)
+
+    # ---- messages
+    def receive(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self.connection.recv(min(size - len(parts), 1 << 20))
+            if not part:
+                raise EOFError
+            parts += part
+        return bytes(parts)
+
+    def serve(self) -> None:
+        """Until the process ends."""
+        asked: dict[str, Callable[[bytes], bytes]] = {
+            "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
+            "L": self.launch, "O": self.blocks,
+        }  # fmt: skip
+        told: dict[str, Callable[[bytes], None]] = {
+            "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
+        }  # fmt: skip
+        try:
+            while True:
+                kind, size = HEAD.unpack(self.receive(HEAD.size))
+                content = self.receive(size)
+                if chr(kind) in told:
+                    told[chr(kind)](content)
+                    continue
+                status, answer = self.answered(asked[chr(kind)], content)
+                self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
+        except (EOFError, ConnectionError):
+            pass
+
+    def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
+        """What is wrong is told here, where the report will be, and to the program as CUDA would tell it."""
+        try:
+            return SUCCESS, answer(content)
+        except KeyError:
+            return NOT_FOUND, b""
+        except Fault as error:
+            self.program.failed(error)
+            return status_of(error), error.output.encode()
+        except BanksimError as error:
+            self.program.failed(error)
+            if isinstance(error, UnsupportedError):
+                return NOT_SUPPORTED, b""
+            return (NO_BINARY if answer == self.load else LAUNCH_FAILED), b""
+        except KeyboardInterrupt:
+            return UNKNOWN, b""
+        except Exception as error:
+            if "BANKSIM_TRACEBACK" in os.environ:
+                traceback.print_exc()
+            self.program.failed(error)
+            return UNKNOWN, b""
+
+    # ---- the device
+    def attributes(self, _: bytes) -> bytes:
+        arch = self.program.launches.code
+        known = device.attributes(arch) | device.OF_PROGRAMS
+        lines = [f"{number} {known[name]}" for name, number in self.program.attribute_numbers.items() if name in known]
+        return "\n".join([device.name(arch), *lines]).encode()
+
+    def total(self, _: bytes) -> bytes:
+        return str(device.memory()[1]).encode()
+
+    def blocks(self, content: bytes) -> bytes:
+        threads, registers, shared = struct.unpack("<3Q", content)
+        try:
+            return str(occupancy(self.program.launches.code, threads, registers, shared).blocks).encode()
+        except InputError:  # no multiprocessor holds such a block
+            return b"0"
+
+    def time(self, _: bytes) -> None:
+        self.program.launches.time_was_asked = True
+
+    def missing(self, name: bytes) -> None:
+        self.program.failed(UnsupportedError(f"{name.decode()}: not provided: it returned cudaErrorNotSupported"))
+
+    def words(self, line: bytes) -> None:
+        self.program.failed(InputError(line.decode()))
+
+    # ---- memory
+    def allocation(self, content: bytes) -> None:
+        slot, offset, size, kind = struct.unpack("<4Q", content)
+        while len(self.buffers) <= slot:
+            self.buffers.append(Buffer(NOTHING, "no memory"))
+        number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
+        name = f"{KINDS[kind]} {number}"
+        self.buffers[slot] = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
+
+    def heap(self, content: bytes) -> None:
+        """That of malloc in kernels; what lies there stays from launch to launch."""
+        size = min(int.from_bytes(content, "little"), 1 << 31)
+        self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
+        self.buffers[HEAP_SLOT] = Buffer(np.zeros(size, np.uint8), "the heap of malloc")
+
+    def reset(self, _: bytes) -> None:
+        for module in self.modules:
+            if module.data.size:
+                module.place(module.slot, module.data)
+
+    # ---- modules and kernels
+    def load(self, image: bytes) -> bytes:
+        module = Module(image, self.program.launches.code, self.program.name)
+        size, variables = module.layout()
+        self.modules.append(module)
+        lines = [f"N {len(self.modules) - 1} {size} {len(module.names)}"]
+        lines += [f"V {at} {of} {name}" for name, (at, of) in variables.items()]
+        return "\n".join(lines).encode()
+
+    def place(self, content: bytes) -> bytes:
+        number, slot = struct.unpack("<2Q", content)
+        self.modules[number].place(slot, self.buffers[slot].data)
+        return b""
+
+    def function(self, content: bytes) -> bytes:
+        module = self.modules[int.from_bytes(content[:8], "little")]
+        return module.described(module.kernel(content[8:].decode())).encode()
+
+    def launch(self, content: bytes) -> bytes:
+        number, gx, gy, gz, bx, by, bz, shared, _, size, _ = LAUNCH.unpack_from(content)
+        parameters, name = content[LAUNCH.size :][:size], content[LAUNCH.size + size :].decode()
+        module = self.modules[number]
+        return self.execute(module, module.kernel(name), Shape((gx, gy, gz), (bx, by, bz), shared), parameters)
+
+    def execute(self, module: Module, kernel: Kernel, shape: Shape, parameters: bytes) -> bytes:
+        pieces = [parameters[one.offset : one.offset + one.size] for one in kernel.parameters]
+        launch = prepare(kernel, shape.grid, shape.block, pieces, self.buffers, shape.dynamic_shared)
+        module.into(launch)
+        self.device.printed, self.device.size = {}, 0
+        launch.device = self.device
+        program = self.program
+        shown = program.progress(kernel.plain_name, launch.blocks) if program.progress else nullcontext()
+        taken = program.requests.of_launch(kernel.plain_name, shape) if program.requests else nullcontext()
+        with shown as tick, taken as take:
+
+            def step(blocks: int, instructions: int) -> None:
+                if program.ending.is_set() or self.poll.poll(0):
+                    raise KeyboardInterrupt
+                if tick:
+                    tick(blocks, instructions)
+
+            run = program.simulate(launch, program.launches.rules, step, take)
+            program.launches.add(run, (), shape)
+            if run.partial:
+                raise KeyboardInterrupt
+        return launch.device.output.encode()
+
+
+def status_of(fault: Fault) -> int:
+    """The error that CUDA would tell."""
+    text = str(fault)
+    for words, status in (
+        ("misaligned", MISALIGNED),
+        ("out of bounds", ILLEGAL_ADDRESS),
+        ("lies in no buffer", ILLEGAL_ADDRESS),
+        ("at an address of", ILLEGAL_ADDRESS),
+        ("assertion `", ASSERT),
+        ("a barrier that not all can reach", TIMEOUT),
+    ):
+        if words in text:
+            return status
+    return LAUNCH_FAILED

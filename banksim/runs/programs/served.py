@@ -1,0 +1,115 @@
+"""Runs a program, in any language, whose processes find the stand-ins for NVIDIA's libraries, and through them us."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from banksim.errors import InputError
+from banksim.kernels.compilers import tools
+from banksim.runs.programs import standins
+from banksim.runs.programs.launches import Launches, Requests
+from banksim.runs.programs.main_module import Ended
+from banksim.runs.programs.process import Process
+from banksim.runs.programs.simulation import Progress, Simulate
+from banksim.system import ending
+from banksim.system.visible import say
+
+TO_END = 1.0
+"""Seconds that an interrupted program has to end by itself."""
+
+
+class Programs:
+    """What all processes of a program share. `failures`: what a GPU would not have done, or banksim cannot do."""
+
+    def __init__(
+        self,
+        name: str,
+        launches: Launches,
+        simulate: Simulate,
+        progress: Progress | None = None,
+        requests: Requests | None = None,
+    ) -> None:
+        self.name, self.launches, self.simulate = name, launches, simulate
+        self.progress, self.requests = progress, requests
+        self.ending = threading.Event()
+        self.failures: list[str] = []
+        self.threads: list[threading.Thread] = []
+        self.lock = threading.Lock()
+
+    @cached_property
+    def attribute_numbers(self) -> dict[str, int]:
+        """Of CUdevice_attribute."""
+        header = next(folder / "cuda.h" for folder in tools.include_folders() if (folder / "cuda.h").is_file())
+        found = re.findall(r"\bCU_DEVICE_ATTRIBUTE_(\w+)\s*=\s*(\d+)", header.read_text())
+        return {name: int(number) for name, number in found}
+
+    def failed(self, error: Exception) -> None:
+        """Tell what went wrong, once."""
+        text = ending.told(error)
+        with self.lock:
+            if text not in self.failures:
+                self.failures.append(text)
+                say(text)
+
+    def accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # closed: the program has ended
+                return
+            thread = threading.Thread(target=self.serve, args=(connection,), daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+    def serve(self, connection: socket.socket) -> None:
+        with connection, suppress(EOFError, OSError):
+            Process(connection, self).serve()
+
+    def run(self, words: Sequence[str]) -> Ended:
+        """Run a command to its end. InputError if it cannot be started."""
+        libraries = standins.folder()
+        with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
+            path = str(Path(folder) / "socket")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+                listener.bind(path)
+                listener.listen(64)
+                threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+                environment = os.environ | standins.environment(libraries) | {"BANKSIM_SOCKET": path}
+                try:
+                    process = subprocess.Popen(words, env=environment)
+                except OSError as error:
+                    raise InputError(f"{words[0]}: {error.strerror}") from None
+                status = self.wait(process)
+                with suppress(OSError):
+                    listener.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:  # of processes that ended, and whose last launch may still be counted
+            thread.join(TO_END)
+        if status < 0:
+            if not self.ending.is_set():
+                say(f"{self.name} was ended by {signal.Signals(-status).name}")
+            status = ending.BY_SIGNAL - status
+        if self.ending.is_set():
+            return Ended(ending.interrupted())
+        return Ended(status or (ending.ERROR if self.failures else 0))
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            self.ending.set()
+            for number in (None, signal.SIGTERM, signal.SIGKILL):  # a terminal has sent it the interrupt as well
+                if number is not None:
+                    process.send_signal(number)
+                with suppress(subprocess.TimeoutExpired):
+                    return process.wait(TO_END)
+            raise

@@ -1,0 +1,191 @@
+"""The stand-ins for libcuda.so.1 and libcudart.so.13: C sources beside this file, compiled when they are first needed.
+
+They provide the functions of cuda.h and cuda_runtime_api.h, by these headers alone. What they lack is generated: for
+each function of the headers one that says its name and returns cudaErrorNotSupported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from banksim.errors import CompileError, InputError
+from banksim.kernels.compilers import tools
+from banksim.machine.addresses import PROGRAM, STRIDE
+from banksim.system import cache
+from banksim.system.extras import missing
+from banksim.system.writing import write
+
+SOURCES = Path(__file__).parent / "cuda"
+DRIVER, RUNTIME, LINKED = "libcuda.so.1", "libcudart.so.13", "libcudart.so"
+FIRST_SLOT, MODULE_SLOTS = 66, 64
+"""The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
+HEAP_SLOT = 64
+FILE_BYTES = 1 << 44
+"""Size of the sparse file that all device memory lies in: of addresses, not of memory."""
+NUMBERS = {
+    "SLOTS": PROGRAM.slots,
+    "STRIDE": STRIDE,
+    "INVERSE": PROGRAM.inverse,
+    "FIRST_ADDRESS": f"{PROGRAM.first:#x}ull",
+    "FIRST_SLOT": FIRST_SLOT,
+    "MODULE_SLOTS": MODULE_SLOTS,
+    "FILE_BYTES": f"{FILE_BYTES:#x}ull",
+}
+OPTIONS = ("-shared", "-fPIC", "-O1", "-w", "-std=gnu11", "-Wl,-Bsymbolic", "-Wl,-z,defs")
+OTHER_HEADERS = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
+BEYOND_HEADERS = ("__cudaLaunchKernel",)
+"""Functions of which there is a variant for per-thread default streams, which crt/host_runtime.h calls."""
+
+
+def folder() -> Path:
+    """Where the two libraries lie. InputError where nothing can compile them, CompileError if that fails."""
+    include = next((one for one in tools.include_folders() if (one / "cuda.h").is_file()), None)
+    if include is None:
+        raise missing("CUDA programs need cuda.h (nvidia-cuda-runtime), which is not here", "cuda")
+    compiler = next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
+    if compiler is None:
+        raise InputError("CUDA programs need a C compiler, once, and there is none: install gcc (apt install gcc)")
+    sources = sorted(SOURCES.iterdir())
+    headers = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
+    state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in headers)
+    contents = (file.read_bytes() for file in (Path(__file__), *sources))
+    key = cache.key("stand-ins", compiler, state, repr(NUMBERS), *contents)
+    for base in (cache.folder, lambda: Path(tempfile.mkdtemp(prefix="banksim-"))):
+        with suppress(OSError, RuntimeError):
+            place = base()
+            if not cache.made(place):
+                continue
+            target = place / "programs" / key[:16]
+            if not all((target / name).is_file() for name in (DRIVER, RUNTIME, LINKED)):
+                target.mkdir(parents=True, exist_ok=True)
+                for name, content in build(compiler, include).items():
+                    write(target / name, content, own=True)
+            return target
+    raise InputError("no folder that can be written to, not even for temporary files: CUDA programs need one")
+
+
+def build(compiler: str, include: Path) -> dict[str, bytes]:
+    """Both libraries, and the runtime once more by the name by which it is linked."""
+    with tempfile.TemporaryDirectory(prefix="banksim-") as name:
+        there = Path(name)
+        driver, runtime = Declared.of_driver(include), Declared.of_runtime(include)
+        (there / "driver_stubs.c").write_text("\n".join([*driver.stubs(), *driver.table()]))
+        (there / "runtime_stubs.c").write_text("\n".join(runtime.stubs()))
+        (there / "error_names.h").write_text("\n".join(error_names(include)))
+        common = [compiler, *OPTIONS, f"-I{include}", f"-I{there}", f"-I{SOURCES}"]
+        common += [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
+        own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
+        of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
+        of_driver = [file for file in own if file not in of_runtime]
+        (there / "driver.map").write_text("{ global: cu*; banksim_missing; local: *; };\n")
+        (there / "runtime.map").write_text(f"{RUNTIME} {{ global: cuda*; __cuda*; local: *; }};\n")
+        linking = ["-lpthread", "-ldl"]
+        link(there, [*common, *of_driver, "driver_stubs.c", *driver.linking("driver", DRIVER), *linking], DRIVER)
+        with_driver = ["-L.", f"-l:{DRIVER}", "-Wl,-rpath,$ORIGIN", *linking]
+        link(
+            there,
+            [*common, *of_runtime, "runtime_stubs.c", *runtime.linking("runtime", RUNTIME), *with_driver],
+            RUNTIME,
+        )
+        content = (there / RUNTIME).read_bytes()
+        return {DRIVER: (there / DRIVER).read_bytes(), RUNTIME: content, LINKED: content}
+
+
+def link(folder: Path, command: list[str], name: str) -> None:
+    done = subprocess.run([*command, "-o", name], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CompileError(f"{command[0]} cannot compile the stand-in for {name}: {tools.error_first(done.stderr)}")
+
+
+class Declared:
+    """The functions of a library by its headers. `per_thread`: those with a variant for per-thread default streams,
+    which are the same here, and its ending."""
+
+    def __init__(self, names: Iterable[str], per_thread: Iterable[tuple[str, str]]) -> None:
+        self.names = sorted(set(names))
+        self.per_thread = sorted({(name, ending) for name, ending in per_thread if name in self.names})
+        self.versions: dict[str, list[tuple[int, str]]] = {}
+
+    @staticmethod
+    def of_driver(include: Path) -> Declared:
+        text = "".join(read(include / name) for name in ("cuda.h", *OTHER_HEADERS))
+        per_thread = re.findall(r"__CUDA_API_(PT[DS]S?Z?)\((cu\w+)\)", text)
+        current = re.findall(r"#define\s+(cu[A-Z]\w+)\s+(cu[A-Z]\w+_v\d)\b", text)
+        names = {*re.findall(r"\bCUDAAPI\s+(cu[A-Z]\w+)\s*\(", text), *(name for _, name in per_thread)}
+        names |= {name for pair in current for name in pair} | {"cuGetExportTable", "cuGetProcAddress_v2"}
+        names = {name for name in names if not name.endswith(("_ptsz", "_ptds"))}
+        found = Declared(names, ((name, ending.lower()) for ending, name in per_thread))
+        found.versions = versions(names, read(include / "cudaTypedefs.h"))
+        return found
+
+    @staticmethod
+    def of_runtime(include: Path) -> Declared:
+        text = read(include / "cuda_runtime_api.h")
+        names = re.findall(r"\bCUDARTAPI\s+(cuda[A-Z]\w+)\s*\(", text)
+        per_thread = re.findall(r"__CUDART_API_(PT[DS]S?Z?)\((cuda\w+)\)", text)
+        names += [name for _, name in per_thread] + list(BEYOND_HEADERS)
+        pairs = [(name, ending.lower()) for ending, name in per_thread]
+        return Declared(names, [*pairs, *((name, "ptsz") for name in BEYOND_HEADERS)])
+
+    def stubs(self) -> Iterator[str]:
+        """C of what stands for each function that the sources do not define."""
+        yield "extern int banksim_missing(const char *);"
+        for name in self.names:
+            yield f'__attribute__((weak)) int {name}(void) {{ return banksim_missing("{name}"); }}'
+
+    def table(self) -> Iterator[str]:
+        """C of what cuGetProcAddress looks up."""
+        yield "const struct { const char *name; int version; void *function; } banksim_functions[] = {"
+        for base, symbols in sorted(self.versions.items()):
+            yield from (f'{{"{base}", {version}, (void *){name}}},' for version, name in sorted(symbols))
+        yield "{0, 0, 0}};"
+
+    def linking(self, what: str, name: str) -> list[str]:
+        aliases = [f"-Wl,--defsym={base}_{ending}={base}" for base, ending in self.per_thread]
+        return [f"-Wl,-soname,{name}", f"-Wl,--version-script={what}.map", *aliases]
+
+
+def read(header: Path) -> str:
+    return header.read_text() if header.is_file() else ""
+
+
+def versions(names: Iterable[str], typedefs: str) -> dict[str, list[tuple[int, str]]]:
+    """Of each function's plain name the symbols of its variants, each with the version of CUDA from which on it is
+    meant. Types are named by these versions (PFN_cuMemAlloc_v3020); there may be more of them than of symbols, and the
+    newest belong together."""
+    known = defaultdict(set)
+    for base, version in re.findall(r"\*PFN_(cu\w+?)_v(\d+)\)", typedefs):
+        known[base].add(int(version))
+    variants = defaultdict(list)
+    for name in names:
+        if match := re.fullmatch(r"(\w+?)(?:_v(\d))?", name):
+            variants[match[1]].append((int(match[2] or 1), name))
+    found = {}
+    for base, symbols in variants.items():
+        newest_first = [name for _, name in sorted(symbols, reverse=True)]
+        since = [*sorted(known[base], reverse=True), *[0] * len(symbols)]
+        pairs = list(zip(since, newest_first, strict=False))
+        found[base] = [*pairs[:-1], (0, pairs[-1][1])]
+    return found
+
+
+def error_names(include: Path) -> Iterator[str]:
+    """C of the numbers and names of the runtime's errors."""
+    text = read(include / "driver_types.h")
+    text = text[text.index("enum __device_builtin__ cudaError") :]
+    for name, number in re.findall(r"\b(cudaError\w*|cudaSuccess)\s*=\s*(\d+)", text[: text.index("};")]):
+        yield f'{{{number}, "{name}"}},'
+
+
+def environment(sources: Path) -> dict[str, str]:
+    """What a program's environment has beside, so that it and all that it starts find the stand-ins first."""
+    before = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": f"{sources}{f':{before}' if before else ''}"}
