@@ -17,7 +17,7 @@ from numba import cuda
 import banksim
 from banksim.errors import ArgumentTypeError, Fault, InputError
 from banksim.kernels.compilers.numba import importable
-from banksim.machine.addresses import STRIDE, address_of, place_of
+from banksim.machine.addresses import PROGRAM, STRIDE, address_of, place_of
 from banksim.machine.host_memory import Stretches, copied, extent
 
 FILE = Path(__file__).parent / "kernels" / "arguments.cu"
@@ -138,6 +138,26 @@ def test_no_slip_of_an_index_leads_into_another_buffer(index: int, size: int, sh
         slip = (size << bits + shift) * (-1 if back else 1)
         number, byte = place_of(address_of(index) + slip)
         assert number > 2000 or byte >= 1 << 31 or number == index
+
+
+@given(st.integers(0, PROGRAM.slots - 1), st.integers(0, (1 << 32) - 1))
+def test_a_programs_memory_has_a_place_of_its_own_where_a_host_can_map_it(index: int, byte: int) -> None:
+    address = PROGRAM.address_of(index) + byte
+    assert PROGRAM.place_of(address) == (index, byte)
+    assert 0x2000 <= address >> 32 < 0x5500
+
+
+@given(st.integers(0, 365), st.integers(1, 16), st.booleans(), st.integers(0, 365))
+def test_no_slip_of_an_index_leads_into_other_memory_of_a_program(
+    index: int, size: int, back: bool, other: int
+) -> None:
+    slip = (size << 32) * (-1 if back else 1)
+    assert PROGRAM.place_of(PROGRAM.address_of(index) + slip)[0] != other
+
+
+def test_what_lies_beside_a_programs_memory_is_none_of_it() -> None:
+    ends = PROGRAM.first - 1, PROGRAM.first + (PROGRAM.slots << 32), 0x7FFF << 32, 0
+    assert all(PROGRAM.place_of(address)[0] >= PROGRAM.slots for address in ends)
 
 
 @both_engines

@@ -89,9 +89,8 @@ def test_a_program_from_standard_input(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("n.ipynb", b'{"cells": []}', "n.ipynb is a notebook: make it a program"),
-        ("program", b"\x7fELF\x02\x01", "program is an executable: banksim run runs Python programs; if nvcc made it"),
-        ("program.exe", b"MZ\x90\0", "program.exe is an executable"),
-        ("k.cu", b"__global__ void k() {}", "k.cu is no Python program: banksim kernel k.cu:NAME executes"),
+        ("program", b"\x7fELF\x02\x01", "program is a program, and its mode does not let it be executed: chmod +x"),
+        ("program.exe", b"MZ\x90\0", "program.exe is a program for another operating system"),
         ("k.cuh", b"", "k.cuh is no Python program: banksim kernel k.cuh:NAME executes"),
         ("k.ptx", b"", "k.ptx is no Python program: banksim kernel"),
         ("k.cubin", b"\x7fELF", "k.cubin is no Python program: banksim kernel"),

@@ -47,8 +47,8 @@ OWN = {
 """What an H200 can and banksim cannot, and what only a device in a slot has."""
 
 OF_PROGRAMS = {"COOPERATIVE_LAUNCH": 1, "MEMORY_POOLS_SUPPORTED": 1, "CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM": 0}
-"""Where whole programs (banksim.host.process) find more than numba-cuda does, and memory that the host registers at
-another address."""
+"""Where whole programs (banksim.runs.programs.process) find more than numba-cuda does, and memory that the host
+registers at another address."""
 
 _words = RECORDED.split()
 ATTRIBUTES = {**dict(zip(_words[::2], map(int, _words[1::2]), strict=True)), **OWN}

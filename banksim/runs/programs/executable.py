@@ -64,7 +64,7 @@ def command(words: Sequence[str], arch: str, options: str) -> list[str]:
         with open(program, "rb") as opened:
             content = opened.read(4)
         if content == b"\x7fELF":
-            require_runnable(str(program), program.read_bytes())
+            require_runnable(words[0], program.read_bytes())
     except OSError as error:
         raise InputError(f"{words[0]}: {error.strerror}") from None
     return [str(program.absolute()), *words[1:]]

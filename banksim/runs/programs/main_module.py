@@ -63,11 +63,10 @@ def require_python(path: str, source: bytes) -> None:
         raise InputError(f"{path} is a notebook: make it a program (jupyter nbconvert --to script) and run that")
     if suffix in (*SOURCES, ".ptx", ".cubin", ".fatbin"):
         raise InputError(f"{path} is no Python program: banksim kernel {path}:NAME executes a kernel of it")
+    if source.startswith(EXECUTABLE[0]):
+        raise InputError(f"{path} is a program, and its mode does not let it be executed: chmod +x {path}")
     if source.startswith(EXECUTABLE):
-        raise InputError(
-            f"{path} is an executable: banksim run runs Python programs; if nvcc made it, banksim kernel {path}:NAME "
-            "executes a kernel of it"
-        )
+        raise InputError(f"{path} is a program for another operating system: banksim run runs those of Linux")
     if b"\0" in source:
         raise InputError(f"{path} is no Python program: it is no text")
     if suffix not in ("", ".py", ".pyw"):

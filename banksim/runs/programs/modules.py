@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.code_layout import machine
-from banksim.errors import InputError
+from banksim.errors import InputError, UnsupportedError
 from banksim.kernels import fat_binary
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import CONSTANT, GLOBAL, GLOBAL_INIT, constant_symbols, decode, entry_names
@@ -101,5 +101,7 @@ def cubin_of(image: bytes, arch: str, file: str) -> bytes:
     taken = fat_binary.chosen(found, int(arch.removeprefix("sm_").rstrip("af")))
     if not taken:
         raise InputError(f"{file}: nothing in it runs on {arch}: it holds {fat_binary.listed(found)}; choose by --arch")
+    if len(taken) > 1:
+        raise UnsupportedError(f"{file}: a module of {len(taken)} fat binaries at once")
     content = taken[0].content()
     return content if taken[0].kind == fat_binary.CUBIN else assemble(content, arch, name=f"PTX of {file}")

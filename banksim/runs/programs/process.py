@@ -222,6 +222,7 @@ def status_of(fault: Fault) -> int:
         ("at an address of", ILLEGAL_ADDRESS),
         ("assertion `", ASSERT),
         ("a barrier that not all can reach", TIMEOUT),
+        ("the instruction limit is used up", TIMEOUT),
     ):
         if words in text:
             return status

@@ -68,8 +68,8 @@ class Programs:
             except OSError:  # closed: the program has ended
                 return
             thread = threading.Thread(target=self.serve, args=(connection,), daemon=True)
-            self.threads.append(thread)
             thread.start()
+            self.threads.append(thread)
 
     def serve(self, connection: socket.socket) -> None:
         with connection, suppress(EOFError, OSError):
@@ -92,7 +92,7 @@ class Programs:
                 status = self.wait(process)
                 with suppress(OSError):
                     listener.shutdown(socket.SHUT_RDWR)
-        for thread in self.threads:  # of processes that ended, and whose last launch may still be counted
+        for thread in [*self.threads]:  # of processes that ended, and whose last launch may still be counted
             thread.join(TO_END)
         if status < 0:
             if not self.ending.is_set():

@@ -185,7 +185,12 @@ def error_names(include: Path) -> Iterator[str]:
         yield f'{{{number}, "{name}"}},'
 
 
-def environment(sources: Path) -> dict[str, str]:
-    """What a program's environment has beside, so that it and all that it starts find the stand-ins first."""
-    before = os.environ.get("LD_LIBRARY_PATH")
-    return {"LD_LIBRARY_PATH": f"{sources}{f':{before}' if before else ''}"}
+def environment(libraries: Path) -> dict[str, str]:
+    """What a program's environment has beside, so that it and all that it starts find the stand-ins first; and linkers
+    those that are there to be linked to, which NVIDIA's wheels leave out."""
+
+    def ahead(name: str) -> str:
+        before = os.environ.get(name)
+        return f"{libraries}{f':{before}' if before else ''}"
+
+    return {name: ahead(name) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}

@@ -48,6 +48,7 @@ void banksim_forget_memory(void);
 CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start);
 struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
 unsigned banksim_number(const struct memory *memory);
+unsigned banksim_ordinal(const struct memory *memory); /* as messages count allocations */
 void *banksim_bytes(CUdeviceptr address); /* where the host finds a byte of either side */
 
 /* ---- modules.c */

@@ -11,7 +11,7 @@ static bool fits(CUdeviceptr address, size_t size, bool on_device) {
     if (size <= found->start + found->size - address) return true;
     char text[200];
     int length = snprintf(text, sizeof text, "a copy of %zu bytes at byte %llu of allocation %u, which has %zu bytes",
-                          size, (unsigned long long)(address - found->start), banksim_number(found), found->size);
+                          size, (unsigned long long)(address - found->start), banksim_ordinal(found), found->size);
     banksim_tell('W', text, length);
     return false;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define PAGE 4096ull
@@ -39,6 +40,7 @@ CUresult banksim_share_memory(int *shared) {
 }
 
 unsigned banksim_number(const struct memory *memory) { return memory - slots; }
+unsigned banksim_ordinal(const struct memory *memory) { return memory - slots - BANKSIM_FIRST_SLOT + 1; }
 
 static CUdeviceptr address_of(unsigned number) {
     return BANKSIM_FIRST_ADDRESS + ((CUdeviceptr)(number * BANKSIM_STRIDE % BANKSIM_SLOTS) << 32);
@@ -237,7 +239,40 @@ CUresult cuMemHostGetFlags(unsigned *flags, void *host) {
     return CUDA_SUCCESS;
 }
 
-/* The pages of the program's own memory are replaced by pages of the file, with what they held. */
+/* Replaces pages of the program's own memory by others with the same bytes. They may be those of the stack, so this runs
+   on another one, while nothing is written to the first. */
+struct exchange {
+    char *pages, *others; /* `others` NULL: pages of the file, which lie there at `offset` */
+    size_t size;
+    off_t offset;
+    bool done;
+    ucontext_t here, there;
+};
+static struct exchange exchanged;
+
+static void exchange(void) {
+    struct exchange *e = &exchanged;
+    memcpy(e->others ? e->others : whole + e->offset, e->pages, e->size);
+    void *got = e->others ? mremap(e->others, e->size, e->size, MREMAP_MAYMOVE | MREMAP_FIXED, e->pages)
+                          : mmap(e->pages, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, e->offset);
+    e->done = got != MAP_FAILED;
+}
+
+static bool exchange_pages(void *pages, void *others, size_t size, off_t offset) {
+    static char stack[1 << 16] __attribute__((aligned(64)));
+    pthread_mutex_lock(&lock);
+    exchanged = (struct exchange){.pages = pages, .others = others, .size = size, .offset = offset};
+    getcontext(&exchanged.there);
+    exchanged.there.uc_stack.ss_sp = stack;
+    exchanged.there.uc_stack.ss_size = sizeof stack;
+    exchanged.there.uc_link = &exchanged.here;
+    makecontext(&exchanged.there, exchange, 0);
+    swapcontext(&exchanged.here, &exchanged.there);
+    bool done = exchanged.done;
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
 CUresult cuMemHostRegister(void *host, size_t size, unsigned flags) {
     BEGIN();
     char *first = (char *)((uintptr_t)host / PAGE * PAGE);
@@ -249,9 +284,7 @@ CUresult cuMemHostRegister(void *host, size_t size, unsigned flags) {
     if (n == sizeof registered / sizeof *registered) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult failed = take(span, PINNED, flags, &memory);
     if (failed) return failed;
-    memcpy(whole + memory->offset, first, span);
-    if (mmap(first, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, memory->offset) == MAP_FAILED)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!exchange_pages(first, NULL, span, memory->offset)) return CUDA_ERROR_OUT_OF_MEMORY;
     memory->host = first;
     registered[n] = memory;
     announce(memory);
@@ -267,8 +300,7 @@ CUresult cuMemHostUnregister(void *host) {
     size_t span = memory->capacity;
     char *kept = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (kept == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-    memcpy(kept, place, span);
-    if (mremap(kept, span, span, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!exchange_pages(place, kept, span, 0)) return CUDA_ERROR_OUT_OF_MEMORY;
     let_go(memory);
     return CUDA_SUCCESS;
 }

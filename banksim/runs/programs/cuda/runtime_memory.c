@@ -60,6 +60,11 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr whi
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t kept) { return cudaSuccess; }
 
+/* Of arrays, which there are none of, this alone: it only puts numbers together. */
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind kind) {
+    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
+}
+
 /* ---- copies */
 static bool is(const void *pointer, unsigned wanted) {
     unsigned type = 0;
