@@ -145,7 +145,7 @@ def test_an_interrupt_ends_program_and_report_in_order(group: bool, tmp_path: Pa
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "waiting\n"
-    time.sleep(0.5)
+    time.sleep(1)  # the kernel has been compiled, and runs
     (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT

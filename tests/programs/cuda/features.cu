@@ -344,6 +344,18 @@ static void late_fork() { // as on a GPU
     CHECK(cudaFree(a));
 }
 
+static void wait() {
+    int *a;
+    CHECK(cudaMalloc(&a, 4));
+    CHECK(cudaMemset(a, 1, 4));
+    for_ever<<<1, 32>>>(a); // ends at once
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemset(a, 0, 4));
+    printf("waiting\n");
+    for_ever<<<1, 32>>>(a);
+    CHECK(cudaDeviceSynchronize());
+}
+
 static void faults(const std::string &which) { // the launch succeeds, and every later call tells the error
     int *a;
     CHECK(cudaMalloc(&a, 40));
@@ -374,7 +386,7 @@ int main(int argc, char **argv) {
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }
     if (what == "touch") { int *a; CHECK(cudaMalloc(&a, 4)); *a = 1; }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
-    if (what == "wait") { int *a; CHECK(cudaMalloc(&a, 4)); printf("waiting\n"); for_ever<<<1, 32>>>(a); CHECK(cudaDeviceSynchronize()); }
+    if (what == "wait") wait();
     if (argc > 2) faults(argv[2]);
     if (failed) printf("%d failed\n", failed);
     return failed != 0;
