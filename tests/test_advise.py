@@ -29,7 +29,7 @@ FLOAT = FUNDAMENTAL["float"]
 
 
 def layout_of(advice: ArrayAdvice, name: str) -> Judged:
-    return next(one for one in advice.better if one.layout.name == name)
+    return next(one for one in advice.better if name in (one.layout.name, *one.layout.also))
 
 
 def names(advice: ArrayAdvice) -> set[str]:

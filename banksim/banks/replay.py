@@ -176,7 +176,8 @@ def _judge(
     addresses: npt.NDArray[np.uint32],
     arch: Architecture,
 ) -> Iterator[tuple[Count, int, Count]]:
-    """`banks.judge` of each request, all known; once for those that differ by whole periods only."""
+    """`rule.judge` of each request, whose counts are all known. Requests that differ by whole periods are judged
+    once."""
     period = np.uint32(arch.period)
     bases = addresses.min(axis=1) // period * period
     judged: dict[tuple[int, int, int, bytes], tuple[Count, int, Count]] = {}

@@ -1,4 +1,4 @@
-"""The rule of rule.py compiled by numba; tests/test_rule.py holds the two equal. Import only where needed.
+"""The rule of rule.py compiled by numba; tests/test_banks.py compares the two. Import only where needed.
 
 How a part is counted without a loop over its words: the accesses of a request are all of one width w and
 aligned to it, so each lies in one of (row of banks / w) groups of banks, and conflicts with those in its
@@ -127,7 +127,7 @@ def most_lanes(sums: Any, field: Any) -> Any:
 
 @inlined
 def pairs_merge(address: Any, mask: Any) -> Any:
-    """As banks.pairs_merge."""
+    """As rule.pairs_merge."""
     both = word(mask & (mask >> word(1))) & word(0x55555555)
     if not word(both & ~_equal_across_1(address)):
         return True
@@ -212,7 +212,7 @@ def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> An
 
 @inner
 def broadcasts(bank: Any, count: Any, words: Any, sign: Any) -> Any:
-    """The length of banks.broadcasts: `words` words, each with its bank and how many lanes want it; `sign`: −1 for the
+    """The length of rule.broadcasts: `words` words, each with its bank and how many lanes want it; `sign`: −1 for the
     shortest, 1 for the longest."""
     left = carray(_room_for_left(), 32, np.int32)
     lanes = carray(_room_for_lanes(), 32, np.int32)

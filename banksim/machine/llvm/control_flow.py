@@ -1,8 +1,9 @@
-"""Control flow of the LLVM engine: how groups of threads branch, part, wait for each other and leave.
+"""Control flow of the LLVM engine: how the threads of a warp branch, diverge, converge, wait and exit.
 
-A branch that all threads of a group take, or none, jumps. Otherwise both parts are put aside in the warp's record and
-the scheduler (`runtime.schedule`) chooses; every path out of a basic block ends with a jump, with the scheduler, or
-with the answer of `warp`.
+A group is a set of threads of one warp that execute together. Where all threads of a group take a branch, or none, the
+code jumps. Where they diverge, a group is parked in the warp's record and the other goes on; where a group must wait,
+the scheduler (llvm/scheduler.py) chooses another. So every path out of a basic block ends in one of three ways: with a
+jump, with a call of the scheduler, or with a return from the warp's function (RUN, BLOCKED … of machine/codes.py).
 """
 
 from __future__ import annotations
@@ -26,29 +27,31 @@ from banksim.requests.kinds import FULL_MASK
 
 
 class ControlFlow:
-    """The instructions of `CONTROL`: those that end a basic block take the pc behind it as well."""
+    """One method for each control-flow instruction (kernels/control_opcodes.py). `next_pc`: that of the instruction
+    behind it."""
 
     kernel: Kernel
     stepwise: bool
-    """Whether every call runs one instruction."""
+    """Whether each call of the warp's function executes one instruction only, as timing wants it."""
     e: Emitter
     x: LLVMEngine
     context: ir.Value
     warp: ir.Value
     active: ir.Value
-    """Where the mask of the running group is kept."""
+    """A stack slot (LLVM's alloca) that holds the mask of the running group."""
     scheduler: ir.Block
     resume: ir.Block
-    """Where the group that the warp's record names goes on."""
+    """Reads the running group's mask and pc from the warp's record and jumps there."""
     dispatch: ir.Block
+    """Jumps to the pc that the warp's record holds; the group stays as it is."""
     watched: bool
-    """Whether somebody follows what barriers order: then the run-time functions are to see all of them."""
+    """Whether the race check runs: then barriers are not inlined, since the scheduler's functions report them to it."""
     code: dict[int, ir.Block]
-    """The basic blocks by their first pc."""
+    """The basic block that begins at each pc."""
 
     # ---- going on
     def go(self, pc: int, source: int) -> None:
-        """Jump; the group stays as it is. A jump backward counts towards the warp's turn."""
+        """Jump with the whole group. A backward jump counts towards the warp's turn."""
         e = self.e
         if pc not in self.code:
             self.fault(codes.BAD_TARGET, INT[32](source), self.x.active_mask)
@@ -62,8 +65,8 @@ class ControlFlow:
         e.b.branch(self.code[pc])
 
     def take_turn(self, pc: ir.Value, instructions: int) -> None:
-        """Count so many instructions towards the warp's turn; when that is over, others run before the group goes on
-        at `pc`. No code can run for ever without coming here."""
+        """Count so many instructions towards the warp's turn. When the turn is over, other warps run before the group
+        goes on at `pc`. Every loop comes here, so that none can run for ever."""
         e = self.e
         left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](instructions))
         e.set(self.context, CONTEXT, "turn", left)
@@ -72,6 +75,7 @@ class ControlFlow:
             e.b.ret(INT[32](codes.SWITCH))
 
     def put_aside(self, mask: ir.Value, pc: ir.Value, wait: int | ir.Value, phase: ir.Value | None = None) -> None:
+        """Park a group in the warp's record; `wait`: what it waits for (machine/codes.py)."""
         e = self.e
         n = e.get(self.warp, WARP, "groups")
         place = e.b.zext(n, INT[64])
@@ -86,7 +90,8 @@ class ControlFlow:
         e.set(self.warp, WARP, "groups", e.b.add(n, INT[32](1)))
 
     def split(self, taken: ir.Value, there: Callable[[], None], pc: ir.Value, next_pc: int, source: int) -> None:
-        """Threads of `taken` go to `pc` (by `there` if all do), the rest of the group to `next_pc`."""
+        """The threads of `taken` go to `pc`, the rest of the group to `next_pc`. `there` emits the jump for the case
+        that the whole group goes to `pc`."""
         e, active = self.e, self.x.active_mask
         all_go, some_go, none_go, part = (e.b.append_basic_block(n) for n in ("all", "some", "none", "part"))
         e.b.cbranch(e.b.icmp_unsigned("==", taken, active), all_go, some_go)
@@ -102,7 +107,8 @@ class ControlFlow:
         e.b.branch(self.resume)
 
     def only_guarded(self, i: Instruction, next_pc: int, act: Callable[[ir.Value], None]) -> None:
-        """Run `act(mask)`, which ends the block, for the threads whose guard holds; the others go on."""
+        """Emit `act(mask)`, which ends the basic block, for the threads whose guard predicate holds; the others go on
+        at `next_pc`."""
         e = self.e
         if i.predicate is None:
             act(self.x.active_mask)
@@ -143,8 +149,9 @@ class ControlFlow:
         self.split(taken, lambda: self.go(to, i.pc), INT[32](to), next_pc, i.pc)
 
     def by_togetherness(self, i: Instruction, executing: ir.Value) -> ir.Value:
-        """BRA.DIV: the whole group goes, unless its executing threads are all the live ones that the operand names (on
-        sm_75, which has no operand, all of the warp); BRA.CONV: if they are."""
+        """The threads that take a BRA.DIV or BRA.CONV: all of the group or none. Together are the group's executing
+        threads if they are all the live threads that the operand names (on sm_75, which has no operand, all live
+        threads of the warp). BRA.CONV is taken if they are together, BRA.DIV if they are not."""
         e = self.e
         mask = next((self.x.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), self.x.const(FULL_MASK))
         wanted = e.b.and_(self.x.first(mask).ir, e.get(self.warp, WARP, "live"))
@@ -153,7 +160,7 @@ class ControlFlow:
         return e.b.select(goes, self.x.active_mask, INT[32](0))
 
     def to_addresses(self, targets: Value, i: Instruction, next_pc: int) -> None:
-        """Each executing thread goes to its own address."""
+        """Each executing thread jumps to its own address."""
         e = self.e
 
         def act(mask: ir.Value) -> None:
@@ -185,7 +192,7 @@ class ControlFlow:
         self.go_apart(self.x.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0), i, next_pc)
 
     def go_apart(self, targets: Value, i: Instruction, next_pc: int) -> None:
-        """Each thread goes to its own address; all together if it is the same."""
+        """Each thread returns to its own address; as one group where all have the same."""
         e = self.e
         lane = self.x.first(targets)
         same = e.everywhere((targets == lane).spread().ir, e.b.not_(self.x.active_mask))
@@ -244,7 +251,7 @@ class ControlFlow:
         self.gather_at(number, i, next_pc)
 
     def end_collective(self, i: Instruction, next_pc: int) -> None:
-        """Every thread goes to the place that its own WARPSYNC.COLLECTIVE named."""
+        """ENDCOLLECTIVE: every thread jumps to the place that its own WARPSYNC.COLLECTIVE named."""
         e = self.e
         resume = self.x.new("u", 32, 32, e.load(e.field(self.warp, WARP, "resume"), WORDS))
         lane = self.x.first(resume)
@@ -257,8 +264,8 @@ class ControlFlow:
         e.b.branch(self.resume)
 
     def none_missing(self, mask: Value, executing: ir.Value, i: Instruction) -> ir.Value:
-        """Whether the group can go on as it is past a WARPSYNC with a mask for each thread: an exclusive or collective
-        one parts threads of different masks, another asks only that all that are named be here."""
+        """Whether the whole group can go on past a WARPSYNC at which each thread has its own mask. WARPSYNC.EXCLUSIVE
+        and .COLLECTIVE part threads with different masks; a plain WARPSYNC only asks that all named threads be here."""
         e = self.e
         if i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}:
             return e.everywhere((mask == self.x.first(mask)).ir, e.b.not_(executing))
@@ -268,7 +275,7 @@ class ControlFlow:
         return e.everywhere((missing == 0).ir, e.b.not_(executing))
 
     def gather_at(self, number: int, i: Instruction, next_pc: int) -> None:
-        """Wait until every live thread that convergence barrier `number` gathers is here."""
+        """Wait until all live threads that convergence barrier `number` gathers have come."""
         e = self.e
 
         def act(mask: ir.Value) -> None:
@@ -325,7 +332,7 @@ class ControlFlow:
         self.only_guarded(i, next_pc, act)
 
     def whole_block(self, mask: ir.Value, number: int, i: Instruction, next_pc: int) -> None:
-        """__syncthreads, in line: the last threads to come go straight on."""
+        """__syncthreads(), inlined: the last threads to arrive go on at once."""
         e = self.e
         arrived = e.b.add(e.get(self.context, CONTEXT, "arrived", number), e.popcount(mask))
         live = e.b.trunc(e.get(self.context, CONTEXT, "live"), INT[32])
@@ -347,7 +354,8 @@ class ControlFlow:
         e.b.branch(self.scheduler)
 
     def give_way(self, i: Instruction, next_pc: int) -> None:
-        """YIELD: other groups of the warp go first; where there are none, other warps, for which this one may poll."""
+        """YIELD: the other groups of the warp go first; where there are none, the other warps, since this one may poll
+        for what they do."""
         e = self.e
 
         def act(mask: ir.Value) -> None:
@@ -367,7 +375,7 @@ class ControlFlow:
         self.only_guarded(i, next_pc, act)
 
     def sleep(self, i: Instruction, next_pc: int) -> None:
-        """Whoever sleeps lets others run."""
+        """NANOSLEEP: the other groups and warps go first."""
         e = self.e
 
         def act(mask: ir.Value) -> None:
@@ -393,16 +401,16 @@ class ControlFlow:
         return self.e.field(self.warp, WARP, "convergence", 32 * barrier_number(i))
 
     def masked(self, row: ir.Value, mask: ir.Value, lanes: ir.Value) -> None:
-        """In each of `lanes`, note `mask` as the threads that the barrier gathers."""
+        """Store `mask` for each of `lanes` as the threads that the convergence barrier gathers."""
         e = self.e
         e.masked_store(row, e.as_bools(lanes), Value(e.builder, "u", 32, 1, mask).spread().ir)
 
     def gather(self, i: Instruction) -> None:
-        """BSSY: the executing threads are to meet at BSYNC."""
+        """BSSY: the executing threads are to converge at the BSYNC of the same barrier."""
         self.masked(self.convergence(i), self.x.executing(), self.x.executing())
 
     def break_away(self, i: Instruction) -> None:
-        """The executing threads (where a predicate operand says so) no longer count at the barrier."""
+        """BREAK: the barrier no longer waits for the executing threads (only those whose predicate operand holds)."""
         e, x = self.e, self.x
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = x.executing() if condition is None else x.ballot(x.predicate(condition)).ir
@@ -414,7 +422,7 @@ class ControlFlow:
         self.masked(row, rest, mine)
 
     def move_convergence(self, i: Instruction) -> None:
-        """BMOV R, B saves a barrier, BMOV B, R brings it back: for each thread its own."""
+        """BMOV R, B saves a convergence barrier in a register, BMOV B, R restores it; each thread has its own value."""
         e, x = self.e, self.x
         row = self.convergence(i)
         to, source = i.operands[0], i.operands[-1]
@@ -426,7 +434,7 @@ class ControlFlow:
             x.write(to, x.new("u", 32, 32, e.load(row, WORDS)))
 
     def barrier_result(self, i: Instruction) -> None:
-        """B2R.RESULT: what the reduction at the barrier passed last gave."""
+        """B2R.RESULT: the result of the reduction at the block barrier that the warp passed last."""
         e, x = self.e, self.x
         number = e.b.zext(e.get(self.warp, WARP, "reduced"), INT[64])
         where = e.at(e.field(self.context, CONTEXT, "result"), number, INT[32])

@@ -1,6 +1,8 @@
-"""What compiled kernels call on the way: the scheduler of a warp's groups, barriers, the judging of new requests.
+"""The scheduler that compiled kernels call: which group of a warp's threads runs next, and who waits at barriers.
 
-Compiled by numba, called from LLVM code by name; every function works on the records of `state.py`.
+A group is a set of threads of one warp that execute together. The groups that do not run are parked in the warp's
+record, each with its mask, its pc and what it waits for (machine/codes.py). The functions are compiled by numba and
+called from LLVM code by name; all of them work on the records of machine/state.py.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ POINTER = types.voidptr
 
 @intrinsic
 def _tell(typing_context: Any, function: Any, c: Any, w: Any, mask: Any, what: Any, number: Any) -> Any:
-    """Call what follows the order of a block's threads: races.ordering_events.follow, at an address."""
+    """Call the function at an address that the race check has given, races.ordering_events.follow."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         address, *records, mask, what, number = args
@@ -59,6 +61,7 @@ tell: Any = _tell
 
 @inner
 def put_aside(w: Any, mask: Any, pc: Any, wait: Any, phase: Any) -> None:
+    """Park a group, on top of the others."""
     n = w.groups
     w.group_mask[n] = mask
     w.group_pc[n] = pc
@@ -69,7 +72,7 @@ def put_aside(w: Any, mask: Any, pc: Any, wait: Any, phase: Any) -> None:
 
 @inner
 def remove(w: Any, g: Any) -> None:
-    """Take a group out; the others keep their order."""
+    """Take a group out of those that are parked; the others keep their order."""
     w.groups -= 1
     for h in range(g, w.groups):
         w.group_mask[h] = w.group_mask[h + 1]
@@ -80,7 +83,7 @@ def remove(w: Any, g: Any) -> None:
 
 @inner
 def come_to(w: Any, g: Any) -> Any:
-    """Threads that wait where group g waits, at the same barrier of the same frame."""
+    """The threads that wait at the same convergence barrier as group g, for the same threads."""
     b = w.group_wait[g]
     gathered = w.convergence[b, lowest(w.group_mask[g])]
     come = np.uint32(0)
@@ -93,8 +96,9 @@ def come_to(w: Any, g: Any) -> Any:
 
 @inner
 def release(c: Any, w: Any, g: Any, released: Any) -> Any:
-    """Group g, the last to come, goes on with all of `released`; → its new place. Nobody waits for them there any
-    more. Groups that came to one barrier at different places go on apart, unless it opens a collective region."""
+    """Group g is the last to come to its convergence barrier: it goes on with all threads of `released`. Returns its
+    new place among the groups. Threads left behind at the barrier no longer wait for those released. Groups that came
+    to the barrier at different pcs go on apart, unless the barrier opens a collective region."""
     b = w.group_wait[g]
     gathered = w.convergence[b, lowest(w.group_mask[g])]
     w.group_wait[g] = READY if b < WARPSYNC else APART
@@ -121,7 +125,7 @@ def release(c: Any, w: Any, g: Any, released: Any) -> Any:
 
 @inner
 def with_yield(w: Any) -> Any:
-    """Threads that have yielded."""
+    """The threads that have yielded."""
     yielded = np.uint32(0)
     for g in range(w.groups):
         if w.group_wait[g] == YIELDED:
@@ -131,8 +135,8 @@ def with_yield(w: Any) -> Any:
 
 @inner
 def join(c: Any, w: Any) -> None:
-    """Let groups go on as one where every live thread that a convergence barrier gathers has come. Threads that have
-    yielded hold nobody up at a BSYNC (measured on one H200)."""
+    """Make the groups at a convergence barrier one ready group where all the live threads that it gathers have come.
+    A BSYNC does not wait for threads that have yielded (measured on one H200)."""
     yielded = with_yield(w)
     g = w.groups - 1
     while g >= 0:
@@ -149,8 +153,9 @@ def join(c: Any, w: Any) -> None:
 
 @inner
 def left_alone(c: Any, w: Any) -> Any:
-    """The place of a group at WARPSYNC that goes on without the others that it names, as all of these wait at a BSYNC
-    and nobody else can go on (measured on one H200; numba-cuda's own reduction relies on it); -1 if there is none."""
+    """The place of a group at a WARPSYNC that goes on though threads which it names have not come; -1 if there is none.
+    It may, where all of those wait at a BSYNC and no other group can go on (measured on one H200; numba-cuda's own
+    reduction relies on it)."""
     converging = np.uint32(0)
     for g in range(w.groups):
         if 0 <= w.group_wait[g] < WARPSYNC:
@@ -164,7 +169,7 @@ def left_alone(c: Any, w: Any) -> Any:
 
 @inner
 def phase_over(c: Any, where: Any) -> Any:
-    """Whether the transaction barrier at an address (its lowest bit: the parity of the phase) has gone on."""
+    """Whether the phase of an mbarrier has ended. `where`: its address, plus the parity of the phase as lowest bit."""
     address: Any = np.uint64(c.shared) + np.uint64(where & np.uint32(0xFFFFFFF8))
     upper = carray(pointer(address), 2, np.uint32)[1]
     return upper >> np.uint32(31) != where & np.uint32(1)
@@ -172,12 +177,12 @@ def phase_over(c: Any, where: Any) -> Any:
 
 @callback(types.int32(CONTEXT, WARP))
 def schedule(context: Any, warp: Any) -> Any:
-    """Choose the group that runs next: RUN (`active` and `pc` are set), BLOCKED or DONE.
+    """Choose the group that runs next. Returns RUN (`active` and `pc` are set), BLOCKED or DONE.
 
-    The part that a branch put aside last goes on alone. Otherwise groups are a stack: of those that are ready the
-    one that was put aside last goes on, with all that are ready at the same place (but not inside of functions, where
-    they may come from different calls); of those that have yielded, if all have, the one that did so first. So it was
-    measured on one H200: tests/test_hardware.py.
+    The part that the last branch parked (`slot`) goes first, and alone. If there is none, groups are a stack: of those
+    that are ready, the one parked last goes on, joined by all that are ready at the same pc (but not inside functions,
+    where they may come from different calls). If none is ready, the group goes on that was the first to yield. This
+    order was measured on one H200: tests/test_hardware.py.
     """
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
@@ -231,8 +236,8 @@ def schedule(context: Any, warp: Any) -> Any:
 
 @callback(types.void(WARP, types.uint32, types.uint32, types.uint32, types.uint32))
 def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
-    """A group parts at a branch: that with fewer threads goes on (`active` and `pc` are set), that behind the branch
-    if they are equal (measured on one H200)."""
+    """Split the group at a divergent branch: the side with fewer threads goes on (`active` and `pc` are set), if they
+    are equal that which falls through; the other is parked (measured on one H200)."""
     w = carray(warp, 1)[0]
     if ones(taken) < ones(rest):
         put_aside(w, rest, behind, READY, 0)
@@ -244,9 +249,9 @@ def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
 
 @inner
 def find_parts(mask: Any, keys: Any, parts: Any) -> None:
-    """The threads of `mask` by their keys, in the order in which they run (32 masks, 0 behind the last). Those that go
-    with the lowest lane are split off first, and they run before the rest unless the rest has fewer threads; and so on
-    with the rest (measured on one H200)."""
+    """Divide the threads of `mask` by their keys into `parts`, in the order in which they run (32 masks; 0 after the
+    last). The threads with the key of the lowest lane are split off first; they run before the rest, unless the rest
+    has fewer threads. The rest is divided in the same way (measured on one H200)."""
     later = carray(_room_for_later(), 32, np.uint32)
     for n in range(32):
         parts[n] = 0
@@ -272,7 +277,7 @@ def find_parts(mask: Any, keys: Any, parts: Any) -> None:
 
 @inner
 def run_first(w: Any, parts: Any, targets: Any) -> None:
-    """The first of several parts goes on (`active` and `pc` are set), the others in turn, each by itself."""
+    """Let the first of several parts go on (`active` and `pc` are set) and park the others, each to run by itself."""
     for n in range(31, 0, -1):
         if parts[n]:
             put_aside(w, parts[n], targets[lowest(parts[n])], APART, 0)
@@ -281,7 +286,7 @@ def run_first(w: Any, parts: Any, targets: Any) -> None:
 
 @callback(types.void(WARP, types.uint32, POINTER))
 def scatter(warp: Any, mask: Any, targets: Any) -> None:
-    """Part the threads of `mask` by their targets (a word a lane): an indirect branch or return."""
+    """Split the threads of `mask` by their targets (one word for each lane) at an indirect branch, call or return."""
     pc = carray(targets, 32, np.uint32)
     parts = carray(_room_for_parts(), 32, np.uint32)
     find_parts(mask, pc, parts)
@@ -290,7 +295,7 @@ def scatter(warp: Any, mask: Any, targets: Any) -> None:
 
 @callback(types.void(WARP, types.uint32, POINTER))
 def end_collective(warp: Any, mask: Any, targets: Any) -> None:
-    """The threads that came last to a collective region go on first, then the others."""
+    """Split the threads at the end of a collective region: the group that came to the region last goes on first."""
     w = carray(warp, 1)[0]
     pc = carray(targets, 32, np.uint32)
     last = mask & w.collected
@@ -305,7 +310,7 @@ def end_collective(warp: Any, mask: Any, targets: Any) -> None:
 
 @callback(types.void(WARP, types.uint32, types.uint32, types.int32))
 def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
-    """WARPSYNC whose threads name different masks: those with one mask wait for each other only."""
+    """WARPSYNC of threads that name different masks: only threads with the same mask wait for each other."""
     w = carray(warp, 1)[0]
     parts = carray(_room_for_parts(), 32, np.uint32)
     find_parts(mask, w.convergence[number], parts)
@@ -317,8 +322,9 @@ def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
 
 @callback(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32))
 def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
-    """BSYNC of threads of which each may wait for others: those for whom all have come go on at once, with those who
-    waited (`active` and `pc` are set; → these threads); the others wait."""
+    """BSYNC of a group whose threads may wait for different threads. Those for whom all have come go on at once,
+    together with the threads that waited for them (`active` and `pc` are set); the others wait. Returns the threads
+    that go on, 0 if none does."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     parts = carray(_room_for_parts(), 32, np.uint32)
@@ -342,7 +348,7 @@ def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
 
 @callback(types.void(WARP, types.uint32, types.uint32))
 def give_way(warp: Any, mask: Any, pc: Any) -> None:
-    """YIELD: whoever else of the warp can go on goes first; the groups that yield take turns."""
+    """YIELD: all other groups of the warp that can go on go first. Groups that yield to each other take turns."""
     w = carray(warp, 1)[0]
     put_aside(w, mask, pc, YIELDED, 0)
     for g in range(w.groups - 1, 0, -1):
@@ -354,7 +360,7 @@ def give_way(warp: Any, mask: Any, pc: Any) -> None:
 
 @inner
 def complete(c: Any, b: Any) -> None:
-    """End the phase of barrier b: publish its reduction, let the next one begin."""
+    """End the phase of barrier b of the block: keep the result of its reduction and begin the next phase."""
     if c.watch:
         tell(c.follow, c, c, 0, codes.PASSED, b)
     how, votes = c.reduction[b], c.votes[b]
@@ -373,7 +379,8 @@ def complete(c: Any, b: Any) -> None:
 def arrive(
     context: Any, warp: Any, mask: Any, votes: Any, number: Any, expected: Any, how: Any, pc: Any, waits: Any
 ) -> None:
-    """Threads come to barrier `number`; those that wait are put aside, the last to come ends the phase."""
+    """Threads arrive at barrier `number` of the block and are parked: to wait there (`waits`), or ready. The phase ends
+    when all that it expects have arrived."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     b = np.int64(number) & (BLOCK_BARRIERS - 1)
@@ -392,7 +399,7 @@ def arrive(
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
 def leave(context: Any, warp: Any, mask: Any) -> None:
-    """Threads exit: a barrier that waited for them only is complete."""
+    """Threads exit. The phase of a barrier of the block that waited only for them ends."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     w.live &= ~mask

@@ -2,6 +2,6 @@
 
 Two accesses are ordered if a chain of these leads from one to the other: program order, lanes that run together (a
 warp that has not parted, BSYNC, WARPSYNC), barriers of the block, transaction barriers, waits for asynchronous copies,
-atomics on one word. `clocks.py` keeps who knows what of whom, as vector clocks; `shadow.py` keeps for every piece of
+atomics on one word. `vector_clocks.py` keeps this order as vector clocks; `shadow_memory.py` keeps for every piece of
 shared memory who accessed it last, and compares.
 """

@@ -1,6 +1,5 @@
-"""What LLVM code tells those who watch a block, beside its accesses: that it begins, what its barriers
-order, and what its copies do. Compiled by
-numba.
+"""Events of a block, other than accesses, that the race check is told of by LLVM code: the block begins, threads meet
+at barriers, copies are started and waited for. Compiled by numba.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What a worker remembers of a block's accesses: records that `clocks.py` and `shadow.py` work on.
+"""What a worker remembers of a block's accesses: the records of `vector_clocks.py` and `shadow_memory.py`.
 
-Time is a counter of the block's requests. A clock says for a warp up to which time its accesses are known to have
-happened: those at an earlier time are ordered before whatever comes next. Asynchronous copies belong to an agent of
-their warp, which the warp knows only what it has waited for: agent 32 + w copies for warp w.
+Time is a counter of the block's requests. A clock gives for each warp a time: the accesses of that warp before it are
+ordered before whatever the owner of the clock does next. Asynchronous copies run beside the warp that starts them, so
+they have a clock entry of their own, that of an agent: agent 32 + w copies for warp w. The accesses of an agent are
+ordered before the warp's next ones only when the warp has waited for the copies.
 """
 
 from __future__ import annotations

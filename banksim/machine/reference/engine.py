@@ -1,6 +1,6 @@
-"""The operations' engine over NumPy: a value is an array of 32 lanes, or a scalar for the whole warp.
+"""The engine that computes operations with NumPy: a value is an array of 32 lanes, or a scalar for the whole warp.
 
-This is the readable half of the reference; `reference.py` holds the machine that it computes for.
+This is the arithmetic of the reference; `warp.py`, `block.py` and `memory.py` are the machine around it.
 """
 
 from __future__ import annotations
