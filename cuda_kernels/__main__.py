@@ -139,21 +139,22 @@ def run(options: Namespace) -> int:
 
 def validate(options: Namespace) -> int:
     from cuda_kernels import gpu, report, time_picture
-    from cuda_kernels.validate import against, measure
+    from cuda_kernels.validate import Predictions, against, measure
 
     entries = catalogue.find(options.names)
     why_not = "as asked for" if options.no_gpu or options.evidence else gpu.why_not()
     if why_not and options.save:
         raise InputError(f"--save keeps what a GPU measured, and none is used ({why_not})")
     progress = Progress()
-    if why_not:
-        evidence = evidence_records.load(options.evidence or evidence_records.EVIDENCE)
-        not_done = [f"no GPU was used ({why_not}): results, counts and times of the GPU are those recorded"]
-    else:
-        evidence, not_done = measure(entries, progress)
-        if options.save:
-            evidence_records.save(evidence, options.save)
-    found = against(evidence, entries, progress)
+    with Predictions(len(entries)) as predictions:
+        if why_not:
+            evidence = evidence_records.load(options.evidence or evidence_records.EVIDENCE)
+            not_done = [f"no GPU was used ({why_not}): results, counts and times of the GPU are those recorded"]
+        else:
+            evidence, not_done = measure(entries, predictions, progress)
+            if options.save:
+                evidence_records.save(evidence, options.save)
+        found = against(evidence, entries, predictions, progress)
     progress.clear()
     if options.picture:
         evidence_records.write(options.picture, time_picture.svg(found))

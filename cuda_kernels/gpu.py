@@ -10,6 +10,7 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -111,25 +112,53 @@ def megahertz() -> float:
     return float(cycles / (cuda.event_elapsed_time(before, after) * 1000))
 
 
-def measure(entry: Entry, timing: bool = True) -> Record:
-    """Run a kernel on the GPU: its result, its machine code, and unless told otherwise its times."""
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel of the catalogue and its twin that takes the time, both compiled for this GPU."""
+
+    entry: Entry
+    launch: Launch
+    timed: Any
+
+    @property
+    def binary(self) -> Any:
+        (only,) = self.launch.kernel.overloads.values()
+        return only
+
+    @property
+    def record(self) -> Record:
+        """What is known before the kernel has run."""
+        cubin = self.binary.library.get_cubin()
+        return Record(
+            name=self.entry.name,
+            grid=self.launch.grid,
+            block=self.launch.block,
+            dynamic_shared=self.launch.dynamic_shared,
+            registers=self.binary.regs_per_thread,
+            shared=self.binary.shared_mem_per_block,
+            cubin=bytes(getattr(cubin, "code", cubin)),
+        )
+
+
+def compiled(entry: Entry) -> Compiled:
+    """Compile a kernel, which is not run yet: others may be using the GPU."""
     launch = entry.launch()
+    there, timed = on_device(own_copy(launch)), twin(launch.kernel)
+    for kernel, arguments in ((launch.kernel, there), (timed, [*there, clocks_for(launch)])):
+        kernel.compile(tuple(kernel.typeof_pyval(a) for a in arguments))
+    return Compiled(entry, launch, timed)
+
+
+def measure(kernel: Compiled) -> Record:
+    """Run a kernel on the GPU, which nobody else may be using: its result, its machine code, its times."""
+    launch = kernel.launch
     there = launched(launch)
-    wrong = launch.wrong(there)
-    (compiled,) = launch.kernel.overloads.values()
-    cubin = compiled.library.get_cubin()
-    return Record(
-        name=entry.name,
-        grid=launch.grid,
-        block=launch.block,
-        dynamic_shared=launch.dynamic_shared,
-        registers=compiled.regs_per_thread,
-        shared=compiled.shared_mem_per_block,
-        wrong=None if entry.race else wrong,
-        microseconds=microseconds(launch) if timing else None,
-        cycles=block_cycles(launch) if timing else None,
+    return replace(
+        kernel.record,
+        wrong=None if kernel.entry.race else launch.wrong(there),
+        microseconds=microseconds(launch),
+        cycles=block_cycles(kernel),
         passes=warm_passes(there[launch.clocks]) if launch.clocks is not None else (),
-        cubin=bytes(getattr(cubin, "code", cubin)),
     )
 
 
@@ -182,12 +211,17 @@ def microseconds(launch: Launch) -> Spread:
     raise BanksimError("this host launches too slowly to measure times: is it busy?")
 
 
-def block_cycles(launch: Launch) -> Spread:
-    """Cycles of a block from its first warp's start to its last one's end, over all blocks of several launches."""
+def clocks_for(launch: Launch) -> Any:
+    """Room for when each warp began and ended."""
     warps = -(-math.prod(launch.block) // 32)
-    cycles = cuda.to_device(np.zeros((math.prod(launch.grid), warps, 2), np.int64))
-    there = [*on_device(own_copy(launch)), cycles]
-    go = configured(twin(launch.kernel), launch)
+    return cuda.to_device(np.zeros((math.prod(launch.grid), warps, 2), np.int64))
+
+
+def block_cycles(kernel: Compiled) -> Spread:
+    """Cycles of a block from its first warp's start to its last one's end, over all blocks of several launches."""
+    cycles = clocks_for(kernel.launch)
+    there = [*on_device(own_copy(kernel.launch)), cycles]
+    go = configured(kernel.timed, kernel.launch)
     found = []
     for number in range(WARM_UP + SAMPLES):
         go(*there)

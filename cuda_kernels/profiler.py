@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from banksim.errors import BanksimError
-from cuda_kernels.evidence_records import Record, Row
+from cuda_kernels.evidence_records import Row
 
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
@@ -33,6 +34,8 @@ COUNTERS = {
 """What is asked for, by the names of the profiler; those that it does not know are left out."""
 QUIET = ("--clock-control", "none", "--cache-control", "none")
 """The profiler must not change the clocks of a GPU that others may use, nor flush its caches."""
+SIDE_BY_SIDE = 4
+"""Runs of the profiler at a time."""
 
 
 class Unavailable(BanksimError):
@@ -68,28 +71,48 @@ def known(program: str) -> dict[str, str]:
     return {key: metric for key, metric in COUNTERS.items() if metric.partition(".")[0] in listed}
 
 
-def count(records: Sequence[Record]) -> list[Record]:
-    """The records with counters and the counts of each instruction. Unavailable where they cannot be had."""
+@dataclass(frozen=True)
+class Counts:
+    """What the profiler counted of one launch."""
+
+    rows: tuple[Row, ...]
+    counters: dict[str, int]
+
+
+def count(names: Sequence[str]) -> dict[str, Counts]:
+    """The counts of the kernels of these names. Unavailable where they cannot be had.
+
+    Most of the time goes to the compilation of the kernels, so that several profilers share the work; they take turns
+    at the GPU by themselves. Where they cannot, one does it all."""
     program = find()
     metrics = known(program)
+    parts = [part for n in range(SIDE_BY_SIDE) if (part := names[n::SIDE_BY_SIDE])]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        try:
+            found = [*pool.map(lambda part: count_part(program, metrics, part), parts)]
+        except Unavailable:
+            if len(parts) == 1:
+                raise
+            found = [count_part(program, metrics, names)]
+    return {name: counts for part in found for name, counts in part.items()}
+
+
+def count_part(program: str, metrics: dict[str, str], names: Sequence[str]) -> dict[str, Counts]:
+    """One run of the profiler."""
     environment = dict(os.environ)
     root = str(Path(__file__).parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH", ""))))
     with tempfile.TemporaryDirectory() as folder:
         report = str(Path(folder) / "kernels.ncu-rep")
         command = [program, *QUIET, "--section", "SourceCounters", "--metrics", ",".join(metrics.values())]
-        program_to_count = [sys.executable, "-m", "cuda_kernels", "run", "--gpu", *(r.name for r in records)]
-        said([*command, "-o", report, *program_to_count], environment)
+        said([*command, "-o", report, sys.executable, "-m", "cuda_kernels", "run", "--gpu", *names], environment)
         pages = source_pages(said([program, "--import", report, "--csv", "--page", "source"]))
         counters = counted(said([program, "--import", report, "--csv", "--page", "raw"]), metrics)
-    if len(pages) == 2 * len(records):
+    if len(pages) == 2 * len(names):
         pages = pages[::2]  # some versions print every page twice
-    if not len(records) == len(pages) == len(counters):
-        raise Unavailable(f"Nsight Compute counted {len(counters)} launches instead of {len(records)}")
-    return [
-        replace(record, rows=rows(page), counters=counter)
-        for record, page, counter in zip(records, pages, counters, strict=True)
-    ]
+    if not len(names) == len(pages) == len(counters):
+        raise Unavailable(f"Nsight Compute counted {len(counters)} launches instead of {len(names)}")
+    return {name: Counts(rows(page), one) for name, page, one in zip(names, pages, counters, strict=True)}
 
 
 def source_pages(text: str) -> list[list[dict[str, str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,38 +42,87 @@ def quiet(_what: str, _done: int, _of: int) -> None:
     pass
 
 
-def measure(entries: Sequence[Entry], progress: Progress = quiet) -> tuple[Evidence, list[str]]:
-    """Run the kernels on this machine's GPU, count them with the profiler if there is one; what could not be done."""
-    machine, records, not_done = gpu.machine(), [], []
-    for number, entry in enumerate(entries):
+class Predictions:
+    """What banksim predicts of kernels, made by other processes while this one goes on; where there are few kernels or
+    cores, by this one when asked. Used with `with`."""
+
+    def __init__(self, kernels: int) -> None:
+        workers = min(os.cpu_count() or 1, kernels)
+        spawn = multiprocessing.get_context("spawn")
+        self.pool = ProcessPoolExecutor(workers, spawn) if kernels > FEW and workers > 1 else None
+        self.asked: dict[str, Callable[[], tuple[Prediction, bool]]] = {}
+
+    def __enter__(self) -> Predictions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
+
+    def ask(self, name: str, record: Record | None) -> None:
+        """Have a kernel predicted, once."""
+        if name not in self.asked:
+            work = (name, record)
+            self.asked[name] = self.pool.submit(predicted, work).result if self.pool else lambda: predicted(work)
+
+    def of(self, name: str) -> tuple[Prediction, bool]:
+        return self.asked[name]()
+
+
+def measure(
+    entries: Sequence[Entry], predictions: Predictions, progress: Progress = quiet
+) -> tuple[Evidence, list[str]]:
+    """Run the kernels on this machine's GPU, count them with the profiler if there is one; what could not be done.
+
+    While the profiler counts, the kernels are compiled here, and their predictions begin; they are timed when the
+    profiler leaves the GPU alone."""
+    machine, not_done, kernels = gpu.machine(), [], []
+    executed = machine["compute_capability"] == EXECUTED
+    counts: dict[str, profiler.Counts] = {}
+    with ThreadPoolExecutor(1) as beside:
+        counting = beside.submit(profiler.count, [entry.name for entry in entries]) if executed else None
+        for number, entry in enumerate(entries):
+            progress("compiled for the GPU", number, len(entries))
+            kernels.append(gpu.compiled(entry))
+            predictions.ask(entry.name, kernels[-1].record if executed else None)
+        if counting is None:
+            here = machine["compute_capability"]
+            reason = f"banksim executes the code of compute capability {EXECUTED}, this GPU has {here}"
+            not_done.append(f"counts were not compared: {reason}")
+        else:
+            try:
+                progress("with the profiler", 0, len(entries))
+                counts = counting.result()
+                machine["profiler"] = profiler.name(profiler.find())
+            except profiler.Unavailable as error:
+                not_done.append(f"counts were not compared: {error}")
+    records = []
+    for number, kernel in enumerate(kernels):
         progress("on the GPU", number, len(entries))
-        records.append(gpu.measure(entry))
-    if machine["compute_capability"] != EXECUTED:
-        here = machine["compute_capability"]
-        reason = f"banksim executes the code of compute capability {EXECUTED}, this GPU has {here}"
-        return Evidence(machine, tuple(replace(r, cubin=b"") for r in records)), [f"counts were not compared: {reason}"]
-    try:
-        progress("with the profiler", 0, len(entries))
-        records = profiler.count(records)
-        machine["profiler"] = profiler.name(profiler.find())
-    except profiler.Unavailable as error:
-        not_done.append(f"counts were not compared: {error}")
+        record = gpu.measure(kernel)
+        if (counted := counts.get(record.name)) is not None:
+            record = replace(record, rows=counted.rows, counters=counted.counters)
+        records.append(record if executed else replace(record, cubin=b""))
     return Evidence(machine, tuple(records)), not_done
 
 
-def against(evidence: Evidence, entries: Sequence[Entry], progress: Progress = quiet) -> Validation:
-    """Predict every kernel and compare with its record."""
+def against(
+    evidence: Evidence, entries: Sequence[Entry], predictions: Predictions, progress: Progress = quiet
+) -> Validation:
+    """Compare every kernel's prediction with its record."""
     records = {record.name: record for record in evidence.records}
     missing = [entry.name for entry in entries if entry.name not in records]
     uncounted = [r.name for e in entries if (r := records.get(e.name)) and not r.rows]
     not_done = [f"no record of {', '.join(missing)}"] if missing else []
     if uncounted:
         not_done.append(f"no counts of {', '.join(uncounted)}")
-    work = [(entry.name, records.get(entry.name)) for entry in entries]
+    for entry in entries:
+        predictions.ask(entry.name, records.get(entry.name))
     verdicts = []
-    for number, ((name, record), (prediction, same)) in enumerate(zip(work, predictions(work), strict=True)):
-        progress("by banksim", number + 1, len(work))
-        verdicts.append(judge(name, entries[number].group, prediction, record, same))
+    for number, entry in enumerate(entries):
+        prediction, same = predictions.of(entry.name)
+        progress("by banksim", number + 1, len(entries))
+        verdicts.append(judge(entry.name, entry.group, prediction, records.get(entry.name), same))
     machine = dict(evidence.machine)
     return Validation(
         source=f"{machine.get('device', 'a GPU')}, {machine.get('date', 'date unknown')}",
@@ -82,16 +131,6 @@ def against(evidence: Evidence, entries: Sequence[Entry], progress: Progress = q
         contests=tuple(contests(verdicts, machine)) if "sm_clock_mhz" in machine else (),
         not_done=tuple(not_done),
     )
-
-
-def predictions(work: Sequence[tuple[str, Record | None]]) -> Any:
-    """The prediction for each kernel and whether it is of the machine code that ran, on all cores."""
-    workers = min(os.cpu_count() or 1, len(work))
-    if len(work) <= FEW or workers == 1:
-        yield from map(predicted, work)
-        return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(predicted, work)
 
 
 def predicted(work: tuple[str, Record | None]) -> tuple[Prediction, bool]:

@@ -6,7 +6,8 @@ import math
 import re
 import subprocess
 import sys
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -291,3 +292,78 @@ def test_the_profilers_pages_are_read() -> None:
     assert profiler.rows(page) == (Row(0, "S2R", 32, 1024, 1024), Row(16, "STS", 32, 1024, 512, 16, 16))
     metrics = {key: profiler.COUNTERS[key] for key in ("instructions", "nanoseconds")}
     assert profiler.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
+
+
+def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_cannot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts: list[list[str]] = []
+    most = 9
+
+    def count_part(_program: str, _metrics: dict[str, str], names: list[str]) -> dict[str, profiler.Counts]:
+        parts.append(names)
+        if len(names) > most:
+            raise profiler.Unavailable("too many at a time")
+        return {name: profiler.Counts((), {"instructions": int(name)}) for name in names}
+
+    monkeypatch.setattr(profiler, "find", lambda: "ncu")
+    monkeypatch.setattr(profiler, "known", lambda _program: {})
+    monkeypatch.setattr(profiler, "count_part", count_part)
+    names = [str(number) for number in range(9)]
+    found = profiler.count(names)
+    assert {name: counts.counters["instructions"] for name, counts in found.items()} == {n: int(n) for n in names}
+    assert len(parts) == profiler.SIDE_BY_SIDE
+    parts.clear()
+    most = 2
+    with pytest.raises(profiler.Unavailable):
+        profiler.count(names)
+    assert parts[-1] == names, "in the end one tries them all"
+    assert profiler.count(names[:1]).keys() == {"0"}
+
+
+def test_kernels_are_compiled_and_predicted_while_the_profiler_counts_and_timed_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing else runs on the GPU while a kernel is timed."""
+    entries = catalogue.find(["setRowReadCol", "setColReadRow"])
+    records = {entry.name: replace(RECORDS[entry.name], rows=(), counters={}) for entry in entries}
+    events: list[str] = []
+    all_compiled = threading.Event()
+
+    @dataclass
+    class Compiled:
+        record: Record
+
+    def compiled(entry: catalogue.Entry) -> Compiled:
+        events.append("compiled")
+        if events.count("compiled") == len(entries):
+            all_compiled.set()
+        return Compiled(records[entry.name])
+
+    def count(names: list[str]) -> dict[str, profiler.Counts]:
+        assert all_compiled.wait(30), "this process compiles meanwhile"
+        events.append("counted")
+        return {name: profiler.Counts(RECORDS[name].rows, dict(RECORDS[name].counters)) for name in names}
+
+    def measure(kernel: Compiled) -> Record:
+        events.append("timed")
+        return kernel.record
+
+    here = dict(EVIDENCE.machine)
+    monkeypatch.setattr(validate.gpu, "machine", lambda: dict(here))
+    monkeypatch.setattr(validate.gpu, "compiled", compiled)
+    monkeypatch.setattr(validate.gpu, "measure", measure)
+    monkeypatch.setattr(profiler, "count", count)
+    monkeypatch.setattr(profiler, "find", lambda: "ncu")
+    monkeypatch.setattr(profiler, "name", lambda _program: "Nsight Compute")
+    with validate.Predictions(len(entries)) as predictions:
+        evidence, not_done = validate.measure(entries, predictions)
+        assert events == 2 * ["compiled"] + ["counted"] + 2 * ["timed"]
+        assert not not_done
+        assert evidence.records == tuple(RECORDS[entry.name] for entry in entries)
+        assert validate.against(evidence, entries, predictions).agrees
+        assert predictions.asked.keys() == records.keys()
+        here["compute_capability"] = "8.0"
+        evidence, (reason,) = validate.measure(entries, predictions)
+        assert "this GPU has 8.0" in reason
+        assert not any(record.cubin or record.rows for record in evidence.records)
