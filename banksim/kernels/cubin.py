@@ -132,6 +132,18 @@ def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
     return {}
 
 
+def places_of_variables(elf: Elf) -> tuple[dict[str, int], int]:
+    """Where each section of a module's variables lies among them, and where they end."""
+    places: dict[str, int] = {}
+    end = 0
+    for section in (GLOBAL_INIT, CONSTANT, GLOBAL):  # those that begin as zeros behind the others
+        if section in elf.sections and elf.sections[section].size:
+            align = max(elf.sections[section].align, 16)
+            places[section] = -(-end // align) * align
+            end = places[section] + elf.sections[section].size
+    return places, end
+
+
 class Reading:
     """One kernel of a cubin, with the functions that it can reach laid out behind it."""
 
@@ -155,13 +167,7 @@ class Reading:
             self.base[section] = end
             end += BYTES * len(code[section.removeprefix(".text.")])
         self.end = end
-        self.heap: dict[str, int] = {}
-        self.heap_end = 0
-        for section in (GLOBAL_INIT, CONSTANT, GLOBAL):  # those that begin as zeros behind the others
-            if section in elf.sections and elf.sections[section].size:
-                align = max(elf.sections[section].align, 16)
-                self.heap[section] = -(-self.heap_end // align) * align
-                self.heap_end = self.heap[section] + elf.sections[section].size
+        self.heap, self.heap_end = places_of_variables(elf)
 
     def reachable(self) -> list[str]:
         """The kernel's code section, then those that it names, itself or through variables and constants."""

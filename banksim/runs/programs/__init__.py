@@ -1,11 +1,20 @@
-"""Stands in for a GPU while an unchanged Python program that uses numba.cuda runs.
+"""Stands in for a GPU while an unchanged program runs: a Python program that uses numba.cuda, in this process; any other
+CUDA program, in processes of its own.
 
-device.py     what the simulated GPU says of itself
-driver.py     the functions of the CUDA driver that numba-cuda calls, over the memory of the host
-arguments.py  what a kernel is called with, as the machine takes it
-numba.py      puts all this under numba-cuda; the only file here that knows numba-cuda's inside
-launches.py   what the launches cost, kernel by kernel
-program.py    runs the program as Python does
+device.py        what the simulated GPU says of itself
+launches.py      what the launches cost, kernel by kernel
+simulation.py    how a launch is executed
+
+main_module.py   runs a Python program as Python does
+numba_hooks.py   puts all this under numba-cuda; the only file here that knows numba-cuda's inside
+driver.py        the functions of the CUDA driver that numba-cuda calls, over the memory of the host
+arguments.py     what a kernel of Numba is called with, as the machine takes it
+
+executable.py    what there is to run: compiles CUDA C++, refuses what cannot run
+standins.py      compiles cuda/: C sources of stand-ins for libcuda.so.1 and libcudart.so.13
+served.py        runs the program, whose processes find these and connect to banksim
+process.py       one of them: its memory, its launches
+modules.py       a module that it loaded
 """
 
 from __future__ import annotations

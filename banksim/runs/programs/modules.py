@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.code_layout import machine
 from banksim.errors import InputError, UnsupportedError
 from banksim.kernels import fat_binary
 from banksim.kernels.compilers import assemble
-from banksim.kernels.cubin import CONSTANT, GLOBAL, GLOBAL_INIT, constant_symbols, decode, entry_names
+from banksim.kernels.compilers.ptx import link
+from banksim.kernels.cubin import CONSTANT, decode, places_of_variables
 from banksim.kernels.elf import OBJECT, Elf, is_cubin
 from banksim.kernels.kernel import Kernel
-from banksim.machine.addresses import PROGRAM
 from banksim.machine.launch import Launch
 from banksim.runs.programs import device
 
@@ -23,7 +22,6 @@ CONSTANT_BANK = 3
 """The constant bank of a module's own variables."""
 NO_VARIABLES = 0
 """The slot of modules without variables: nothing lies there."""
-VARIABLES = (GLOBAL_INIT, CONSTANT, GLOBAL)
 
 
 class Module:
@@ -33,7 +31,11 @@ class Module:
         self.file, self.slot = file, NO_VARIABLES
         self.cubin = cubin_of(image, arch, file)
         self.elf = Elf(self.cubin)
-        self.names = entry_names(self.cubin)
+        if self.elf.relocatable:
+            self.cubin = link([self.cubin], self.elf.arch)
+            self.elf = Elf(self.cubin)
+        self.names = self.elf.entries
+        self.places, self.size = places_of_variables(self.elf)
         self.data: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
 
     @cached_property
@@ -47,31 +49,24 @@ class Module:
         return self.kernels[name]
 
     @property
-    def has_variables(self) -> bool:
-        return any(name in self.elf.sections and self.elf.sections[name].size for name in VARIABLES)
-
-    def layout(self) -> tuple[int, dict[str, tuple[int, int]]]:
-        """The bytes of all variables, and of each by its name where it lies and its bytes."""
-        if not self.has_variables or not self.names:
-            return 0, {}
-        one = decode(self.cubin, self.file, NO_VARIABLES)[self.names[0]]
-        sizes = {symbol.name: symbol.size for symbol in self.elf.symbols if symbol.kind == OBJECT}
-        places = dict(one.symbols)
-        if CONSTANT in self.elf.sections:
-            start = first_constant(one)
-            places |= {name: start + at for name, at in constant_symbols(self.cubin).items()}
-        return max(one.globals_bytes, len(one.globals)), {n: (at, sizes[n]) for n, at in places.items()}
+    def variables(self) -> Iterator[tuple[str, int, int]]:
+        """Name, place among all and bytes of each variable."""
+        for symbol in self.elf.symbols:
+            if symbol.kind == OBJECT and symbol.section in self.places:
+                yield symbol.name, self.places[symbol.section] + symbol.value, symbol.size
 
     def place(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
         """Let the variables lie in a buffer of the program's memory, as they start out."""
         self.slot, self.data = slot, data
-        one = self.kernels[self.names[0]]
-        data[: len(one.globals)] = np.frombuffer(one.globals, np.uint8)
+        data[:] = 0
+        if self.names:
+            one = self.kernels[self.names[0]]
+            data[: len(one.globals)] = np.frombuffer(one.globals, np.uint8)
 
     def into(self, launch: Launch) -> None:
         """Let a launch find the variables in constant memory as they are now."""
-        if CONSTANT in self.elf.sections and self.data.size:
-            start, size = first_constant(launch.kernel), self.elf.sections[CONSTANT].size
+        if CONSTANT in self.places and self.data.size:
+            start, size = self.places[CONSTANT], self.elf.sections[CONSTANT].size
             launch.constants[CONSTANT_BANK][:size] = self.data[start : start + size]
 
     def described(self, kernel: Kernel) -> str:
@@ -82,13 +77,6 @@ class Module:
         numbers = [kernel.registers, shared, kernel.local_bytes, constant, threads, len(kernel.parameters)]
         numbers += [number for one in kernel.parameters for number in (one.offset, one.size)]
         return " ".join(map(str, numbers))
-
-
-def first_constant(kernel: Kernel) -> int:
-    """Where constant memory begins among the module's variables."""
-    place = machine(kernel.arch).places["variables"]
-    start = int.from_bytes(kernel.banks[0][place : place + 8], "little")
-    return start - PROGRAM.address_of(kernel.slot or 0)
 
 
 def cubin_of(image: bytes, arch: str, file: str) -> bytes:

@@ -167,10 +167,9 @@ class Process:
     # ---- modules and kernels
     def load(self, image: bytes) -> bytes:
         module = Module(image, self.program.launches.code, self.program.name)
-        size, variables = module.layout()
         self.modules.append(module)
-        lines = [f"N {len(self.modules) - 1} {size} {len(module.names)}"]
-        lines += [f"V {at} {of} {name}" for name, (at, of) in variables.items()]
+        lines = [f"N {len(self.modules) - 1} {module.size} {len(module.names)}"]
+        lines += [f"V {at} {size} {name}" for name, at, size in module.variables]
         return "\n".join(lines).encode()
 
     def place(self, content: bytes) -> bytes:
