@@ -8,7 +8,8 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, presets
-from banksim.requests.kinds import ADDRESSED, FULL_MASK, OP_CODES, OPS
+from banksim.requests.copies import destinations, source_banks, with_source
+from banksim.requests.kinds import ADDRESSED, COPIES, FULL_MASK, OP_CODES, OPS
 
 LANES = range(32)
 FAMILIES = [arch for name, arch in presets().items() if not name.startswith("sm_")]
@@ -72,7 +73,13 @@ def cases(draw: st.DrawFn, kinds: Sequence[tuple[str, int]]) -> Case:
     """A request of one of `kinds`, aligned, within 128 KiB."""
     op, width = draw(st.sampled_from(kinds))
     address = tuple(place * width for place in draw(places()))
+    if op in COPIES:
+        address = of_copy(address, [place * width for place in draw(places())], width)
     return Case(address, op, width, draw(masks))
+
+
+def of_copy(address: Sequence[int], source: Sequence[int], width: int) -> tuple[int, ...]:
+    return tuple(with_source(address, source, width).tolist())
 
 
 @st.composite
@@ -88,4 +95,8 @@ def orders(draw: st.DrawFn, size: int, keep_pairs: bool) -> list[int]:
 def permuted(case: Case, order: Sequence[int]) -> Case:
     """The request with lane i doing what lane `order[i]` did."""
     mask = sum(1 << lane for lane in LANES if case.mask >> order[lane] & 1)
-    return case._replace(address=tuple(case.address[lane] for lane in order), mask=mask)
+    address = tuple(case.address[lane] for lane in order)
+    if case.op in COPIES:
+        banks = source_banks(case.address, case.width)
+        address = of_copy(destinations(case.op, address), [4 * banks[lane] for lane in order], case.width)
+    return case._replace(address=address, mask=mask)

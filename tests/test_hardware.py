@@ -116,8 +116,7 @@ RECURSION = "calls of different depth share convergence barriers on the GPU"
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
 BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
 YIELDS = "which threads join behind a YIELD is not known well enough"
-COPIES = "copies of 16 bytes have no count"
-GATHERS = "copies from scattered memory have no count: a pass takes different banks on both sides, in an unknown order"
+COPIES = "copies past the L1 cache (.cg) have no count"
 UNKNOWN: dict[str, dict[str, str]] = {
     "rows": {
         "atomics.shared_divergent": "the order of groups around a YIELD is not known well enough",
@@ -135,8 +134,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
     },
     "shared": {
         "copies.copy_patterns<16>": COPIES,
-        "copies.copy_patterns<[84]>": GATHERS,
-        "copies.product_barrier": GATHERS,
         "copies.product_pipeline": COPIES,
         "products.gemm_bytes": COPIES,
         "products.gemm_doubles": COPIES,

@@ -21,13 +21,15 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.reference.warp import Warp
-from banksim.requests.kinds import LANES, OPS
+from banksim.requests.copies import destinations
+from banksim.requests.kinds import LANES, OPS, SOURCE_BIT
 from banksim.requests.opcodes import GENERIC, TABLE, request_of
 from banksim.requests.trace import Site, Trace, concatenated
 
 WIDTHS = {
     "ld": ("U8", "S8", "U16", "S16", "", "64", "128"), "st": ("U8", "U16", "", "64", "128"), "cas": ("", "64"),
-    "cas_spin": ("", "64"), "popc_inc": ("32",), "exch": ("", "64"), "cp_async": ("", "64", "BYPASS.128"),
+    "cas_spin": ("", "64"), "popc_inc": ("32",), "exch": ("", "64"), "cp_async": ("", "64", "128"),
+    "cp_async_bypass": ("128",),
 }  # fmt: skip
 """The widths that compilers give opcodes of an op, of those that have several."""
 BYTES = 1 << 13
@@ -131,10 +133,12 @@ def as_mem_trace(trace: Trace, base: int) -> str:
     """What NVBit's mem_trace prints: of a copy first where to, then where from."""
     text = LAUNCH.format(id=0, x=1, y=1)
     for site, op, mask, address in rows(trace):
-        text += access(site.opcode, [base + a if mask >> lane & 1 else 0 for lane, a in enumerate(address)])
+        places = destinations(op, address)
+        text += access(site.opcode, [base + a if mask >> lane & 1 else 0 for lane, a in enumerate(places)])
         if op.startswith("cp_async"):
-            stride = request_of(site.opcode)[1] if op == "cp_async" else 48  # type: ignore[index]
-            text += access(site.opcode, [(1 << 40) + stride * lane if mask >> lane & 1 else 0 for lane in range(LANES)])
+            width = request_of(site.opcode)[1]  # type: ignore[index]
+            source = [(1 << 40) + width * lane + 4 * (a >> SOURCE_BIT) for lane, a in enumerate(address)]
+            text += access(site.opcode, [a if mask >> lane & 1 else 0 for lane, a in enumerate(source)])
     return text
 
 
@@ -173,14 +177,16 @@ def test_a_kernels_requests_give_its_report_when_imported(tmp_path: Path, engine
 
 
 def test_copies_of_which_a_line_is_missing_have_no_count(tmp_path: Path) -> None:
-    """The second line of a copy tells whether its source is one run of bytes: without it nobody knows the cost."""
+    """The second line of a copy tells where its source lies: without it nobody knows the cost."""
     to, source = [1024 + 4 * lane for lane in range(LANES)], [(1 << 40) + 4 * lane for lane in range(LANES)]
     other = [(1 << 40) + 8 * lane for lane in range(LANES)]
     lines = [access("LDGSTS.E", a, warp=w) for a, w in ((to, 0), (to, 1), (source, 1), (to, 0), (other, 0), (to, 2))]
     (tmp_path / "t.txt").write_text("".join(lines))
     found, notes = read(tmp_path / "t.txt")
-    assert [OPS[op] for op in found.op] == ["cp_async", "cp_async_gather", "cp_async_gather", "cp_async_gather"]
+    assert [OPS[op] for op in found.op] == ["cp_async", "cp_async_gather", "cp_async", "cp_async_gather"]
     assert found.warp.tolist() == [1, 0, 0, 2]
+    known = [site.transactions for site in banksim.replay(found).sites]
+    assert known == [1 + 2, None]  # lanes 16 to 31 of `other` read from the banks of lanes 0 to 15
     assert banksim.replay(found).transactions is None
     assert any(note.startswith("4 LDGSTS (cp.async) are taken to copy") for note in notes)
 
@@ -200,7 +206,8 @@ def test_a_copy_to_offset_0_has_the_lanes_of_its_source(tmp_path: Path) -> None:
         ("ATOMS.CAS", ("cas", 4)), ("ATOMS.MAX.S64", ("atom", 8)), ("ATOMS.EXCH.128", ("exch", 16)),
         ("ATOMS.CAS.128", ("cas", 16)), ("LDSM.16.M88", ("ldmatrix_x1", 16)), ("ATOMS.POPC.INC.32", ("popc_inc", 4)),
         ("LDSM.16.MT88.2", ("ldmatrix_x2_trans", 16)), ("STSM.16.M88.4", ("stmatrix_x4", 16)),
-        ("LDGSTS.E.BYPASS.LTC128B.128", ("cp_async", 16)), ("RED.E.ADD.F32.FTZ.RN.STRONG.GPU", ("red", 4)),
+        ("LDGSTS.E.BYPASS.LTC128B.128", ("cp_async_bypass", 16)), ("LDGSTS.E.128", ("cp_async", 16)),
+        ("RED.E.ADD.F32.FTZ.RN.STRONG.GPU", ("red", 4)),
         ("UBLKCP.S.G", ("bulk", 16)), ("SYNCS.EXCH.64", None), ("LDG.E", None), ("FADD", None),
     ],
 )  # fmt: skip

@@ -20,11 +20,13 @@ from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, architectu
 from banksim.banks import rule
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import InputError, UnknownCountError
+from banksim.requests.copies import with_source
 from banksim.requests.counts import Range, ends
 from banksim.requests.kinds import FULL_MASK, OPS, SMALL
 from banksim.requests.trace import Site, Trace
 
 DATA = Path(__file__).parent / "data" / "h200_requests.npz"
+COPIES = DATA.with_name("h200_copies.npz")
 LANE = np.arange(32)
 HOPPER = architecture("hopper")
 
@@ -65,6 +67,36 @@ def test_every_measured_request() -> None:
         assert HOPPER.status(*kind) == "measured"
 
 
+def test_every_copy_recorded_on_the_h200(way: str) -> None:
+    """tests/hardware/requests_of_copies.cu tells how they were recorded."""
+    data = np.load(COPIES)
+    address = with_source(data["address"], data["source"], data["width"])
+    found = banksim.transactions(address, op="cp_async", width=data["width"], mask=data["mask"])
+    assert len(found) == 4608
+    assert (found == data["transactions"]).sum() == 4608
+    assert (
+        banksim.nsight_ideal(address, op="cp_async", width=data["width"], mask=data["mask"]) == data["nsight_ideal"]
+    ).all()
+
+
+def test_both_sides_of_a_copy_count() -> None:
+    run, rows = 16 * LANE, 128 * LANE
+    for width, source, target, count in (
+        (16, run, run, 4),
+        (16, run, 2 * run, 8),
+        (16, rows, run, 32),
+        (16, rows, rows, 32),
+        (4, 4 * LANE, [0] * 32, 32),
+        (4, 4 * (LANE ^ 5), 4 * LANE, 1),
+        (4, 4 * (LANE // 2), 4 * ((LANE + 1) // 2), 3),
+    ):
+        address = with_source(target, source, width)
+        assert banksim.transactions(address, op="cp_async", width=width) == count
+        found = banksim.explain(address, op="cp_async", width=width)
+        assert (len(found.passes), found.address) == (count, tuple(map(int, target)))
+        assert sorted(lane for step in found.passes for lane in step.lanes) == [*LANE]
+
+
 def test_what_nsight_calls_ideal() -> None:
     """Equal on every recorded request but for 16-byte loads that the source page counts otherwise than the counters."""
     data = np.load(DATA)
@@ -81,6 +113,7 @@ def test_what_nsight_calls_ideal() -> None:
 def test_all_that_is_called_measured_was_measured() -> None:
     data = np.load(DATA)
     measured = {*zip(data["op"].tolist(), data["width"].tolist(), strict=True)}
+    measured |= {("cp_async", width) for width in np.load(COPIES)["width"].tolist()}
     claimed = {kind for kind in kinds() if HOPPER.status(*kind) == "measured"}
     # exch.b64 is what the data calls atom of 8 bytes; the others were measured in whole kernels: test_hardware.py
     assert claimed - measured == {("exch", 8), ("popc_inc", 4), ("cas", 8), ("cas_spin", 4), ("cas_spin", 8)}
@@ -283,7 +316,10 @@ def test_wrong_input_gets_one_line(request_: dict[str, Any], message: str) -> No
         ({"width": 16}, "request 40, lane 1: address 4 is not a multiple of 16"),
         ({"mask": 2**32}, "mask 4294967296 is outside"),
         ({"mask": -1}, "mask -1 is outside"),
-        ({"op": "cp_async", "width": 16, "address": 0}, "cp_async of 16 bytes on sm_90: nobody has measured"),
+        (
+            {"op": "cp_async_bypass", "width": 16, "address": 0},
+            "cp_async_bypass of 16 bytes on sm_90: nobody has measured",
+        ),
         ({"op": "atom", "width": 1}, "there is no atom of 1 bytes"),
         ({"op": "stmatrix_x2"}, "there is no stmatrix_x2 of 4 bytes"),
         ({"op": "nop"}, "unknown op 'nop'"),
@@ -363,7 +399,7 @@ def test_the_worst_request_is_the_first_of_the_largest_excess(way: str) -> None:
 
 def test_totals_are_withheld_where_one_count_is_unknown(way: str) -> None:
     address = np.array([16 * LANE, 16 * LANE])
-    found = banksim.replay(Trace.from_arrays(["ld", "cp_async"], 16, FULL_MASK, address))
+    found = banksim.replay(Trace.from_arrays(["ld", "cp_async_bypass"], 16, FULL_MASK, address))
     known, unknown = found.sites
     assert (known.transactions, known.status) == (4, "measured")
     assert (unknown.requests, unknown.warps, unknown.status) == (1, 1, "unknown")

@@ -20,6 +20,7 @@ from banksim.requests.counts import Status
 from banksim.requests.kinds import OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
+COPIES = "source page of one H200: tests/data/h200_copies.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
@@ -37,7 +38,8 @@ class Access:
     `lanes` are judged together (32, 16 or 8); a load whose pairs merge has parts of `merged` lanes instead.
     `serves` is "word" where lanes in the same word share a pass, "lane" where each takes its own, "once" where a part
     takes one pass whatever its addresses are (lanes that meet in a bank fail, and the code tries again), "broadcast"
-    where one word of all banks is shared and the other banks serve one lane each. An access wider than
+    where one word of all banks is shared and the other banks serve one lane each, "copy" where a part takes as many
+    passes as lanes meet in a lane's banks, on either side of the copy, at the most. An access wider than
     `request_bytes` is sent as several requests. Only the first `rows` lanes give addresses. `passes` is what
     one lane or word takes.
     """
@@ -46,7 +48,7 @@ class Access:
     status: Status
     source: str
     merged: int = 0
-    serves: Literal["word", "lane", "once", "broadcast"] = "word"
+    serves: Literal["word", "lane", "once", "broadcast", "copy"] = "word"
     request_bytes: int = 16
     rows: int = 32
     passes: int = 1
@@ -145,7 +147,7 @@ _ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
 _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
     "ldmatrix": ((7, 5), "ldmatrix"),
-    **dict.fromkeys(("cp_async", "cp_async_gather"), ((8, 0), "cp.async")),
+    **dict.fromkeys(("cp_async", "cp_async_gather", "cp_async_bypass"), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
     "bulk": ((9, 0), "cp.async.bulk"),
 }
@@ -163,6 +165,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "stmatrix": (16,),
     "cp_async": (4, 8, 16),
     "cp_async_gather": (4, 8, 16),
+    "cp_async_bypass": (16,),
     "bulk": (16,),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
@@ -203,10 +206,12 @@ def _hopper() -> dict[tuple[str, int], Access]:
     table = _plain({1: 32, 2: 32, 4: 32, 8: 16, 16: 8}, dict.fromkeys((1, 2, 4, 8, 16), measured))
     table["ld", 8] = replace(table["ld", 8], merged=32)
     table["ld", 16] = replace(table["ld", 16], merged=16)
-    for op in ("atom", "red", "exch", "cp_async"):
+    for op in ("atom", "red", "exch"):
         table[op, 4] = Access(32, *measured, serves="lane")
-    for op in ("atom", "exch", "cp_async"):  # 8-byte "atom" was measured as atom.exch.b64
+    for op in ("atom", "exch"):  # 8-byte "atom" was measured as atom.exch.b64
         table[op, 8] = Access(16, *measured, serves="lane")
+    for width, lanes in ((4, 32), (8, 16), (16, 8)):
+        table["cp_async", width] = Access(lanes, "measured", COPIES, serves="copy")
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = Access(32, *measured, serves="lane", passes=2)
     table["cas", 8] = Access(16, *atomics, serves="lane", passes=2)

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banksim.errors import InputError
+from banksim.requests.copies import destinations, source_banks
 from banksim.requests.counts import Count, Range, Status, above, largest, per_request, total
+from banksim.requests.kinds import COPIES
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
@@ -131,7 +133,8 @@ class SiteConflicts:
                 "op": worst.op,
                 "width": worst.width,
                 "mask": worst.mask,
-                "address": list(worst.address),
+                "address": list(destinations(worst.op, worst.address)),
+                **({"source_banks": source_banks(worst.address, worst.width)} if worst.op in COPIES else {}),
                 "block": worst.block,
                 "warp": worst.warp,
             },

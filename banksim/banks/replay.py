@@ -19,7 +19,7 @@ from banksim.banks.rule import Explanation
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.checks import as_array, check_alignment, misaligned, request_columns
 from banksim.requests.counts import Count, Range, ends
-from banksim.requests.kinds import ADDRESSED, FULL_MASK, OPS, SMALL
+from banksim.requests.kinds import ADDRESSED, DESTINATION, FULL_MASK, OPS, SMALL
 from banksim.requests.trace import Trace
 
 Counts = npt.NDArray[np.int64]
@@ -35,7 +35,8 @@ def transactions(
 ) -> int | Range[int] | Counts | Range[Counts]:
     """Transactions of one request, address (32,), or of n, address (n, 32): an int, or int64 of shape (n,).
 
-    `address` holds byte offsets, multiples of `width`; `op` (a name of `banksim.requests.kinds.OPS`), `width` (bytes a
+    `address` holds byte offsets, multiples of `width` (of cp_async from other than one run of bytes what
+    `banksim.requests.copies.with_source` gives); `op` (a name of `banksim.requests.kinds.OPS`), `width` (bytes a
     lane) and `mask` (bit i for lane i) are one value or n of them. On compute capability 1.x the answer is a
     `Range` of two such. Raises `InputError` for wrong input and `UnknownCountError` where nobody knows.
 
@@ -179,7 +180,7 @@ def _judge(
     """`rule.judge` of each request, whose counts are all known. Requests that differ by whole periods are judged
     once."""
     period = np.uint32(arch.period)
-    bases = addresses.min(axis=1) // period * period
+    bases = (addresses & np.uint32(DESTINATION)).min(axis=1) // period * period
     judged: dict[tuple[int, int, int, bytes], tuple[Count, int, Count]] = {}
     rows = zip(codes.tolist(), widths.tolist(), masks.tolist(), addresses - bases[:, None], strict=True)
     for code, width, mask, address in rows:

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from banksim.architectures.bank_rules import Access, Architecture
+from banksim.requests.copies import destinations, source_banks
 from banksim.requests.counts import Count, Range, Status, largest, total
 
 if TYPE_CHECKING:
@@ -95,6 +96,25 @@ def queues(want: Wanted, access: Access, lucky: bool = False) -> list[list[list[
     return [broadcasts(want, lucky)]
 
 
+def copies(address: Sequence[int], size: int, lanes: Sequence[int], arch: Architecture) -> list[list[int]]:
+    """The lanes of each pass of a copy: as many passes as the lane that meets most lanes needs, itself included; lanes
+    meet that read from the same banks or write to them. Lanes that meet never share a pass."""
+    unit = max(size, arch.bank_width)
+    groups = arch.banks * arch.bank_width // unit
+    banks = source_banks(address, size)
+    ends = {lane: (4 * banks[lane] // unit % groups, address[lane] // unit % groups) for lane in lanes}
+
+    def met(lane: int) -> list[int]:
+        return [other for other in lanes if any(a == b for a, b in zip(ends[lane], ends[other], strict=True))]
+
+    first = max((met(lane) for lane in lanes), key=len)
+    passes = [[lane] for lane in first]
+    for lane in lanes:
+        if lane not in first:  # It meets fewer lanes than there are passes: one has none of them.
+            next(served for served in passes if not {*served} & {*met(lane)}).append(lane)
+    return passes
+
+
 def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     """The lanes of each pass if it serves one word to all who want it, and one lane of every other bank.
 
@@ -136,8 +156,9 @@ def judge(
 ) -> tuple[Count, int, Count] | None:
     """Transactions, ideal and degree of a request; None where nobody knows them.
 
-    `address` holds 32 byte offsets, multiples of `width`; bit i of `mask` says that lane i is active; `op` is
-    one of `banksim.requests.kinds.OPS`. Raises `InputError` for an access that `arch` has no instruction for.
+    `address` holds 32 byte offsets, multiples of `width` (of copies: `banksim.requests.copies`); bit i of `mask` says
+    that lane i is active; `op` is one of `banksim.requests.kinds.OPS`. Raises `InputError` for an access that `arch`
+    has no instruction for.
     """
     access = arch.access(op, width)
     if access is None:
@@ -145,6 +166,9 @@ def judge(
     ranged = access.serves == "broadcast"
     counts: list[Count] = []
     for _, moved, size, lanes in cut(address, width, mask, access):
+        if access.serves == "copy":
+            counts.append(len(copies(moved, size, lanes, arch)))
+            continue
         want = wanted(moved, size, lanes, arch)
         most = max(map(len, queues(want, access)))
         counts.append(Range(max(map(len, queues(want, access, lucky=True))), most) if ranged else most)
@@ -166,13 +190,19 @@ def ideal(address: Sequence[int], op: str, width: int, mask: int, arch: Architec
 
 def explain(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> Explanation:
     """The request pass by pass; arguments and errors as for `judge`."""
-    request = (arch, op, width, mask, tuple(address))
+    places = destinations(op, address)
+    request = (arch, op, width, mask, places)
     access, counts = arch.access(op, width), judge(address, op, width, mask, arch)
     if access is None or counts is None:
         return Explanation(*request, (), None, None, None, "unknown")
     passes: list[Pass] = []
     for part, moved, size, lanes in cut(address, width, mask, access):
-        for turn in zip_longest(*queues(wanted(moved, size, lanes, arch), access), fillvalue=[]):
+        if access.serves == "copy":
+            turns = [copies(moved, size, lanes, arch)]
+            moved = list(places)
+        else:
+            turns = queues(wanted(moved, size, lanes, arch), access)
+        for turn in zip_longest(*turns, fillvalue=[]):
             served = sorted({lane for lanes in turn for lane in lanes})
             touched = sorted({word for lane in served for word in words(moved[lane], size, arch)})
             used = sorted({word % arch.banks for word in touched})

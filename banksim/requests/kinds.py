@@ -10,11 +10,20 @@ OPS: tuple[str, ...] = (
     "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
-    "cp_async", "cas_spin", "cp_async_gather", "bulk",
+    "cp_async", "cas_spin", "cp_async_gather", "bulk", "cp_async_bypass",
 )  # fmt: skip
-"""Every kind of request, in the order of its code in `Trace.op`. cp_async copies one run of bytes, lane by lane, from a
-multiple of 128 bytes on; cp_async_gather any others, which may take more transactions (seen on one H200); bulk any
-amount by one thread (cp.async.bulk), whose first address counts."""
+"""Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache, and its
+addresses tell of the source too; cp_async_gather is one whose source is not known, or of which lanes read nothing;
+cp_async_bypass copies past the L1 cache (`.cg`); bulk any amount by one thread (cp.async.bulk), whose first address
+counts."""
+COPIES = ("cp_async", "cp_async_gather")
+"""Ops whose addresses tell of the source too."""
+SOURCE_BIT = 27
+"""From this bit on the address of a lane of these ops says by how many banks of 4 bytes, modulo 32, its source lies
+further on than in a copy of one run of bytes, lane by lane, from a multiple of 128 bytes on. So of such a copy they are
+0, and the addresses are just the places in shared memory that are written."""
+DESTINATION = (1 << SOURCE_BIT) - 1
+"""The bits of such an address that are the place in shared memory."""
 
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}
 WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)

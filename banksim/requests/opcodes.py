@@ -54,10 +54,11 @@ TABLE = (
     *(Row("ATOMS ATOM", function, "atom", unused="red") for function in FUNCTIONS),
     *(Row("RED", function, "red") for function in FUNCTIONS),
     *MATRICES,
+    Row("LDGSTS", "BYPASS", "cp_async_bypass"),
     Row("LDGSTS", "", "cp_async"),
     Row("UBLKCP UBLKRED", "", "bulk", 16),
 )
-"""Of the rows of an opcode the first that fits counts. cp_async is cp_async_gather where the source is scattered."""
+"""Of the rows of an opcode the first that fits counts. cp_async is cp_async_gather where lanes read nothing."""
 ROWS = {name: [row for row in TABLE if name in row.names.split()] for row in TABLE for name in row.names.split()}
 GENERIC = frozenset({"LD", "ST", "ATOM", "RED"})
 """Opcodes whose addresses may be of any space: they make the request only where these are of shared memory."""

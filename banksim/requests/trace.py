@@ -38,7 +38,8 @@ class Trace:
 
     `site`, `block`, `warp`, `epoch` (barriers passed so far) are int32 of shape (n,); `op` uint8, an index
     into `OPS`; `width` uint8, bytes a lane; `mask` uint32, bit i for lane i; `address` uint32 (n, 32), byte
-    offsets into the block's shared memory, ignored where the mask has no bit. `sites[site[k]]` says where
+    offsets into the block's shared memory, ignored where the mask has no bit (of copies they tell of the source too:
+    `banksim.requests.copies`). `sites[site[k]]` says where
     request k comes from. Build one with `Trace.from_arrays`, which checks and broadcasts.
     """
 

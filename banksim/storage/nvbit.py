@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from banksim.errors import InputError
+from banksim.requests.copies import with_source
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.requests.opcodes import GENERIC
 from banksim.requests.trace import Site, Trace
@@ -49,7 +50,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
     blocks = 0  # of the launches so far
     unplaced: dict[tuple[int, ...], int] = {}  # blocks of launches of which no line tells the grid
 
-    def add(op: str, width: int, line: Access, mask: int) -> Trace | None:
+    def add(op: str, width: int, line: Access, mask: int, source: Access | None = None) -> Trace | None:
         nonlocal doubtful
         window = line.window
         if window is None:
@@ -63,6 +64,8 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         else:
             kernel, block = "", unplaced.setdefault((line.launch, *line.block), len(unplaced))
         offsets = [window.offset(address) if address else 0 for address in line.addresses]
+        if source is not None:
+            offsets = with_source(offsets, source.addresses, width).tolist()
         site = Site(line.opcode, text=line.opcode, function=kernel)
         return rows.add(site, op, width, mask, offsets, block, line.warp)
 
@@ -70,9 +73,9 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         nonlocal copied
         copied += 1
         op, width = rows.asked(to.opcode) or ("", 0)
-        if source is None or not source.is_one_run(width):
-            return add(f"{op}_gather", width, to, (source or to).mask)
-        return add(op, width, to, source.mask)
+        if op != "cp_async":
+            return add(op, width, to, (source or to).mask)
+        return add(op, width, to, source.mask, source) if source else add("cp_async_gather", width, to, to.mask)
 
     for line in lines(path):
         number += 1
@@ -139,11 +142,6 @@ class Access:
     @property
     def window(self) -> Window | None:
         return Window.of([address for address in self.addresses if address])
-
-    def is_one_run(self, width: int) -> bool:
-        """Whether the lanes, `width` bytes each, are at one run of bytes from a multiple of 128 on."""
-        starts = {address - width * lane for lane, address in enumerate(self.addresses) if address}
-        return len(starts) == 1 and not starts.pop() % 128
 
 
 class Copies:

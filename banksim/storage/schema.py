@@ -11,6 +11,8 @@
 | mask    | uint32                          | bit i: lane i is active                                          |
 | address | list of 32 uint32 (fixed size)  | byte offsets in the block's shared memory, of each lane |
 
+Addresses of cp_async tell of the source too, in their five highest bits: `banksim.requests.kinds.SOURCE_BIT`.
+
 Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version,
 `banksim.sites`, a JSON list with an object for each site: the fields of `banksim.requests.trace.Site`, and, where
 kernels were launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`,

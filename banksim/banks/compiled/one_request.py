@@ -21,11 +21,11 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.requests.kinds import OPS, WIDTHS
+from banksim.requests.kinds import OPS, SOURCE_BIT, WIDTHS
 from banksim.requests.lane_intrinsics import across, equal, equal_to, lowest, ones, pointer, room, word
 from banksim.system.jit import callback, inlined, inner, outer
 
-WORD, LANE, ONCE, BROADCAST = range(4)
+WORD, LANE, ONCE, BROADCAST, COPY = range(5)
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """The record of an op and width: log2 of the bytes that share a group's word, groups, log2 of the lanes of a
@@ -59,7 +59,7 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
                     arch.banks * arch.bank_width // unit,
                     access.lanes.bit_length() - 1,
                     max(access.merged.bit_length() - 1, 0),
-                    ("word", "lane", "once", "broadcast").index(access.serves),
+                    ("word", "lane", "once", "broadcast", "copy").index(access.serves),
                     access.passes,
                     access.rows,
                 )
@@ -303,6 +303,31 @@ def _call_broadcast(
 call_broadcast: Any = _call_broadcast
 
 
+@inner
+def copies(address: Any, mask: Any, width: Any, groups: Any, part: Any, shift: Any) -> Any:
+    """The lengths of banks.copies: the sum over the parts, parts that have a lane, the longest."""
+    addresses = carray(address, 32, np.uint32)
+    froms, tos = _room_for_keys(), _room_for_bits()
+    source, target = carray(froms, 33, np.uint32), carray(tos, 32, np.uint32)
+    for lane in range(32):
+        first = np.int64(lane >> part) * groups
+        bank = np.int64(addresses[lane] >> word(SOURCE_BIT)) * 4 + lane * width
+        active = lane_word(mask, lane)
+        source[lane] = word(word(1) << word(first + ((bank >> shift) & (groups - 1)))) & active
+        target[lane] = word(word(1) << word(first + ((np.int64(addresses[lane]) >> shift) & (groups - 1)))) & active
+    total = ideal = worst = 0
+    for start in range(0, 32, 1 << part):
+        most = 0
+        for lane in range(start, start + (1 << part)):
+            if lane_word(mask, lane):
+                met = word(equal_to(froms, source[lane]) | equal_to(tos, target[lane]))
+                most = max(most, np.int64(ones(met)))
+        total += most
+        ideal += int(most > 0)
+        worst = max(worst, most)
+    return total, ideal, worst
+
+
 @inlined
 def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     """`judge_both` of pointers."""
@@ -327,6 +352,9 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
         found = carray(place, 5, np.int64)
         return found[0], found[1], found[2], found[3], found[4]
     parts, passes = 32 >> part, rules[record + PASSES]
+    if serves == COPY:
+        total, ideal, worst = copies(address, mask, np.int64(width), groups, part, shift)
+        return total * passes, total * passes, ideal * passes, worst, worst
     if serves == ONCE:
         ideal = 0
         for p in range(parts):

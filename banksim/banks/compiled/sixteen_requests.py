@@ -27,7 +27,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.one_request import BROADCAST, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
+from banksim.banks.compiled.one_request import BROADCAST, COPY, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
 from banksim.requests.kinds import OPS, WIDTHS
 
 REQUESTS = 16
@@ -47,8 +47,8 @@ SHIFT, GROUPS, PART, MERGED, ROWS, PASSES, SERVES = (0, 3), (3, 3), (6, 3), (9, 
 share a group's word, log2 of the groups, log2 of the lanes of a part, the same if pairs merge (0: never), lanes that
 give addresses − 1, passes of each, whom a pass serves."""
 ELSEWHERE = BROADCAST << SERVES[0]
-"""Records from this number on are not judged here: counts that are a range or unknown."""
-NOBODY = BROADCAST + 1
+"""Records from this number on are not judged here: counts that are a range, of copies, or unknown."""
+NOBODY = COPY + 1
 WIDEST = 32
 """Records of an op in a table: that of each width at its number."""
 TRANSACTIONS, IDEAL, DEGREE, UNION, FIGURES = range(5)

@@ -408,13 +408,16 @@ class LLVMEngine(Engine):
         words: Sequence[Value],
         lanes: Value | None = None,
         other: tuple[Value, str] | None = None,
+        source: Value | None = None,
     ) -> None:
         values = [v.spread().ir for v in words]
         arguments = self.access(i, space, address, lanes)
         if other is not None:
             condition, op = other
             arguments[2] = self.e.b.select(condition.ir, self.memo(i, op, width), arguments[2])
-        self.e.b.call(self.memory.store(space, width), [*arguments, *values])
+        if source is not None:
+            values.append(source.spread().ir)
+        self.e.b.call(self.memory.store(space, width, source is not None), [*arguments, *values])
 
     def access(self, i: Instruction, space: str, address: Value, lanes: Value | None = None) -> list[ir.Value]:
         """The arguments that every memory function has."""

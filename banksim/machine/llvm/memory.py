@@ -99,12 +99,13 @@ class Memory:
 
         return self.e.outline(name, result, [*COMMON, kind, INT[32]], build)
 
-    def store(self, space: str, width: int) -> ir.Function:
+    def store(self, space: str, width: int, copied: bool = False) -> ir.Function:
+        """`copied`: a last argument has the bits that the addresses of the request have besides."""
         words = max(width // 4, 1)
         kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
-            a, values = Access(*arguments[:6]), arguments[6:]
+            a, values = Access(*arguments[:6]), arguments[6 : 6 + words]
             self.unless_empty(a, VOID)
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.store(s, width), values, VOID)
@@ -113,10 +114,12 @@ class Memory:
                 self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
             if self.watched and space == "shared":
                 self.show(a, values)
-            base, offsets, first = self.place(a, space, width, VOID, WRITTEN)
+            source = arguments[-1] if copied else None
+            base, offsets, first = self.place(a, space, width, VOID, WRITTEN, source)
             self.move_out(a, base, offsets, first, width, values, contiguous=space != "local")
 
-        return self.e.outline(f"store_{space}_{width}", VOID, [*COMMON, kind, INT[32], *[WORDS] * words], build)
+        name = f"store_{space}_{width}{'_copied' * copied}"
+        return self.e.outline(name, VOID, [*COMMON, kind, INT[32], *[WORDS] * (words + copied)], build)
 
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:
@@ -260,10 +263,10 @@ class Memory:
         b.ret(merged) if has_result else b.ret_void()
 
     def place(
-        self, a: Access, space: str, width: int, result: ir.Type, use: int
+        self, a: Access, space: str, width: int, result: ir.Type, use: int, source: ir.Value | None = None
     ) -> tuple[ir.Value, ir.Value, ir.Value]:
-        """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about, and what is
-        done to global memory, `use`, noted if someone wants to know."""
+        """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about (`source`: bits
+        that its addresses have besides), and what is done to global memory, `use`, noted if someone wants to know."""
         e = self.e
         b = e.b
         others = b.not_(a.mask)
@@ -305,7 +308,8 @@ class Memory:
                 of_buffer = b.load(e.at(notes, b.shl(b.zext(number, INT[64]), INT[64](3))), typ=INT[64])
                 e.call("note", VOID, of_buffer, places, a.mask, INT[32](width), INT[32](use))
         if space == "shared":
-            self.ask(a, offsets, first, others)
+            asked = offsets if source is None else b.or_(offsets, source)
+            self.ask(a, asked, first if source is None else b.extract_element(asked, lane), others)
         if self.watched and space in ("shared", "barrier"):
             self.watch(a, offsets, width)
         elif space == "shared":

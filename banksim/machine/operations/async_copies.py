@@ -9,6 +9,7 @@ from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.memory import CACHE, width
 from banksim.machine.operations.table import operation
+from banksim.requests.kinds import SOURCE_BIT
 
 
 @operation("LDGSTS", f"64 128 BYPASS ZFILL {CACHE}")
@@ -24,24 +25,15 @@ def copy(x: Engine, i: Instruction) -> None:
         words = x.fetch(i, "global", address, size, reads)
         if reads is not None:
             words = tuple(x.where(reads, v, x.const(0)) for v in words)
-    x.put(
-        i,
-        "shared",
-        x.address(to, False),
-        size,
-        words,
-        other=(gathers(x, address, size, reads), "cp_async_gather"),
-    )
-
-
-def gathers(x: Engine, address: Value, size: int, reads: Value | None) -> Value:
-    """Whether the source is anything but one run of bytes, lane by lane, from a multiple of 128 bytes on."""
-    start = address - x.zext(x.lane() * size)
-    base = x.first(start)
-    in_line = (start == base) & ((base & 127) == 0)
+    if "BYPASS" in i.modifiers:
+        x.put(i, "shared", x.address(to, False), size, words)
+        return
+    whole = (x.low(address) & size - 1) == 0
     if reads is not None:
-        in_line = in_line & reads
-    return x.ballot(in_line) != x.active()
+        whole = whole & reads
+    missing = x.ballot(whole) != x.active()
+    shift = (x.low(address) - x.lane() * size) >> 2 << SOURCE_BIT
+    x.put(i, "shared", x.address(to, False), size, words, other=(missing, "cp_async_gather"), source=shift)
 
 
 def part(x: Engine, i: Instruction, address: Value, size: int, reads: Value | None) -> tuple[Value, ...]:

@@ -179,6 +179,7 @@ class MemoryEngine(NumpyEngine):
         words: Sequence[Value],
         lanes: Value | None = None,
         other: tuple[Value, str] | None = None,
+        source: Value | None = None,
     ) -> None:
         """Where lanes write the same bytes, the lowest lane of the last part of the request wins."""
         content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
@@ -186,7 +187,8 @@ class MemoryEngine(NumpyEngine):
         found = sorted(self.places(space, address, width, lanes), key=lambda one: (one[0] // part, -one[0]))
         for lane, memory, offset in found:
             memory[offset : offset + width] = content[lane, :width]
-        self.note(i, space, address, lanes, (other[1], width) if other is not None and other[0] else None)
+        kind = (other[1], width) if other is not None and other[0] else None
+        self.note(i, space, address if source is None else address | source, lanes, kind)
 
     def atomic(
         self,
