@@ -12,6 +12,7 @@ from banksim.architectures.bank_rules import presets
 from banksim.banks import rule as banks
 from banksim.banks.rule import Explanation
 from banksim.report.text.picture import diagnosis, picture, rows, turns
+from banksim.requests.copies import with_source
 from banksim.requests.counts import Range
 
 LANES = range(32)
@@ -42,6 +43,7 @@ CASES = {
     "cas": explain([128 * (i // 8) for i in LANES], "cas"),
     "atom": explain([4 * (i // 2) for i in LANES], "atom"),
     "ldmatrix": explain([64 * i for i in LANES], "ldmatrix_x2", 16),
+    "copy": explain(with_source([16 * i for i in LANES], [32 * i for i in LANES], 16).tolist(), "cp_async", 16),
     "far-addresses": explain([4294967292 - 4 * i for i in LANES]),
 }
 

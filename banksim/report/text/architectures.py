@@ -119,6 +119,8 @@ def serves(architecture: Architecture, rule: Access) -> str:
         return "one lane, the others fail"
     if rule.serves == "lane":
         return "one lane"
+    if rule.serves == "copy":
+        return "one lane, on either side"
     wide = architecture.pass_width > architecture.bank_width
     return f"lanes in one {architecture.row_bytes}-byte row" if wide else "lanes in one word"
 

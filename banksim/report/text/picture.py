@@ -233,6 +233,12 @@ def diagnosis(explanation: Explanation) -> str:
     cost = f"{number(explanation.transactions)} transaction{'s' if len(explanation.passes) != 1 else ''}"
     if ends(explanation.transactions).high == explanation.ideal:
         return f"{cost}, no conflict."
+    access = explanation.arch.access(explanation.op, explanation.width)
+    if access is not None and access.serves == "copy":
+        return (
+            f"{cost}, {explanation.ideal} without conflicts: {explanation.degree} lanes need the banks that one of "
+            "them reads or writes, one lane a pass."
+        )
     needs = [Counter(bank for step in turn for bank in step.banks) for turn in turns(explanation)]
     most = max(max(need.values()) for need in needs)
     banks = {bank for need in needs for bank, passes in need.items() if passes == most}
