@@ -321,7 +321,7 @@ def copies(address: Any, mask: Any, width: Any, groups: Any, part: Any, shift: A
         for lane in range(start, start + (1 << part)):
             if lane_word(mask, lane):
                 met = word(equal_to(froms, source[lane]) | equal_to(tos, target[lane]))
-                most = max(most, np.int64(ones(met)))
+                most = max(most, int(ones(met)))
         total += most
         ideal += int(most > 0)
         worst = max(worst, most)
