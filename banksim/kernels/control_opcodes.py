@@ -1,6 +1,6 @@
 """The instructions that decide which threads go on where: one table, for the decoder and for both engines.
 
-Another one is one more row, and the method that it names in `reference.warp.Warp` and in `llvm.control.ControlFlow`.
+Another one is one more row, and the method that it names in machine/reference/warp.py and machine/llvm/control_flow.py.
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ THREADS = 1024
 LOCAL_MEMORY = 512 << 10
 """Bytes of local memory that a thread may have (CUDA programming guide, 'Technical Specifications')."""
 STAND_IN = ("SERVICE", "RET.ABS.NODEC")
-"""The code of a function that the GPU's driver brings along (vprintf): the host does it, and it returns."""
+"""The code that stands for a function of the GPU's driver (vprintf): a call of the simulator, and a return."""
 RETURN_ADDRESS = 20
 """The register that holds it, by the calling convention."""
 PTX_FILE = "\0ptx"
-"""The file that lines have which are lines of the PTX itself; whoever knows its name replaces it."""
+"""Stands for the name of the PTX file in lines of the PTX itself; `decode` puts the real name in its place."""
 
 
 def decode(cubin: bytes, ptx: str = "kernel.ptx", slot: int | None = None) -> Mapping[str, Kernel]:
@@ -265,7 +265,7 @@ class Reading:
                 yield self.instruction(section, base, offset, item, line, function, encodings[number])
 
     def stand_ins(self) -> Iterator[Instruction]:
-        """Behind all code, what takes the place of the driver's functions that were named so far."""
+        """The code that stands for the driver's functions named so far; it lies behind all other code."""
         for name, place in self.driver.items():
             operands = (Operand("other", text=name),), (Operand("R", RETURN_ADDRESS), Operand("imm"))
             for number, opcode in enumerate(STAND_IN):

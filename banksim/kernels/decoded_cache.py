@@ -1,7 +1,7 @@
 """Decoded kernels as bytes, for the cache: quick to read, and nothing in them is ever executed.
 
-The first line is an index (name, plain name, length of each kernel). A kernel is JSON in which operands and
-source lines stand once, and instructions point to them.
+The first line is an index (name, plain name, length of each kernel). A kernel is JSON in which each different
+operand and source line is stored once, and instructions refer to it by number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What nvdisasm prints, read: each instruction with every operand understood.
+"""Reads the listing that nvdisasm prints: each instruction with its operands.
 
 nvdisasm writes bare decimals for floats and hexadecimal for integers. `.reuse`, a hint to the register cache,
 is dropped. Addresses of code are bytes from the start of their section, or a symbol.

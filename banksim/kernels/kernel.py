@@ -111,8 +111,8 @@ class Kernel:
     `instructions[pc // 16]`: the kernel's own code from pc 0, then every function that it calls.
     `banks[bank]` are the bytes of a constant bank, with parameters still zero; `globals` the initial bytes
     of the module's own variables (they live at `HEAP`), up to `globals_bytes` zeros follow, `symbols` their byte
-    offsets. `shared_base` is where the
-    compiler puts the first shared variable, `shared_bytes` the end of the static ones, counted from address 0.
+    offsets. `shared_base` is where the compiler puts the first shared variable, `shared_bytes` the end of the static
+    ones, counted from address 0.
     `targets[pc]` lists where an indirect branch at `pc` can go.
     """
 

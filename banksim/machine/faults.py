@@ -21,7 +21,7 @@ ADVICE = {
 }
 
 VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "store"}
-"""What instructions whose names begin so do; all others that access memory are atomic."""
+"""What an instruction does whose name begins so; all others that access memory are atomic."""
 STACK = 1
 """The register that says where a thread's stack ends."""
 
@@ -56,7 +56,7 @@ def told(launch: Launch, stop: Stop) -> str:
 
 
 def where_it_was(launch: Launch, stop: Stop) -> str:
-    """The group of threads that ran last, as far as its engine noted it."""
+    """Where the group of threads stood that ran last, as far as the engine noted it."""
     warp = int(stop.error["warp"])
     w = stop.warps[warp] if warp < len(stop.warps) else None
     if w is None or not w["groups"]:

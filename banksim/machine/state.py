@@ -29,17 +29,17 @@ def layout(
 
 
 WARP = layout(
-    ("live", "u4"),  # threads that have not left
-    ("active", "u4"),  # the group that runs
+    ("live", "u4"),  # threads that have not exited
+    ("active", "u4"),  # mask of the group that runs
     ("pc", "u4"),
     ("running", "u4"),  # stepwise: `active` and `pc` are the instruction that comes next
     ("groups", "i4"),  # how many groups are parked
     ("index", "u4"),  # number of this warp in its block
     ("block", "u4", 3),  # blockIdx
-    ("slot", "u4"),  # the part that was put aside last at a branch (its mask; 0: none): it goes on alone
-    ("collected", "u4"),  # of the last collective region, the group that came last
+    ("slot", "u4"),  # mask of the part that the last branch parked: it goes on next, and alone; 0: none
+    ("collected", "u4"),  # mask of the group that came last to the last collective region
     ("mixed", "u4"),  # 1: groups have joined whose convergence barriers may gather different threads
-    ("reduced", "i4"),  # the barrier that the warp's last BAR.RED named
+    ("reduced", "i4"),  # the block barrier of the warp's last BAR.RED, for B2R.RESULT
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),
     ("group_wait", "i4", GROUPS),
@@ -57,19 +57,19 @@ REGISTERS = WARP.itemsize
 ERROR = layout(("code", "u4"), ("pc", "u4"), ("mask", "u4"), ("warp", "u4"), ("address", "u8", LANES))
 
 MEMO = layout(
-    # what a site saw last: same mask, same addresses up to a common shift, same count
+    # a site's last request: one with the same mask, and the same addresses up to a common shift, costs as much
     ("mask", "u4"),
     ("phase", "u4"),  # first address modulo the translation period
     ("hits", "i8"),
     ("site", "i8"),
     ("op", "i8"),
     ("width", "i8"),
-    ("parts", "i4"),  # of the request, as one that is timed takes them
+    ("parts", "i4"),  # of the request, as the time model counts them
     ("relative", "u4", LANES),
 )
 
 TALLY = layout(
-    # of one site under one architecture
+    # the sums of one site by one architecture's rule
     ("requests", "i8"),
     ("low", "i8"),
     ("high", "i8"),
@@ -105,7 +105,7 @@ CONTEXT = layout(
     ("written", "u8"),  # of each byte of constant bank 0: 255 if the launch wrote it, else 0
     ("shared", "u8"),
     ("shared_size", "u8"),
-    ("shared_allocated", "u8"),  # what the block takes of its multiprocessor
+    ("shared_allocated", "u8"),  # bytes that the block takes of its multiprocessor's
     ("local", "u8"),
     ("local_size", "u8"),  # of one thread
     ("buffers", "u8"),  # table of (address, size)
@@ -119,7 +119,7 @@ CONTEXT = layout(
     ("rule_words", "i8"),
     ("period", "i8"),
     ("warps", "u8"),
-    ("template", "u8"),  # the warps as a block finds them
+    ("template", "u8"),  # the warps' records as a block begins with them
     ("warp_count", "i8"),
     ("warp_size", "i8"),
     ("grid", "u8", 3),
@@ -127,41 +127,41 @@ CONTEXT = layout(
     ("scratch", "u8"),
     ("turn_length", "i8"),  # instructions of a turn
     ("turn", "i8"),  # instructions left of the running warp's turn
-    ("allowance", "i8"),  # what `budget` is at the begin of each block; 0: it is the launch's
-    ("budget", "i8"),  # instructions left of the launch
-    ("stop", "u8"),  # address of a word that says: stop
+    ("allowance", "i8"),  # `budget` at the start of each block; 0: `budget` is for the whole launch
+    ("budget", "i8"),  # instructions that may still be executed
+    ("stop", "u8"),  # address of a word that is not 0 when the worker is to stop
     ("error", "u8"),
     ("threads", "i8"),  # of a block
     ("outside", "i8"),  # where the code of the kernel ends and that of its functions begins
-    ("live", "i8"),  # threads of the block that have not left
+    ("live", "i8"),  # threads of the block that have not exited
     (
         "resumed",
         "i8",
     ),  # groups that were given the warp: a pass over the block in which none was is a deadlock
     ("blocks_done", "i8"),
-    ("now", "i8"),  # what clocks read: cycles …
-    ("nanoseconds", "i8"),  # … and time
+    ("now", "i8"),  # the time that %clock reads, in cycles
+    ("nanoseconds", "i8"),  # the time that %globaltimer reads
     ("asked", "u8"),  # the memo of the request that was made last
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
-    ("notes", "u8"),  # of each buffer the address of a byte for each of its own, in which uses are noted; 0: none
-    ("watch", "u8"),  # races.records.WATCH; 0: nobody watches the accesses
-    ("follow", "u8"),  # races.ordering_events.follow, to be told of these
-    ("probe", "u8"),  # probe.PROBE
-    ("probed", "i8"),  # of how many blocks one is looked at; 0: none
-    ("probing", "i8"),  # requests of the block that are still to be looked at
-    ("arrived", "i4", BLOCK_BARRIERS),  # at each barrier of the block: threads, in this phase
-    ("expected", "i4", BLOCK_BARRIERS),  # threads that end the phase; 0: all live threads of the block
-    ("phase", "u4", BLOCK_BARRIERS),  # phases ended so far: who waits for a phase goes on when it has ended
-    ("votes", "i4", BLOCK_BARRIERS),  # arrived with a true predicate
+    ("notes", "u8"),  # for each buffer the address of an array with a byte of use bits for each of its bytes; 0: none
+    ("watch", "u8"),  # address of races.records.WATCH; 0: the race check does not run
+    ("follow", "u8"),  # address of races.ordering_events.follow
+    ("probe", "u8"),  # address of races.probe.PROBE
+    ("probed", "i8"),  # one block of so many is probed; 0: none
+    ("probing", "i8"),  # requests of the block that are still to be probed
+    ("arrived", "i4", BLOCK_BARRIERS),  # threads that have arrived at each barrier of the block in this phase
+    ("expected", "i4", BLOCK_BARRIERS),  # how many arrivals end the phase; 0: one of each live thread of the block
+    ("phase", "u4", BLOCK_BARRIERS),  # how many phases have ended
+    ("votes", "i4", BLOCK_BARRIERS),  # threads that arrived with a true predicate
     ("reduction", "i4", BLOCK_BARRIERS),
-    ("result", "i4", BLOCK_BARRIERS),  # what the reduction of the phase that ended last gave
+    ("result", "i4", BLOCK_BARRIERS),  # result of the reduction of the phase that ended last
 )
 PROBED_REQUESTS = 1 << 12
 """Requests of a block that a probe looks at, at most."""
 ALLOWANCE = 1 << 31
-"""Warp instructions of backward branches after which a block is taken for endless where no limit is given: within a
-minute here, half a second of one multiprocessor."""
+"""Where no limit is given, a block that has executed so many warp instructions on backward branches is taken for an
+endless loop: less than a minute of simulation, half a second on one multiprocessor."""
 
 
 def offset(kind: np.dtype, name: str) -> int:

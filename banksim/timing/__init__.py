@@ -1,8 +1,15 @@
-"""Cycles: what the requests of a kernel, and all else that it does, take on one multiprocessor.
+"""Time: how many cycles a launch takes on one multiprocessor, and what limits it.
 
-controls.py   what an instruction's control fields say      figures.py    the figures of each architecture, with sources
-front.py      a kernel as the table that issue works from    memory.py     the path of shared-memory requests
-core.py       the loop over cycles                           simulate.py   blocks of a launch, timed
-launch.py     a launch: some of its blocks timed, all counted
-cycles.py     what came out                                  occupancy.py  blocks that are resident together
+From the machine code to the report:
+
+control_fields.py       the scheduling fields that the compiler writes into every instruction
+issue_table.py          a kernel's code as a table: one row for each instruction, with all that issuing it needs
+issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
+shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
+multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop
+timed_launch.py         a launch: the first resident blocks are timed, all others only counted
+spent_cycles.py         the result: cycles by instruction, source line, block and warp, and the bottleneck
+whole_grid.py           an estimate for all blocks on all multiprocessors
+block_cycles.py         the time of a trace's requests, where the code between them is not known,
+bare_requests_loop.py   and the loop over cycles for those
 """

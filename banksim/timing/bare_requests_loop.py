@@ -1,4 +1,5 @@
-"""The loop over cycles for bare requests: each warp issues its own, in order, onto the path of `memory`."""
+"""The loop over cycles for bare requests: each warp issues its own, in order, onto the path of
+shared_memory_path.py."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class Requests(NamedTuple):
 
 @outer
 def parts_of_each(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
-    """Parts of each request, idle ones too."""
+    """How many parts each request has, counting those without an active lane."""
     found = np.zeros(len(address), np.int64)
     for n in range(len(address)):
         place = pointer(np.uint64(address.ctypes.data + 4 * 32 * n))
@@ -72,7 +73,7 @@ def run(requests: Any, path: Any, waiting: Any, f: Any, warps: Any, chained: Any
 def epoch(
     requests: Any, path: Any, waiting: Any, f: Any, next_of: Any, end_of: Any, ready: Any, t: Any, chained: Any
 ) -> Any:
-    """Serve the requests between two barriers. → the cycle at which the last result has come."""
+    """Serve the requests between two barriers. Returns the cycle at which the last result has come."""
     warps = len(next_of)
     left = 0
     for w in range(warps):
@@ -107,7 +108,7 @@ def epoch(
 
 @inner
 def idle(path: Any) -> Any:
-    """Whether nothing is on its way."""
+    """Whether no request is under way."""
     for s in range(SUB_CORES):
         if path.sub_cores[s].count:
             return False

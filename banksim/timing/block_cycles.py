@@ -17,7 +17,8 @@ from banksim.banks.rule import Explanation, pairs_merge
 
 
 def transfers(found: Explanation) -> int | None:
-    """Transactions' worth of time that a request takes: a load takes at least one for each of its parts, idle or not.
+    """The time that a request takes, in transactions: a load takes at least one for each part, with active lanes or
+    not.
 
     None where the count is unknown or unspecified.
     """

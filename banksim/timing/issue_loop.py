@@ -1,7 +1,7 @@
-"""The loop over cycles: each sub-core issues an instruction of one of its warps, which is executed at once.
+"""The loop over cycles: in each cycle every sub-core may issue an instruction of one of its warps.
 
-Values are those of the machine (`step` runs the compiled code of one instruction); when they may be used is what the
-scoreboards say. So a kernel that reads the clock, or spins on it, reads the time that is simulated here.
+The instruction is executed when it issues (`step` runs its compiled code); the scoreboards say from which cycle on its
+result may be used. So a kernel that reads the clock, or spins on it, reads the time that is simulated here.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from banksim.timing.shared_memory_path import (
 )
 
 READY, BLOCKED, DONE = range(3)
-"""What a warp does: issues, waits for other warps, has left (or there is no block in its place)."""
+"""The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
 _CONTEXT, _WARP, _MEMO, _TALLY = state.CONTEXT, state.WARP, state.MEMO, state.TALLY
 OK = 0
 
 WARP = np.dtype(
     [
         ("state", "i8"),
-        ("place", "i8"),  # of its block among the resident ones
+        ("place", "i8"),  # of its block, among the places for resident blocks
         ("core", "i8"),
-        ("record", "u8"),  # address of its record
-        ("context", "u8"),  # … and of its block's context
+        ("record", "u8"),  # address of its record (machine/state.py, WARP)
+        ("context", "u8"),  # address of its block's CONTEXT
         ("next", "i8"),  # number of its next instruction
-        ("previous", "i8"),  # … and of the last one
-        ("issued", "i8"),  # when that was
-        ("ready", "i8"),  # when its stall count is over
-        ("line", "i8"),  # when the following line of code is there
-        ("blocked", "i8"),  # since when nothing but a place in the queue, or its turn, is wanting; -1
-        ("refused", "i8"),  # whether the queue had no place
-        ("released", "i8"),  # when a barrier let it go on; -1
-        ("early", "i8"),  # when the instruction behind a barrier issued, before it blocked; -1
-        ("number", "i8"),  # in its block
+        ("previous", "i8"),  # number of the instruction issued last
+        ("issued", "i8"),  # the cycle at which that issued
+        ("ready", "i8"),  # the cycle at which its stall count is over
+        ("line", "i8"),  # the cycle at which the next cache line of code has been fetched
+        ("blocked", "i8"),  # the cycle since which it lacks only a place in the queue or its turn; -1: more is lacking
+        ("refused", "i8"),  # whether it waits since the queue was full
+        ("released", "i8"),  # the cycle at which a barrier released it; -1: none has
+        ("early", "i8"),  # the cycle at which the instruction behind a barrier issued before the warp blocked; -1
+        ("number", "i8"),  # of the warp in its block
         ("ended", "i8"),
     ]
 )
@@ -60,27 +60,28 @@ SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory"
 
 
 class Multiprocessor(NamedTuple):
-    """Everything that the loop works on."""
+    """The state of a multiprocessor, on which every function of the loop works."""
 
     code: npt.NDArray[np.void]
     warps: npt.NDArray[np.void]
     members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
-    pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): until when each is held
-    busy: npt.NDArray[np.int64]  # … how long each was in all; behind the last: instructions issued
-    served: npt.NDArray[np.int64]  # requests to shared memory, their transactions
+    pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
+    busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
+    served: npt.NDArray[np.int64]  # two numbers: requests to shared memory, and their transactions
     spent: npt.NDArray[np.void]  # by instruction
-    classes: npt.NDArray[np.int64]  # (warp, scoreboard): what waiting for it counts as
-    clock: npt.NDArray[np.int64]  # the cycle; nanoseconds of a thousand cycles; instructions issued, and allowed
+    classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED, GLOBAL, OTHER)
+    clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …
     stop: npt.NDArray[np.uint32]
     ideal: npt.NDArray[np.bool_]  # one: whether requests take their ideal transactions
 
 
 CYCLE, PER_MILLE, ISSUED, ALLOWED = range(4)
+"""`Multiprocessor.clock`: the cycle; nanoseconds of a thousand cycles; instructions issued, and how many may be."""
 
 
 @intrinsic
 def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
-    """Call a function of two pointers by its address: the answer of `step`."""
+    """Call a function of two pointers at an address; returns what `step` returns."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
@@ -101,7 +102,7 @@ def record_of(warp: Any) -> Any:
 
 @inlined
 def executes(row: Any, record: Any) -> Any:
-    """Whether any thread of the running group has the instruction's guard."""
+    """Whether the guard predicate holds for any thread of the running group."""
     if row.guard < 0:
         return True
     if row.guard < 8:
@@ -113,7 +114,7 @@ def executes(row: Any, record: Any) -> Any:
 
 @inlined
 def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
-    """Whether warp w can issue its next instruction; if not, when to look again is noted where it is known."""
+    """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
     warp = sm.warps[w]
     if warp.state != READY:
         waiting.wake[w] = NEVER
@@ -165,7 +166,7 @@ def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
 
 @inner
 def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
-    """Say where the time since the warp's last instruction went."""
+    """Account the cycles since the warp issued its last instruction to what it waited for."""
     warp = sm.warps[w]
     here = sm.spent[warp.next]
     here.issue += 1
@@ -201,7 +202,7 @@ def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
 
 @inlined
 def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any) -> None:
-    """A scoreboard of the warp counts one more."""
+    """Count a scoreboard of the warp up by one."""
     if scoreboard >= 0:
         waiting.pending[w, scoreboard] += 1
         waiting.owner[w, scoreboard] = owner
@@ -210,7 +211,8 @@ def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any)
 
 @inlined
 def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any, active: Any) -> None:
-    """Send what a memory instruction asked for on its way. Without an active thread it takes one transaction's time."""
+    """Put the request of a memory instruction into the queue. Without an active thread it takes one transaction's
+    time."""
     row = sm.code[i]
     cost, parts, later, what = row.cost, 1, row.later, OTHER
     if row.far:
@@ -237,7 +239,7 @@ def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, co
 
 @inner
 def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
-    """A barrier that ended at t lets a warp go on."""
+    """Release a warp from a barrier whose phase ended at cycle t."""
     warp = sm.warps[w]
     warp.ready = warp.released = max(t + f.barrier, warp.ready)
     warp.state = READY
@@ -246,7 +248,7 @@ def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
 
 @inner
 def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> Any:
-    """Look which warps of a block that waited can go on. → OK, or a fault."""
+    """Let those waiting warps of a block go on that can. Returns OK or a fault."""
     for w in range(len(sm.warps)):
         warp = sm.warps[w]
         if warp.place == place and warp.state == BLOCKED:
@@ -263,7 +265,7 @@ def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> 
 
 @inlined
 def phases(context: Any) -> Any:
-    """Changes when a barrier of the block ends a phase."""
+    """A number that changes whenever a barrier of the block ends a phase."""
     n = np.uint32(0)
     for b in range(codes.BLOCK_BARRIERS):
         n += context.phase[b]
@@ -272,7 +274,7 @@ def phases(context: Any) -> Any:
 
 @inlined
 def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -> Any:
-    """Execute warp w's next instruction at cycle t. → OK, or a fault."""
+    """Execute the next instruction of warp w at cycle t. Returns OK or a fault."""
     warp = sm.warps[w]
     i = warp.next
     row = sm.code[i]
@@ -348,7 +350,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
 
 @inner
 def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
-    """The first cycle after t, in which nothing moved, when something may."""
+    """The next cycle in which anything can happen, given that nothing did in cycle t."""
     soon = t + 1
     first = NEVER
     for w in range(len(sm.warps)):
@@ -381,7 +383,7 @@ def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
 
 @inlined
 def finished(sm: Any, place: Any) -> Any:
-    """Whether all warps of the block at a place have left."""
+    """Whether all warps of the block at a place have exited."""
     left = 0
     for w in range(len(sm.warps)):
         left += sm.warps[w].place == place and sm.warps[w].state != DONE
@@ -396,7 +398,7 @@ def bare(array: Any) -> Any:
 
 @outer
 def run(sm: Any, path: Any, waiting: Any, f: Any, step: Any) -> Any:
-    """Simulate until a block has finished. → −1 − its place; state.FAULT and more where something is wrong."""
+    """Simulate until a block has finished. Returns −1 − its place, or FAULT + a code of machine/codes.py."""
     sm = Multiprocessor(
         bare(sm.code), bare(sm.warps), bare(sm.members), bare(sm.pipes), bare(sm.busy), bare(sm.served),
         bare(sm.spent), bare(sm.classes), bare(sm.clock), bare(sm.stop), bare(sm.ideal),

@@ -1,4 +1,4 @@
-"""A kernel's code as the table from which the model issues: one row an instruction, from its control fields."""
+"""A kernel's code as a table with one row for each instruction: what the time model needs to issue it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from banksim.machine.operations.memory import request as asks
 from banksim.timing.control_fields import control
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
-"""What issue has to do for an instruction: nothing but its stall count; a scoreboard after a known time; a request in
-the sub-core's queue; a fence; a barrier of the block; a pause."""
+"""Kinds of instructions, by what issuing one does. PLAIN only counts its stall cycles; VARIABLE releases a scoreboard
+after a known latency; MEMORY puts a request into the sub-core's queue; SLEEP pauses (NANOSLEEP)."""
 SHARED, GLOBAL, OTHER = range(3)
-"""What waiting for a scoreboard counts as."""
+"""As what waiting for a scoreboard is accounted."""
 
 CODE = np.dtype(
     [
@@ -25,20 +25,20 @@ CODE = np.dtype(
         ("wait", "i4"),  # mask of scoreboards
         ("write", "i4"),  # scoreboard, -1: none
         ("read", "i4"),
-        ("latency", "i4"),  # of VARIABLE: until the result may be used
-        ("pipe", "i4"),  # of VARIABLE and PLAIN: which it holds, -1: none …
-        ("interval", "i4"),  # … and for how many cycles
-        ("server", "i4"),  # … and what all sub-cores share that it holds, -1: nothing
+        ("latency", "i4"),  # of VARIABLE: cycles until the result may be used
+        ("pipe", "i4"),  # of VARIABLE and PLAIN: the pipe that it holds; -1: none
+        ("interval", "i4"),  # cycles for which it holds the pipe
+        ("server", "i4"),  # the unit shared by all sub-cores that it holds; -1: none
         ("more", "i4"),  # cycles beyond the stall count until the warp's next instruction
         ("returns", "i4"),  # of MEMORY: whether a result comes back
-        ("together", "i4"),  # … in one transfer, however many parts it has
-        ("cost", "i4"),  # … transactions, where it makes no request to shared memory; 0: those of a global store
-        ("far", "i4"),  # … whether it then goes to global or local memory
-        ("copies", "i4"),  # … whether it is an asynchronous copy
-        ("pause", "i4"),  # of SLEEP: nanoseconds …
-        ("register", "i4"),  # … or the register that holds them, -1: none
-        ("later", "i4"),  # cycles until the result beyond those of a load
-        ("joins", "i4"),  # whether groups of threads wait there for each other
+        ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
+        ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: those of a global store
+        ("far", "i4"),  # of MEMORY: whether it goes on to global or local memory
+        ("copies", "i4"),  # of MEMORY: whether it is an asynchronous copy
+        ("pause", "i4"),  # of SLEEP: nanoseconds
+        ("register", "i4"),  # of SLEEP: the register that holds the nanoseconds; -1: none
+        ("later", "i4"),  # cycles by which the result comes later than that of a load
+        ("joins", "i4"),  # whether threads of the warp converge at it
         ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
         ("inverted", "i4"),
     ]
@@ -46,9 +46,9 @@ CODE = np.dtype(
 
 
 class Unit(NamedTuple):
-    """Where an instruction runs: the pipe of its sub-core that it holds for `interval` cycles; `latency` counts until
-    the result may be used, where a scoreboard says so; `server`: what it holds of that which all sub-cores share, -1:
-    nothing; `more`: how many cycles later than the stall count says the warp's next instruction comes."""
+    """Where an instruction runs. It holds `pipe` of its sub-core for `interval` cycles, and `server`, a unit that all
+    sub-cores share (-1: none). `latency`: cycles until its result may be used, if a scoreboard guards that. `more`:
+    cycles by which the warp's next instruction comes later than the stall count says."""
 
     pipe: int
     interval: int
@@ -58,11 +58,12 @@ class Unit(NamedTuple):
 
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
-"""The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: what goes on to a server."""
+"""The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: the way to a shared unit."""
 PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
-"""What their cycles are called."""
+"""Their names in reports."""
 CONSTANTS, REGISTERS, BARRIERS, ACROSS = range(4)
-"""The servers that all sub-cores share: constant memory, special registers, barriers, and what compares lanes."""
+"""The units that all sub-cores share (`server`): constant memory, special registers, barriers, and the unit that
+compares lanes (MATCH, VOTE)."""
 _TABLE = {
     "FADD FMUL FFMA HFMA2 HADD2 HMUL2": Unit(FMA, 1),
     "IMAD IDP VIADD": Unit(HEAVY, 2),

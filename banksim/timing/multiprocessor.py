@@ -26,9 +26,9 @@ from banksim.timing.spent_cycles import TimedBlock
 
 @dataclass
 class Outcome:
-    """What was simulated: `spent` by instruction (dtype core.SPENT), the blocks that finished, cycles in all, warp
-    instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory and
-    their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
+    """What was simulated: `spent` by instruction (dtype issue_loop.SPENT), the blocks that finished, cycles in all,
+    warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
+    and their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]
@@ -94,7 +94,7 @@ class Simulation:
         return int(self.sm.clock[issue_loop.ISSUED])
 
     def begin(self, place: int, block: int) -> None:
-        """Put a block in a place: its warps find themselves at the first instruction, now."""
+        """Put a block in a place: its warps begin at the first instruction in this cycle."""
         worker, now = self.workers[place], int(self.sm.clock[issue_loop.CYCLE])
         context = worker.context.ctypes.data
         self.compiled.begin(context, block)

@@ -1,9 +1,10 @@
 """The path of memory requests in a multiprocessor: queue of a sub-core, pool, two slots, result bus.
 
-A request issues into its sub-core's queue; the multiprocessor takes one a cycle into its pool, from the sub-core whose
-last turn was longest ago; two slots, one for even and one for odd cycles, serve requests of different warps, a
-transaction each two cycles; what a load returns then holds a bus for a cycle a part. So it was found on one H200:
-the README's page on time compares it with the clocks that it was found from, and with others.
+A request issues into the queue of its sub-core. Each cycle, the multiprocessor takes one request into its pool, from
+the sub-core whose last turn was longest ago. Two slots, one for even and one for odd cycles, serve requests of
+different warps; each serves a transaction in two cycles. The result of a load then holds a bus for one cycle for each
+part. This model was found by measuring one H200: the README's page on time compares it with the clocks that it was
+found from, and with others.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ ONE = np.dtype(
 
 
 class Path(NamedTuple):
-    """Requests under way, by their row in `requests`."""
+    """The requests that are under way; each is named by its row in `requests`."""
 
     requests: npt.NDArray[np.void]
     free: npt.NDArray[np.int64]  # rows that are not used
@@ -71,7 +72,7 @@ class Path(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What warps wait for."""
+    """The scoreboards that warps wait for."""
 
     pending: npt.NDArray[np.int64]  # (warp, scoreboard): how many are under way with no end known
     until: npt.NDArray[np.int64]  # … when the latest of the others ends
@@ -111,7 +112,7 @@ def new_waiting(warps: int, scoreboards: int) -> Waiting:
 
 @inlined
 def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
-    """One that a scoreboard counts ends at a cycle."""
+    """Note that something which a scoreboard counts ends at a cycle."""
     if scoreboard >= 0:
         waiting.pending[warp, scoreboard] -= 1
         waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
@@ -120,7 +121,7 @@ def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
 
 @inlined
 def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
-    """The slot whose cycle this is ends a request and takes the next. → whether anything moved."""
+    """In the slot whose cycle this is, end a request and begin the next. Returns whether either happened."""
     slot, one = t & 1, path.one[0]
     moved = False
     row = path.slots[slot]
@@ -155,7 +156,7 @@ def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
 
 @inlined
 def pending(places: Any, left: Any, t: Any) -> Any:
-    """How many of the places that were left last are not free yet."""
+    """How many places of the queue were left so recently that they are not free yet."""
     n = 0
     while n < min(left, len(places)) and places[(left - 1 - n) % len(places)] > t:
         n += 1
@@ -176,7 +177,7 @@ def grant(path: Any, s: Any) -> None:
 
 @inlined
 def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
-    """The pool takes one request of the sub-cores' queues. → whether it did."""
+    """Take one request from the sub-cores' queues into the pool. Returns whether there was one."""
     one = path.one[0]
     if one.pool + pending(path.pool_places, one.left, t) >= f.pool:
         return False
@@ -219,7 +220,7 @@ def has_place(path: Any, f: Any, s: Any, t: Any) -> Any:
 
 @inlined
 def offer(path: Any, waiting: Any, f: Any, s: Any, t: Any, warp: Any, cost: Any, parts: Any, later: Any) -> Any:
-    """Put a request into sub-core s's queue. → its row, whose scoreboards are to be set."""
+    """Put a request into the queue of sub-core s. Returns its row, whose scoreboards the caller sets."""
     core, one = path.sub_cores[s], path.one[0]
     one.free -= 1
     row = path.free[one.free]

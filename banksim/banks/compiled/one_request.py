@@ -28,9 +28,13 @@ from banksim.system.jit import callback, inlined, inner, outer
 WORD, LANE, ONCE, BROADCAST, COPY = range(5)
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
-"""The record of an op and width: log2 of the bytes that share a group's word, groups, log2 of the lanes of a
-part, the same if pairs merge (0: never), whom a pass serves, passes of each, lanes that give addresses."""
+"""Fields of the record of an op and width. SHIFT: log2 of the bytes of a word that lanes share without a conflict.
+GROUPS: groups of banks. PART: log2 of the lanes of a part; MERGED: the same where pairs merge (0: they never do).
+SERVES: whom a pass serves (WORD, LANE, ONCE, BROADCAST). PASSES: how many each of those takes. ROWS: lanes that give
+addresses."""
 KEEP, BROADCASTS, HEADER = 0, 1, 2
+"""A rule begins with the address bits that tell words apart (KEEP) and the address of `judge_broadcast` (BROADCASTS);
+from HEADER on follow the records."""
 RULE_WORDS = HEADER + len(OPS) * len(WIDTHS) * FIELDS
 """Length of what `rule_words` returns."""
 

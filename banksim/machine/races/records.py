@@ -12,32 +12,39 @@ from banksim.machine.codes import BLOCK_BARRIERS, LANES
 from banksim.machine.state import layout
 
 AGENTS = 2 * LANES
-"""The warps of a block, and the agents that copy for them."""
+"""Entries of a clock: the warps of a block, and the agents that copy for them."""
 COMMITS = 16
-"""Groups of copies of which a warp remembers when they were committed."""
+"""For so many groups of copies (cp.async.commit_group) a warp remembers when they were committed."""
 WORDS = 1024
-"""Clocks of words that synchronise (atomics, transaction barriers); words 4 KiB apart share one, which orders more."""
+"""How many words that synchronise (atomics, mbarriers) have clocks. Words 4 KiB apart share one, so that more accesses
+count as ordered than are."""
 FOUND = 1024
-"""Different findings of a worker; further ones are only counted."""
+"""How many different findings a worker keeps; further ones are only counted."""
 
 NOTHING, READ, WRITE, COPY, TENTATIVE_READ, FLAG_READ, FLAG_WRITE, UPDATE, EXCHANGE = range(9)
-"""Kinds of access. COPY is an asynchronous write. The others are atomic: UPDATE and FLAG_WRITE publish what their
-warp did, FLAG_READ takes over what was published at its word, EXCHANGE does both, TENTATIVE_READ neither."""
+"""Kinds of access. READ and WRITE are plain, COPY is an asynchronous write. The others are atomic: UPDATE and
+FLAG_WRITE publish at their word what their warp did so far (a release), FLAG_READ takes over what was published there
+(an acquire), EXCHANGE does both, TENTATIVE_READ neither."""
 STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK = range(9, 14)
-"""Of transaction barriers: they are made, arrived at, waited for; COPIES_ARRIVE arrives when the warp's copies have.
-BULK copies in bulk: races.shadow_memory.watch_bulk."""
+"""Kinds of access of mbarriers: STARTING initialises one, ARRIVE arrives, WAIT waits for a phase, COPIES_ARRIVE arrives
+when the warp's copies have been done; BULK is a bulk copy (shadow_memory.watch_bulk)."""
 ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
-"""An access as 63 bits: lane, site, its position among the requests of its warp since the last barrier, whether it was
-atomic, and its time; from these bits on."""
+"""The first bit of each field of an entry, which describes an access in 63 bits: lane; site; position among the
+requests of its warp since the last barrier; whether it was atomic; time."""
 SITES, POSITIONS = 1 << ENTRY_POSITION - ENTRY_SITE, 1 << ENTRY_STRONG - ENTRY_POSITION
+"""How many sites and positions an entry can tell apart."""
 LATEST = 1 << 30
-"""A block begins its times anew if they are beyond this."""
-LINE, PIECES, LOWER = 5, 32, 0xFFFFFFFF
-"""PIECES = 1 << LINE are a line; the lower half of its summary."""
+"""If the time is beyond this when a block begins, it starts again from 0."""
+LINE = 5
+PIECES = 1 << LINE
+"""Pieces of shared memory in a line, which has one summary of 64 bits."""
+LOWER = 0xFFFFFFFF
+"""The lower half of a summary."""
 RACES, UNINITIALIZED = 1, 2
 """Bits of `checks`."""
 SAME_WARP, COPYING, UNWRITTEN = 1, 2, 4
-"""Bits of `how`: between lanes of one warp; with a copy that nobody waited for; a read of what nothing wrote."""
+"""Bits of a finding's `how`: a race between lanes of one warp; a race with a copy that was not waited for; a read of a
+place that nothing wrote."""
 
 WATCH = layout(
     ("checks", "i8"),

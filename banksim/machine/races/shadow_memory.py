@@ -1,8 +1,8 @@
-"""What every piece of a block's shared memory was last accessed by, and whether that is ordered before what accesses it
-now. Compiled by numba, called from LLVM code before each request.
+"""Shadow memory: the last accesses to every piece of a block's shared memory, and whether they are ordered before the
+request that comes now. Compiled by numba, called from LLVM code before each request.
 
-A line is 32 pieces. What is known of a line (who accessed it, and when last) is mostly enough to say that nothing in it
-races with a request; only else its pieces are looked at one by one.
+A line is 32 pieces. The summary of a line (which warps accessed it, and when last) mostly suffices to see that nothing
+in it races with a request; only otherwise are its pieces compared one by one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ UNIT = 16
 NONE = 0xFFFFFFFF
 """No line, no piece."""
 WITH_WRITES, WITH_READS, WITH_UPDATES, WITH_STORES = 1, 2, 4, 8
-"""What a request is to be compared with, piece by piece; the last bit: it stores values, maybe the old ones."""
+"""Bits: the earlier accesses that a request is compared with, piece by piece. WITH_STORES: the request stores values;
+where these equal the bytes that are there, a race is told as one of equal values."""
 _room_for_addresses = room(LANES)
 _FINDING, _WORD = records.FINDING, records.WORD
 

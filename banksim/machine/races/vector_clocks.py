@@ -1,4 +1,5 @@
-"""Who knows what of whom in a block: what barriers, waits and convergence order. Compiled by numba.
+"""Vector clocks of a block: which earlier accesses barriers, waits and convergence order before later ones. Compiled by
+numba. A warp "knows" the accesses of others that are ordered before its next one.
 
 Lanes of a warp that have run together since they parted from others share a row: the clocks of what they know. A row is
 divided when a part of its lanes is seen accessing memory or waiting, and rows are joined where lanes meet.
