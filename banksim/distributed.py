@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from banksim.machine.launch import Launch
     from banksim.machine.llvm.counts import Counts
     from banksim.machine.separate_blocks import Effect
+    from banksim.runs.options import Call, Options
     from banksim.runs.outcome import Run
 
 TASKS = 256
 """Tasks that are made of a trace with enough row groups: enough for workers to take turns, few enough to keep."""
 STRETCHES = 64
 """Stretches of blocks that a launch is cut into, whatever the workers are."""
+SPREAD = ("arch", "dynamic_shared", "progress")
+"""The options of `banksim.run` that a simulation on many workers knows."""
 PATIENCE = 20
 """Seconds to wait for the scheduler, and for the first worker."""
 
@@ -124,34 +127,49 @@ def run(
     block: int | Sequence[int] | None,
     args: Sequence[Any] = (),
     *,
-    arch: str | Architecture | Sequence[str | Architecture] | None = None,
-    dynamic_shared: int | None = None,
     scheduler: str | Client | None = None,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> Run:
     """`banksim.run` with the blocks spread over Dask workers, each stretch of them from the memory as it was at first.
 
     The arrays of `args` hold afterwards what all blocks wrote, and the sums that all added to with integer atomics
     whose result they do not use. `InputError`, and no change, if stretches meet in global memory otherwise: one writes
-    a byte that another reads or writes. Arguments are those of `banksim.run`; `scheduler`, `workers` as for `replay`.
+    a byte that another reads or writes. Arguments are those of `banksim.run`, of its options `arch`, `dynamic_shared`
+    and `progress`; `scheduler`, `workers` as for `replay`.
     """
+    from banksim.runs.options import Call, Options
+
+    return run_with(Call(kernel, grid, block, args), Options(**options), scheduler=scheduler, workers=workers)
+
+
+def run_with(call: Call, options: Options, *, scheduler: str | Client | None, workers: int | None) -> Run:
+    """`run` of a call."""
+    from banksim.runs.options import Options
+    from banksim.runs.run import run_with
+
+    for field in fields(Options):
+        if field.name not in SPREAD and getattr(options, field.name) != field.default:
+            raise InputError(f"{field.name}: for a simulation in one process, as banksim.run does it")
+
+    def execute(launch: Launch, rules: tuple[Architecture, ...], options: Options) -> Run:
+        return execute_launch(launch, rules, options.progress, scheduler, workers)
+
+    return run_with(call, options, execute)
+
+
+def execute_launch(
+    launch: Launch,
+    rules: tuple[Architecture, ...],
+    progress: Callable[[int, int], None] | None,
+    scheduler: str | Client | None,
+    workers: int | None,
+) -> Run:
+    """A launch whose blocks are spread over workers."""
     from banksim.machine.llvm.compile import compile_kernel
     from banksim.machine.separate_blocks import Together
     from banksim.runs.counts_to_conflicts import run_of
-    from banksim.runs.resolve import judged_by, launched
-    from banksim.runs.several_architectures import by_code, run_each
 
-    rules = judged_by(kernel, arch)
-    groups = by_code(kernel, rules)
-    if len(groups) > 1:
-        options: dict[str, Any] = {"dynamic_shared": dynamic_shared, "scheduler": scheduler, "workers": workers}
-
-        def execute(group: tuple[Architecture, ...], first: bool) -> Run:
-            return run(kernel, grid, block, args, arch=group, progress=progress, **options)
-
-        return run_each(execute, groups, rules, args)
-    launch = launched(kernel, grid, block, args, rules, dynamic_shared)
     names = names_of(rules)
     compiled = compile_kernel(launch.kernel)
     together = Together(launch.buffers)

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from banksim.architectures.bank_rules import Architecture
-
 __all__ = ["assert_conflict_free"]
 DEFAULT = "sm_90"
 
@@ -26,23 +24,22 @@ def assert_conflict_free(
     block: int | Sequence[int],
     args: Sequence[Any] = (),
     *,
-    arch: str | Architecture | Sequence[str | Architecture] = DEFAULT,
     limits: str | Sequence[str] = "excess=0",
-    dynamic_shared: int = 0,
     **options: Any,
 ) -> Any:
     """Execute a kernel and fail if its conflicts are above the limits; the run, if they are not.
 
     `limits` as for `--fail-above`: `excess=0`, `degree=2`, `line-per-request=1.5`, or several of them. Everything else
-    as for `banksim.run`, whose errors are raised as they are. The failure names the lines and shows the report. A
-    comment `banksim: allow(4, "why")` excuses its line.
+    as for `banksim.run`, but for `arch`, which is sm_90 unless it is given; its errors are raised as they are. The
+    failure names the lines and shows the report. A comment `banksim: allow(4, "why")` excuses its line.
     """
     __tracebackhide__ = True
     from banksim.banks.limits import Guard, check, limit
     from banksim.runs.run import run
 
+    options.setdefault("arch", DEFAULT)
     wanted = tuple(limit(text) for text in ([limits] if isinstance(limits, str) else limits))
-    done = run(kernel, grid, block, args, arch=arch, dynamic_shared=dynamic_shared, **options)
+    done = run(kernel, grid, block, args, **options)
     found = check(done.judged, Guard(wanted))
     if found.above:
         from banksim.report.text.kernel import report

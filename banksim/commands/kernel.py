@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,8 @@ from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
-from banksim.machine.races.findings import checks as checks_of
 from banksim.report.text.kernel import is_partial
+from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
 from banksim.system.writing import replaced
@@ -69,41 +70,31 @@ def run(options: Namespace) -> int:
     report_options.limit(options)
     grid = sizes(options.grid, "--grid")
     given = sizes(options.block, "--block") if options.block else None
-    dynamic_shared = whole(options.dynamic_shared, "--dynamic-shared")
-    most = whole(options.max_instructions, "--max-instructions")
-    time_too = time_options.chosen(options)
-    checks = checks_of(options.check)
+    how = Options(
+        arch=rules,
+        dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared"),
+        max_instructions=whole(options.max_instructions, "--max-instructions"),
+        check=options.check,
+        **time_options.chosen(options),
+    )
     elsewhere = worker_options.workers(options)
-    if elsewhere and checks:
-        raise InputError("--check: for a simulation in one process, without --workers and --scheduler")
-    if elsewhere and (options.trace or most is not None or options.timing):
-        one = "--trace" if options.trace else "--timing" if options.timing else "--max-instructions"
-        raise InputError(f"{one}: for a simulation in one process, without --workers and --scheduler")
+    if elsewhere:
+        in_one_process(options.trace, how)
     arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
     kernel = find(options, rules)
     prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
-    block = given or (None if prepared else (32,))
-    launch = kernel, grid, block, arguments
+    call = Call(kernel, grid, given or (None if prepared else (32,)), arguments)
     progress = BlocksProgress(prod(grid))
-    shown = progress if sys.stderr.isatty() else None
+    how = replace(how, progress=progress if sys.stderr.isatty() else None)
     if elsewhere:
         from banksim import distributed
 
-        done = distributed.run(*launch, arch=rules, dynamic_shared=dynamic_shared, progress=shown, **elsewhere)
+        done = distributed.run_with(call, how, **elsewhere)
     else:
-        done = here(
-            launch,
-            options.trace,
-            arch=rules,
-            dynamic_shared=dynamic_shared,
-            max_instructions=most,
-            progress=shown,
-            check=checks,
-            **time_too,
-        )
+        done = here(call, how, options.trace)
     progress.clear()
     if options.save_args:
-        save(arguments, Path(options.save_args))
+        save(call.args, Path(options.save_args))
     with aside(options.trace):
         if not report_options.is_data(options):
             sys.stdout.write(done.output)
@@ -111,13 +102,25 @@ def run(options: Namespace) -> int:
     return ending.interrupted() if is_partial(done) else status
 
 
-def here(launch: tuple[Any, ...], path: str | None, **how: Any) -> Run:
+def in_one_process(trace: str | None, how: Options) -> None:
+    """Refuse, before anything is compiled, what only a simulation in one process can do."""
+    asked = {
+        "--check": how.checks,
+        "--trace": trace,
+        "--timing": how.timing,
+        "--max-instructions": how.max_instructions is not None,
+    }
+    for name in filter(asked.get, asked):
+        raise InputError(f"{name}: for a simulation in one process, without --workers and --scheduler")
+
+
+def here(call: Call, how: Options, path: str | None) -> Run:
     """Simulate in this process, and write the requests to the file of `--trace`."""
-    from banksim.runs.run import run as execute
+    from banksim.runs.run import run_with
 
     with written(path) as writer:
         try:
-            done = execute(*launch, trace=writer.write if writer else None, **how)
+            done = run_with(call, replace(how, trace=writer.write if writer else None))
         except Fault as found:
             sys.stdout.write(found.output)
             raise

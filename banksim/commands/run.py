@@ -19,14 +19,14 @@ from typing import IO, TYPE_CHECKING
 from banksim.commands.shared import check_option, report_options, time_options
 from banksim.commands.shared.trace_option import Incomplete, trace_option, written
 from banksim.errors import InputError
-from banksim.machine.races.findings import checks as checks_of
+from banksim.runs.options import Options
 from banksim.system.visible import say
 from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
-    from banksim.runs.programs.launches import Launches, Requests
+    from banksim.architectures.bank_rules import Architecture
+    from banksim.runs.programs.launches import Launches, Progress, Requests
     from banksim.runs.programs.main_module import Ended
-    from banksim.runs.programs.simulation import Progress, Rules
 
 EXAMPLE = """\
   banksim run my_program.py --its-own --arguments
@@ -64,8 +64,7 @@ def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     most = report_options.limit(options)
-    time_options.chosen(options)
-    checks = checks_of(options.check)
+    how = Options(check=options.check, **time_options.chosen(options))
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
@@ -79,7 +78,7 @@ def run(options: Namespace) -> int:
         requests = Requests(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
         execute = executed if not options.module and is_program(words[0]) else interpreted
-        launches, ended = execute(words, options, tuple(rules), shown, requests, checks)
+        launches, ended = execute(words, options, tuple(rules), how, shown, requests)
         if requests and requests.incomplete:
             raise Incomplete
     sys.stdout.flush()
@@ -93,10 +92,10 @@ def run(options: Namespace) -> int:
 def interpreted(
     words: Sequence[str],
     options: Namespace,
-    rules: Rules,
+    rules: tuple[Architecture, ...],
+    how: Options,
     shown: Progress | None,
     requests: Requests | None,
-    checks: tuple[str, ...],
 ) -> tuple[Launches, Ended]:
     """Run a Python program in this process, whose kernels are Numba's."""
     from banksim.kernels.compilers.numba import in_vain
@@ -105,7 +104,7 @@ def interpreted(
 
     if options.nvcc:
         raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
-    with simulated(rules, shown, requests, checks, **time_options.chosen(options)) as launches:
+    with simulated(rules, how, shown, requests) as launches:
         ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
     if note := in_vain():
         say(note)
@@ -115,21 +114,19 @@ def interpreted(
 def executed(
     words: Sequence[str],
     options: Namespace,
-    rules: Rules,
+    rules: tuple[Architecture, ...],
+    how: Options,
     shown: Progress | None,
     requests: Requests | None,
-    checks: tuple[str, ...],
 ) -> tuple[Launches, Ended]:
     """Run any other program, in processes of its own."""
     from banksim.runs.programs.executable import command
     from banksim.runs.programs.launches import Launches
     from banksim.runs.programs.served import Programs
-    from banksim.runs.programs.simulation import simulation
 
-    simulate = simulation(checks, **time_options.chosen(options))
-    launches = Launches(rules, checks)
+    launches = Launches(rules, how.checks)
     started = command(words, launches.code, options.nvcc)
-    return launches, Programs(words[0], launches, simulate, shown, requests).run(started)
+    return launches, Programs(words[0], launches, how, shown, requests).run(started)
 
 
 @contextmanager

@@ -20,28 +20,23 @@ if TYPE_CHECKING:
     from banksim.kernels.compilers.numba import Compiled
     from banksim.machine.launch import Buffer
     from banksim.runs.loaded_module import Loaded
+    from banksim.runs.options import Call
 
 
 DEFAULT = "sm_90"
 """What is compiled for where no architecture that was asked for has code that is executed."""
 
 
-def launched(
-    kernel: Any,
-    grid: int | Sequence[int],
-    block: int | Sequence[int] | None,
-    args: Sequence[Any],
-    rules: Sequence[Architecture],
-    dynamic_shared: int | None,
-) -> Launch:
-    """A launch ready to run, of the code for the first of `rules` that can be executed: of what `run` takes, errors as
-    there."""
+def launched(call: Call, rules: Sequence[Architecture], dynamic_shared: int | None) -> Launch:
+    """The call as a launch that is ready, of the code for the first of `rules` that can be executed. Errors as those
+    of `banksim.run`."""
+    kernel = call.kernel
     machine = next((rule.name for rule in rules if rule.name in MACHINES), None)
     if isinstance(kernel, Kernel) and machine and machine != kernel.arch:
         kernel = kernel.on(machine)
-    hidden = scratch_arguments(kernel, args, grid)
-    compiled_kernel, parameters, buffers, module = resolve(kernel, [*args, *hidden], machine or DEFAULT)
-    launch = prepare(compiled_kernel, grid, block, parameters, buffers, dynamic_shared)
+    hidden = scratch_arguments(kernel, call.args, call.grid)
+    compiled_kernel, parameters, buffers, module = resolve(kernel, [*call.args, *hidden], machine or DEFAULT)
+    launch = prepare(compiled_kernel, call.grid, call.block, parameters, buffers, dynamic_shared)
     if module:
         module.into(launch, persist=False)
     return launch

@@ -1,29 +1,32 @@
-"""`banksim.run`: execute a kernel's machine code and count its requests to shared memory."""
+"""`banksim.run`: execute a kernel's machine code and count its requests to shared memory.
+
+From a call to its outcome, straight down: `run_with` resolves and prepares (`resolve.launched`) for each code that the
+architectures ask for (`several_architectures`), `execute_launch` executes, and what was counted becomes a `Run`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from banksim.architectures.bank_rules import Architecture, architecture
-from banksim.errors import Fault, InputError, UnsupportedError
-from banksim.machine.launch import Launch, whole
-from banksim.machine.races.findings import checks as checks_of
+from banksim.errors import Fault, UnsupportedError
+from banksim.machine.launch import Launch
 from banksim.requests.trace import Trace
+from banksim.runs.counts_to_conflicts import run_of
+from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Executed, Run
+from banksim.runs.resolve import judged_by, launched
 from banksim.runs.several_architectures import by_code, run_each
 
-if TYPE_CHECKING:
-    pass
-from banksim.runs.counts_to_conflicts import run_of
-from banksim.runs.resolve import judged_by, launched
-
-MOST_WORKERS = 1024
+Rules = tuple[Architecture, ...]
+Execute = Callable[[Launch, Rules, Options], Run]
+"""Executes a launch that is ready and judges its requests by the rules."""
 
 
+# More than seven parameters: the public function, whose keywords help() and editors show. All else takes `Options`.
 def run(
     kernel: Any,
     grid: int | Sequence[int],
@@ -63,107 +66,97 @@ def run(
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
     """
-    chosen = checks_of(check)
-    if chosen and engine == "numpy":
-        raise InputError("check: the NumPy engine does not watch accesses: use engine='llvm'")
-    if timing and chosen:
-        raise InputError("check and timing: ask for one of them at a time")
-    workers = workers if workers is None else whole(workers, "workers", 1, MOST_WORKERS)
-    if max_instructions is not None:
-        max_instructions = whole(max_instructions, "max_instructions")
-    if timing and engine != "llvm":
-        raise InputError("only the llvm engine simulates time")
-    if not isinstance(args, Iterable):
-        raise InputError("give the arguments as a list")
-    args = list(args)
-    rules = judged_by(kernel, arch)
-    groups = by_code(kernel, rules)
-    if len(groups) > 1:
-        execute = partial(run, kernel, grid, block, args, dynamic_shared=dynamic_shared, engine=engine, workers=workers)
-        execute = partial(execute, max_instructions=max_instructions, progress=progress, timing=timing)
-        execute = partial(execute, global_latency=global_latency, timed_blocks=timed_blocks, check=check)
-        return run_each(lambda arch, first: execute(arch=arch, trace=trace if first else None), groups, rules, args)
-    launch = launched(kernel, grid, block, args, rules, dynamic_shared)
-    if timing and launch.cooperative:
-        name = launch.kernel.plain_name
-        raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
-    if timing:
-        return run_with_time(launch, rules, workers, max_instructions, progress, trace, global_latency, timed_blocks)
-    if engine == "llvm":
-        return run_llvm(launch, rules, workers, max_instructions, progress, trace, chosen)
-    if engine == "numpy":
-        return run_numpy(launch, rules, max_instructions or None, trace)
-    raise InputError(f"unknown engine {engine!r}: choose llvm or numpy")
-
-
-def run_llvm(
-    launch: Launch,
-    rules: tuple[Architecture, ...],
-    workers: int | None,
-    max_instructions: int | None,
-    progress: Callable[[int, int], None] | None,
-    trace: Callable[[Trace], None] | None,
-    checks: tuple[str, ...] = (),
-) -> Run:
-    from banksim.machine.faults import raise_unless_interrupted
-    from banksim.machine.llvm.compile import compile_kernel
-    from banksim.machine.llvm.workers import execute
-
-    compiled = compile_kernel(launch.kernel, trace is not None, watched=bool(checks))
-    counts = execute(
-        launch,
-        compiled,
-        rules,
+    options = Options(
+        arch=arch,
+        dynamic_shared=dynamic_shared,
+        engine=engine,
         workers=workers,
         max_instructions=max_instructions,
         progress=progress,
         trace=trace,
-        checks=checks,
+        timing=timing,
+        global_latency=global_latency,
+        timed_blocks=timed_blocks,
+        check=check,
+    )
+    return run_with(Call(kernel, grid, block, args), options)
+
+
+def run_with(call: Call, options: Options, execute: Execute | None = None) -> Run:
+    """`run` of a call, executed here or by `execute`. The first code alone writes the trace."""
+    execute = execute or execute_launch
+    rules = judged_by(call.kernel, options.arch)
+
+    def run_code(group: Rules, first: bool) -> Run:
+        launch = launched(call, group, options.dynamic_shared)
+        return execute(launch, group, options if first else replace(options, trace=None))
+
+    return run_each(run_code, by_code(call.kernel, rules), rules, call.args)
+
+
+def execute_launch(launch: Launch, rules: Rules, options: Options) -> Run:
+    """Execute a launch in this process. What it is made of (`arch`, `dynamic_shared`) has been decided."""
+    if options.timing:
+        return with_time(launch, rules, options)
+    return on_numpy(launch, rules, options) if options.engine == "numpy" else on_llvm(launch, rules, options)
+
+
+def on_llvm(launch: Launch, rules: Rules, options: Options) -> Run:
+    from banksim.machine.faults import raise_unless_interrupted
+    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.workers import execute
+
+    compiled = compile_kernel(launch.kernel, options.trace is not None, watched=bool(options.checks))
+    counts = execute(
+        launch,
+        compiled,
+        rules,
+        workers=options.workers,
+        max_instructions=options.max_instructions,
+        progress=options.progress,
+        trace=options.trace,
+        checks=options.checks,
     )
     raise_unless_interrupted(launch, counts.stop)
     done = run_of(launch, rules, [(compiled, counts)])
-    return replace(done, checks=checks, findings=counts.found, findings_lost=counts.lost)
+    return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)
 
 
-def run_with_time(
-    launch: Launch,
-    rules: tuple[Architecture, ...],
-    workers: int | None,
-    max_instructions: int | None,
-    progress: Callable[[int, int], None] | None,
-    trace: Callable[[Trace], None] | None,
-    global_latency: int | None,
-    timed_blocks: int | None,
-) -> Run:
-    from banksim.timing.timed_launch import Options, run_timed
+def with_time(launch: Launch, rules: Rules, options: Options) -> Run:
+    from banksim.timing.timed_launch import Timing, run_timed
 
+    if launch.cooperative:
+        name = launch.kernel.plain_name
+        raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
     # The first rule decides what a request takes, so it must be that of the machine that is timed.
     machine = architecture(launch.kernel.arch)
     judging = rules if rules[0].capability == machine.capability else (machine, *rules)
     timed = run_timed(
-        launch, judging, Options(global_latency, timed_blocks), workers=workers, max_instructions=max_instructions,
-        progress=progress, trace=trace,
-    )  # fmt: skip
+        launch,
+        judging,
+        Timing(options.global_latency, options.timed_blocks),
+        workers=options.workers,
+        max_instructions=options.max_instructions,
+        progress=options.progress,
+    )
     done = run_of(launch, judging, timed.parts)
     return replace(done, judged=done.judged[len(judging) - len(rules) :], cycles=timed.cycles)
 
 
-def run_numpy(
-    launch: Launch, rules: tuple[Architecture, ...], max_instructions: int | None, sink: Callable[[Trace], None] | None
-) -> Run:
+def on_numpy(launch: Launch, rules: Rules, options: Options) -> Run:
     """The same on the reference machine, whose requests are judged afterwards, as a trace."""
     from banksim.banks.replay import replay
     from banksim.machine.reference import block as reference
 
     began = time.perf_counter()
     try:
-        outcome = reference.run(launch, max_instructions)
+        outcome = reference.run(launch, options.max_instructions or None)
     except Fault as found:
         found.output = launch.device.output
         raise
     trace = outcome.trace()
-    if sink is not None:
-        sink(trace)
+    if options.trace is not None:
+        options.trace(trace)
     code = launch.kernel.listing
     return Run(
         kernel=launch.kernel,

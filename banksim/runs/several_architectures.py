@@ -39,10 +39,13 @@ def run_each(
     rules: Sequence[Architecture],
     args: Sequence[Any],
 ) -> Run:
-    """The first run, with what all found: each began with the same arrays, which hold the first's results afterwards.
+    """The run of each group's code: the first, with what all found.
 
-    `execute` runs the code of one group; whether it is the first it is told. An interrupted run is the last.
+    Each begins with the same arrays, which hold the first's results afterwards. `execute` is told whether its group is
+    the first. An interrupted run is the last.
     """
+    if len(groups) == 1:
+        return execute(groups[0], True)
     arrays = writable(args)
     before = [array.copy() for array in arrays]
     runs: list[Run] = []

@@ -9,12 +9,10 @@ import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.latencies import Figures, figures
-from banksim.errors import InputError
 from banksim.machine.faults import raise_unless_interrupted
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled, compile_kernel
 from banksim.machine.llvm.counts import Counts, merged
-from banksim.machine.llvm.trace_callbacks import Sink
 from banksim.machine.llvm.workers import execute, in_threads, settle
 from banksim.machine.races.findings import first_hint
 from banksim.timing.issue_loop import SPENT
@@ -27,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class Timing:
     """How to time: cycles of global memory (None: the stated constant), how many blocks (None: those that are resident
     at first)."""
 
@@ -46,28 +44,25 @@ class Timed:
 def run_timed(
     launch: Launch,
     rules: tuple[Architecture, ...],
-    options: Options,
+    timing: Timing,
     *,
     workers: int | None = None,
     max_instructions: int | None = None,
     progress: Progress | None = None,
-    trace: Sink | None = None,
 ) -> Timed:
     """Time the blocks that the first multiprocessor is given, then count the others.
 
     What a request takes is judged by the first of `rules`. Raises `InputError` where there is no time model.
     """
     known = figures(launch.kernel.arch)
-    if trace is not None:
-        raise InputError("a timed run writes no trace: ask for one of the two")
     on_first = range(0, launch.blocks, known.multiprocessors)
     together = min(resident(launch).blocks, len(on_first))
-    chosen = on_first[: options.blocks or together]
+    chosen = on_first[: timing.blocks or together]
     stepwise = compile_kernel(launch.kernel, stepwise=True)
 
     def simulate(to: Launch, ideal: bool) -> Outcome:
         simulation = Simulation(
-            to, stepwise, rules, known, together, ideal=ideal, global_latency=options.global_latency,
+            to, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
             max_instructions=max_instructions,
         )  # fmt: skip
 
@@ -93,7 +88,7 @@ def run_timed(
         )  # fmt: skip
         raise_unless_interrupted(launch, rest.stop)
         parts.append((compiled, rest))
-    return Timed(cycles(launch, known, options, outcome, best), parts)
+    return Timed(cycles(launch, known, timing, outcome, best), parts)
 
 
 def counted(outcome: Outcome, compiled: Compiled, architectures: int) -> Counts:
@@ -106,7 +101,7 @@ def counted(outcome: Outcome, compiled: Compiled, architectures: int) -> Counts:
     return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop, hint=hint)
 
 
-def cycles(launch: Launch, known: Figures, options: Options, outcome: Outcome, best: Outcome) -> Cycles:
+def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Outcome, best: Outcome) -> Cycles:
     instructions = []
     for i, row, ideal in zip(launch.kernel.instructions, outcome.spent, best.spent, strict=True):
         spent = Spent(**{name: int(row[name]) for name in SPENT.names or ()})
@@ -116,7 +111,7 @@ def cycles(launch: Launch, known: Figures, options: Options, outcome: Outcome, b
     resources = dict(zip((*PIPES, "issue"), map(int, busy), strict=True)) | {"shared memory": outcome.transactions}
     return Cycles(
         figures=known,
-        global_latency=known.numbers(options.global_latency).global_latency,
+        global_latency=known.numbers(timing.global_latency).global_latency,
         instructions=tuple(instructions),
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,

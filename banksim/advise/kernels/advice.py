@@ -19,6 +19,7 @@ from banksim.architectures.occupancy import blocks_per_sm, fits
 from banksim.errors import BanksimError, CompileError, Fault, InputError, UnsupportedError
 from banksim.machine.host_memory import copied
 from banksim.machine.races.findings import Race, missing
+from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 from banksim.wording import listed, number, plural
 
@@ -294,12 +295,11 @@ class Bench:
 
     def run(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
         """Execute on copies of the arguments. One worker: results have one order."""
-        from banksim.runs.run import run
+        from banksim.runs.run import run_with
 
-        args = copied(self.args)
-        options |= {"arch": self.archs, "dynamic_shared": dynamic, "workers": 1}
-        done = run(kernel, self.grid, self.block, args, **options)
-        results = tuple(arg.tobytes() for arg in args if isinstance(arg, np.ndarray))
+        call = Call(kernel, self.grid, self.block, copied(self.args))
+        done = run_with(call, Options(arch=self.archs, dynamic_shared=dynamic, workers=1, **options))
+        results = tuple(arg.tobytes() for arg in call.args if isinstance(arg, np.ndarray))
         return Measured(kernel, done, costs(done), results, dynamic)
 
 

@@ -14,7 +14,7 @@ import llvmlite.ir as ir
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
-from banksim.machine import codes, state
+from banksim.machine import codes
 from banksim.machine.basic_blocks import target
 from banksim.machine.codes import AT_BARRIER, COLLECTIVE, READY, WARPSYNC
 from banksim.machine.llvm.emit import Emitter
@@ -308,7 +308,7 @@ class ControlFlow:
 
     def barrier(self, i: Instruction, next_pc: int) -> None:
         x, e = self.x, self.e
-        how = next((getattr(state, m) for m in ("AND", "OR", "POPC") if m in i.modifiers), codes.NO_REDUCTION)
+        how = next((getattr(codes, m) for m in ("AND", "OR", "POPC") if m in i.modifiers), codes.NO_REDUCTION)
         votes = next((x.predicate(o) for o in i.operands if o.kind == "P"), None)
         number, *count = [x.first(x.raw(o)) for o in i.operands if o.kind in ("R", "UR", "imm")] or [x.const(0)]
         expected = count[0].ir if count else INT[32](0)

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
     from banksim.storage import Writer
     from banksim.timing.spent_cycles import Cycles
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
+"""Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ in – the functions of the CUDA driver, and how a compiled kernel is made and l
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -22,15 +22,16 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import prepare
 from banksim.machine.parameters import field_bytes
 from banksim.runs.loaded_module import loaded
+from banksim.runs.options import Options
 from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.driver import CONTEXT, Driver
-from banksim.runs.programs.launches import Launches, Requests, Shape
-from banksim.runs.programs.simulation import Progress, Simulate, simulation
+from banksim.runs.programs.launches import Launches, Progress, Requests, Shape
 from banksim.runs.resolve import numba_kernel
+from banksim.runs.run import execute_launch
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Overload:
     """A compiled kernel as numba-cuda asks for it."""
 
@@ -75,12 +76,11 @@ class Host:
     """The simulated GPU: its driver, and what was launched on it."""
 
     def __init__(
-        self, launches: Launches, progress: Progress | None, requests: Requests | None, simulate: Simulate
+        self, launches: Launches, options: Options, progress: Progress | None, requests: Requests | None
     ) -> None:
         self.driver = Driver(launches.code)
-        self.launches, self.requests = launches, requests
-        self.progress = progress
-        self.simulate = simulate
+        self.launches, self.options = launches, options
+        self.progress, self.requests = progress, requests
 
     def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
         """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
@@ -148,7 +148,8 @@ class Host:
         taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
         with shown as tick, taken as take:
             try:
-                run = self.simulate(launch, self.launches.rules, tick, take)
+                options = dataclasses.replace(self.options, progress=tick, trace=take)
+                run = execute_launch(launch, self.launches.rules, options)
             finally:
                 sys.stdout.write(launch.device.output)
             self.launches.add(run, made.compiled.signature, shape)
@@ -164,21 +165,19 @@ class Host:
 @contextmanager
 def simulated(
     rules: tuple[Architecture, ...],
+    options: Options | None = None,
     progress: Progress | None = None,
     requests: Requests | None = None,
-    checks: tuple[str, ...] = (),
-    timing: bool = False,
-    global_latency: int | None = None,
 ) -> Iterator[Launches]:
-    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is counted, and
-    checked as `checks` say, and timed if `timing` says so; `requests` gets every request.
+    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is executed as
+    `options` say and counted; `requests` gets every request.
 
     InputError if numba-cuda is missing, or was imported as its own simulator.
     """
     cuda = numba_cuda()
-    simulate = simulation(checks, timing, global_latency)
-    launches = Launches(rules, checks)
-    host = Host(launches, progress, requests, simulate)
+    options = options or Options()
+    launches = Launches(rules, options.checks)
+    host = Host(launches, options, progress, requests)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()

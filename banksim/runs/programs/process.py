@@ -19,6 +19,7 @@ import struct
 import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,7 @@ from banksim.runs.programs import device
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.modules import Module
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
+from banksim.runs.run import execute_launch
 
 if TYPE_CHECKING:
     from banksim.kernels.kernel import Kernel
@@ -204,7 +206,8 @@ class Process:
                 if tick:
                     tick(blocks, instructions)
 
-            run = program.simulate(launch, program.launches.rules, step, take)
+            options = replace(program.options, progress=step, trace=take)
+            run = execute_launch(launch, program.launches.rules, options)
             program.launches.add(run, (), shape)
             if run.partial:
                 raise KeyboardInterrupt

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from banksim.errors import InputError
 from banksim.kernels.compilers import tools
+from banksim.runs.options import Options
 from banksim.runs.programs import standins
-from banksim.runs.programs.launches import Launches, Requests
+from banksim.runs.programs.launches import Launches, Progress, Requests
 from banksim.runs.programs.main_module import Ended
 from banksim.runs.programs.process import Process
-from banksim.runs.programs.simulation import Progress, Simulate
 from banksim.system import ending
 from banksim.system.visible import say
 
@@ -35,11 +35,11 @@ class Programs:
         self,
         name: str,
         launches: Launches,
-        simulate: Simulate,
+        options: Options,
         progress: Progress | None = None,
         requests: Requests | None = None,
     ) -> None:
-        self.name, self.launches, self.simulate = name, launches, simulate
+        self.name, self.launches, self.options = name, launches, options
         self.progress, self.requests = progress, requests
         self.ending = threading.Event()
         self.failures: list[str] = []
