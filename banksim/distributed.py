@@ -140,10 +140,10 @@ def run(
     """
     from banksim.runs.options import Call, Options
 
-    return run_with(Call(kernel, grid, block, args), Options(**options), scheduler=scheduler, workers=workers)
+    return run_spread(Call(kernel, grid, block, args), Options(**options), scheduler=scheduler, workers=workers)
 
 
-def run_with(call: Call, options: Options, *, scheduler: str | Client | None, workers: int | None) -> Run:
+def run_spread(call: Call, options: Options, *, scheduler: str | Client | None, workers: int | None) -> Run:
     """`run` of a call."""
     from banksim.runs.options import Options
     from banksim.runs.run import run_with

@@ -21,6 +21,7 @@ from banksim.advise.patterns.thread_orders import Described, mappings
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.occupancy import blocks_per_sm, fits
 from banksim.errors import InputError, UnknownCountError
+from banksim.patterns.inputs import Description
 from banksim.patterns.threads import Loop
 from banksim.patterns.types import ALIASES, FUNDAMENTAL, record
 
@@ -136,12 +137,13 @@ def test_neighbouring_threads_may_take_neighbouring_iterations(loops: object, wo
     (advice,) = advise(access, declare="float s[1024]", block=128, loops=loops)  # type: ignore[arg-type]
     (striped,) = advice.threads
     assert (advice.before.transactions, striped.transactions) == ((256,), (32,))
-    given = Described(access, (), (), None, loops, (128, 1, 1), (Loop("k", np.array([*range(3, 35, 4)])),))  # type: ignore[arg-type]
+    description = Description(access, loops=loops)  # type: ignore[arg-type]
+    given = Described(description, (128, 1, 1), (Loop("k", np.array([*range(3, 35, 4)])),))
     if "3" in word:
         (mapped,) = mappings(given)
         before = banksim.pattern(access, declare="float s[1024]", block=128, loops=loops)  # type: ignore[arg-type]
-        more = {name: value for name, value in mapped.described.items() if name in ("block", "loops")}
-        after = banksim.pattern(mapped.described["accesses"], declare="float s[1024]", **more)
+        found = mapped.description
+        after = banksim.pattern(found.accesses, declare="float s[1024]", block=found.block, loops=found.loops)
         assert sorted(before.address.ravel()) == sorted(after.address.ravel())
 
 

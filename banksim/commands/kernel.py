@@ -89,7 +89,7 @@ def run(options: Namespace) -> int:
     if elsewhere:
         from banksim import distributed
 
-        done = distributed.run_with(call, how, **elsewhere)
+        done = distributed.run_spread(call, how, **elsewhere)
     else:
         done = here(call, how, options.trace)
     progress.clear()

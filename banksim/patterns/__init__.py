@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from banksim.patterns.inputs import parse
+from banksim.patterns.inputs import Description, parse
 from banksim.patterns.source import PatternError
 from banksim.requests.trace import Trace
 
 __all__ = ["PatternError", "pattern"]
 
 
+# More than seven parameters: the public function, whose keywords help() and editors show.
 def pattern(
     accesses: str | Sequence[str],
     *,
@@ -52,4 +53,4 @@ def pattern(
     `message`, `text`, `start` and `end` say what is wrong and where; its own text is the message, the
     expression and a line of carets. Wrong sizes of blocks and the like raise a plain `InputError`.
     """
-    return parse(accesses, declare, block, grid, let or (), where, loops, stores, allow_out_of_bounds).trace()
+    return parse(Description(accesses, declare, block, grid, let, where, loops, stores, allow_out_of_bounds)).trace()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from banksim.errors import InputError
 from banksim.patterns.accesses import SHARED_LIMIT
@@ -16,24 +17,29 @@ from banksim.patterns.syntax import Node
 from banksim.patterns.threads import AXES, MOST_REQUESTS, Loop, Threads, block_sizes, grid_sizes, loop_values
 
 
-def parse(
-    accesses: str | Sequence[str],
-    declare: str | Sequence[str],
-    block: int | Sequence[int],
-    grid: int | Sequence[int],
-    let: Mapping[str, int | str] | Sequence[str] | str,
-    where: str | None,
-    loops: Mapping[str, Iterable[int]] | Sequence[str] | str,
-    stores: str | Sequence[str],
-    allow_out_of_bounds: bool,
-) -> Pattern:
-    """The pattern that these arguments of `banksim.pattern` describe."""
-    threads = Threads(block_sizes(block), grid_sizes(grid), ())
-    reads = [tokens(text) for text in strings(accesses, "accesses")]
-    writes = [tokens(text) for text in strings(stores, "stores")]
-    declared = [tokens(text) for text in strings(declare, "declare")]
-    condition = [] if where is None else [tokens(text) for text in strings([where], "where")]
-    lets = let_tokens(let)
+@dataclass(frozen=True)
+class Description:
+    """A pattern as a user gives it; `banksim.pattern` says what each of these means."""
+
+    accesses: str | Sequence[str]
+    declare: str | Sequence[str] = ""
+    block: int | Sequence[int] = (32,)
+    grid: int | Sequence[int] = (1,)
+    let: Mapping[str, int | str] | Sequence[str] | str | None = None
+    where: str | None = None
+    loops: Mapping[str, Iterable[int]] | Sequence[str] | str = ()
+    stores: str | Sequence[str] = ()
+    allow_out_of_bounds: bool = False
+
+
+def parse(given: Description) -> Pattern:
+    """The pattern that is described."""
+    threads = Threads(block_sizes(given.block), grid_sizes(given.grid), ())
+    reads = [tokens(text) for text in strings(given.accesses, "accesses")]
+    writes = [tokens(text) for text in strings(given.stores, "stores")]
+    declared = [tokens(text) for text in strings(given.declare, "declare")]
+    condition = [] if given.where is None else [tokens(text) for text in strings([given.where], "where")]
+    lets = let_tokens(given.let or ())
     python = any(map(looks_like_python, [*reads, *writes, *declared, *condition, *lets.values()]))
 
     constants = Constants(threads, lets, python)
@@ -41,10 +47,10 @@ def parse(
     for found in declared:
         declarations.read(found)
     variables = declarations.variables()
-    if not allow_out_of_bounds:
+    if not given.allow_out_of_bounds:
         require_room(variables)
 
-    looped = read_loops(loops, constants)
+    looped = read_loops(given.loops, constants)
     taken: dict[str, str] = dict.fromkeys(variables, "an array")
     for kind, names in (("a let", list(lets)), ("a loop variable", [loop.name for loop in looped])):
         for name in names:
@@ -64,7 +70,7 @@ def parse(
         statements=[node for found in reads for node in parser(found).statements()],
         stores=[node for found in writes for node in parser(found).statements()],
         python=python,
-        checked=not allow_out_of_bounds,
+        checked=not given.allow_out_of_bounds,
     )
     if not pattern.statements and not pattern.stores:
         raise InputError("there is no access: give an expression such as `tile[threadIdx.y][threadIdx.x]`")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from banksim.architectures.occupancy import blocks_per_sm, fits
 from banksim.banks.replay import ideal, transactions
 from banksim.errors import InputError, UnknownCountError
 from banksim.patterns.build import Pattern
-from banksim.patterns.inputs import parse
+from banksim.patterns.inputs import Description, parse
 from banksim.patterns.types import dimensions_of, round_up
 from banksim.requests.kinds import LANES, OPS
 from banksim.requests.trace import Trace
@@ -140,30 +140,25 @@ def advise(
     accesses: str | Sequence[str],
     *,
     arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
-    declare: str | Sequence[str] = "",
-    block: int | Sequence[int] = (32,),
-    grid: int | Sequence[int] = (1,),
-    let: Mapping[str, int | str] | Sequence[str] | str | None = None,
-    where: str | None = None,
-    loops: Mapping[str, Iterable[int]] | Sequence[str] | str = (),
-    stores: str | Sequence[str] = (),
+    **given: Any,
 ) -> tuple[ArrayAdvice, ...]:
     """Advice on each array that `accesses` and `stores` touch, by all architectures together.
 
-    Arguments as those of `banksim.pattern`. Give every access of an array: a layout that cures one may break
-    another. Raises `InputError`, also where there is too much to try, and `UnknownCountError` where an
-    architecture's count of an access is unknown.
+    `given`: what else `banksim.pattern` takes, but for indices out of bounds. Give every access of an array: a layout
+    that cures one may break another. Raises `InputError`, also where there is too much to try, and `UnknownCountError`
+    where an architecture's count of an access is unknown.
     """
     rules = architectures(arch)
-    pattern = parse(accesses, declare, block, grid, let or (), where, loops, stores, False)
+    description = Description(accesses, allow_out_of_bounds=False, **given)
+    pattern = parse(description)
     trace = pattern.trace()
     arrays = shared_arrays(pattern, trace)
     whole = Block(prod(pattern.threads.block), max((array.base + array.size for array in arrays), default=0))
-    described = Described(accesses, stores, let or (), where, loops, pattern.threads.block, pattern.threads.loops)
+    described = Described(description, pattern.threads.block, pattern.threads.loops)
     ordered = [
         (one, {array.name: requests for array, requests in touched(arrays, other.trace())})
         for one in mappings(described)
-        if (other := parsed(one, declare, grid))
+        if (other := parsed(one))
     ]
     found = tuple(
         advise_array(array, requests, rules, whole, [(one, other[array.name]) for one, other in ordered])
@@ -174,14 +169,10 @@ def advise(
     return found
 
 
-def parsed(mapped: Mapped, declare: str | Sequence[str], grid: int | Sequence[int]) -> Pattern | None:
+def parsed(mapped: Mapped) -> Pattern | None:
     """The pattern with another order of the threads; None if there is none, as where a name hides a thread's."""
-    given = mapped.described
     try:
-        return parse(
-            given["accesses"], declare, given["block"], grid, given["let"], given["where"], given["loops"],
-            given["stores"], False,
-        )  # fmt: skip
+        return parse(mapped.description)
     except InputError:
         return None
 

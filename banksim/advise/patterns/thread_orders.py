@@ -6,39 +6,30 @@ Every thread's work is done once, by another thread: what changes is which acces
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from banksim.patterns.inputs import Description
 from banksim.patterns.threads import Loop
 
 AXIS = re.compile(r"\b(threadIdx|blockDim)\.([xy])\b")
-Texts = str | Sequence[str]
 
 
 @dataclass(frozen=True)
 class Described:
-    """What describes a pattern, as `banksim.patterns.inputs.parse` takes it, and its block and loops as read."""
+    """A pattern as it was given, and its block and loops as read."""
 
-    accesses: Texts
-    stores: Texts
-    let: Mapping[str, int | str] | Texts
-    where: str | None
-    loops: Mapping[str, Iterable[int]] | Texts
+    description: Description
     block: tuple[int, int, int]
     looped: tuple[Loop, ...]
 
-    def rewritten(self, change: Callable[[str], str], **more: Any) -> dict[str, Any]:
+    def rewritten(self, change: Callable[[str], str], **more: Any) -> Description:
         """The same with another text for each expression."""
-        given = {"accesses": self.accesses, "stores": self.stores, "let": self.let}
-        return {
-            **{name: each(text, change) for name, text in given.items()},
-            "where": change(self.where) if self.where else self.where,
-            "loops": self.loops,
-            "block": self.block,
-            **more,
-        }
+        given = self.description
+        texts = {name: each(getattr(given, name), change) for name in ("accesses", "stores", "let", "where")}
+        return replace(given, **{"block": self.block, **texts, **more})
 
     def names(self, what: str) -> bool:
         """Whether an expression has this name."""
@@ -53,7 +44,7 @@ class Mapped:
 
     name: str
     how: tuple[str, ...]
-    described: dict[str, Any]
+    description: Description
 
 
 def each(given: Any, change: Callable[[str], str]) -> Any:
@@ -104,9 +95,9 @@ def striped(given: Described) -> Iterator[Mapped]:
     def change(text: str) -> str:
         return word.sub(lambda match: texts[match[1]], text)
 
-    described = given.rewritten(change, loops=[f"{loop.name}=0..{count - 1}"])
+    description = given.rewritten(change, loops=[f"{loop.name}=0..{count - 1}"])
     how = (
         f"{loop.name} from 0 to {count - 1}, with i = {item[1:-1]}: "
         f"i / {count} for threadIdx.x and {texts[loop.name].replace(item, 'i')[1:-1]} for {loop.name}",
     )
-    yield Mapped(f"neighbouring threads on neighbouring {loop.name}", how, described)
+    yield Mapped(f"neighbouring threads on neighbouring {loop.name}", how, description)
