@@ -124,6 +124,15 @@ def test_what_the_host_does_for_blocks(client: Client, kernels: Any) -> None:
         distributed.run(kernels["allocates"], 2, 2, [np.zeros(4, np.int32), 4], scheduler=client)
 
 
+@pytest.mark.parametrize(
+    "option", [{"timing": True}, {"check": "races"}, {"trace": print}, {"max_instructions": 9}, {"engine": "numpy"}]
+)
+def test_what_one_process_alone_can_do_is_refused(option: dict[str, Any]) -> None:
+    (name,) = option
+    with pytest.raises(InputError, match=f"^{name}: for a simulation in one process"):
+        distributed.run(transpose, (2, 2), (32, 32), [], workers=2, **option)
+
+
 def test_a_fault_is_that_of_the_first_block(client: Client, kernels: Any) -> None:
     out = np.zeros(512, np.int32)
     with pytest.raises(Fault, match=r"global store.*block \(3, 0, 0\)"):
