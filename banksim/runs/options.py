@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from banksim.architectures.bank_rules import Architecture
@@ -49,6 +48,7 @@ class Options:
     check: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "check", checks(self.check))
         if self.engine not in ENGINES:
             raise InputError(f"unknown engine {self.engine!r}: choose {' or '.join(ENGINES)}")
         if self.checks and self.engine == "numpy":
@@ -64,7 +64,7 @@ class Options:
         if self.max_instructions is not None:
             whole(self.max_instructions, "max_instructions")
 
-    @cached_property
+    @property
     def checks(self) -> tuple[str, ...]:
         """The names in `check`, each once."""
-        return checks(self.check)
+        return tuple(self.check)
