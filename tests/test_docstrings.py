@@ -14,7 +14,7 @@ FILES = sorted([*ROOT.glob("banksim/**/*.py"), *ROOT.glob("cuda_kernels/**/*.py"
 EXAMPLES = {"file.py", "reduce.py", "my_program.py", "program.py", "other.py", "transpose.py"}
 """Files of users, in examples."""
 KNOWN = {path.relative_to(ROOT).as_posix() for path in [*FILES, *ROOT.glob("tests/**/*.py")]}
-METADATA = {"banksim.schema", "banksim.launches", "banksim.version"}
+METADATA = {"banksim.schema", "banksim.launches", "banksim.sites"}
 """Names in the metadata of a Parquet file."""
 
 

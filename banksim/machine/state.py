@@ -165,7 +165,7 @@ endless loop: less than a minute of simulation, half a second on one multiproces
 
 
 def offset(kind: np.dtype, name: str) -> int:
-    """Byte offset of a field."""
+    """The byte offset of a field."""
     fields = kind.fields
     assert fields is not None
     return int(fields[name][1])

@@ -13,7 +13,7 @@ from banksim.machine.llvm.values import INT, POINTER
 from banksim.machine.state import CONTEXT
 
 Sum = Callable[[ir.Value, ir.Value], ir.Value]
-"""The sum of two floats, as bits of bits."""
+"""The sum of two floats, which are given and returned as bits."""
 
 
 def lane_by_lane(
@@ -117,7 +117,7 @@ def exchange(
 
 
 def replaced(b: ir.IRBuilder, where: ir.Value, new: Callable[[ir.Value], ir.Value], bits: int) -> ir.Value:
-    """Replace what stands at a place by new(that), whoever else does so at the time → what stood there."""
+    """Atomically replace the value at an address by new(value). Returns the old value."""
     first = b.load(where, typ=INT[bits])
     start = b.block
     again, done = b.append_basic_block("again"), b.append_basic_block("replaced")
@@ -133,7 +133,7 @@ def replaced(b: ir.IRBuilder, where: ir.Value, new: Callable[[ir.Value], ir.Valu
 
 
 def arrived(b: ir.IRBuilder, old: ir.Value, change: ir.Value) -> ir.Value:
-    """A transaction barrier once arrivals and bytes are added; the phase ends when none are to come."""
+    """An mbarrier's word once arrivals and bytes are added; the phase ends when none are to come."""
 
     def part(field: int) -> ir.Value:
         mask = INT[64](field)

@@ -59,7 +59,7 @@ class Compiled:
 
 
 def add_begin(module: ir.Module, watched: bool) -> None:
-    """`begin(context, block)`: the block's warps and memory as it finds them."""
+    """Add `begin(context, block)`, which puts the block's warps and memory into the state in which a block starts."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
     context, block = function.args
@@ -102,7 +102,7 @@ def add_begin(module: ir.Module, watched: bool) -> None:
 
 
 def add_probing(e: Emitter, context: ir.Value, block: ir.Value) -> None:
-    """Choose whether the requests of a block are looked at."""
+    """Decide whether the requests of a block are probed for races."""
     b = e.b
     probed = e.get(context, CONTEXT, "probed")
     none = b.icmp_unsigned("==", probed, INT[64](0))
@@ -112,8 +112,8 @@ def add_probing(e: Emitter, context: ir.Value, block: ir.Value) -> None:
 
 
 def add_pass(module: ir.Module) -> None:
-    """`one_pass(context)`: each warp of the block that has threads left, once → RUN while there are any, DONE, BLOCKED
-    if none could go on, or FAULT + code."""
+    """Add `one_pass(context)`, which runs each warp of the block once. Returns RUN while threads are left, DONE when
+    none is, BLOCKED if no warp could go on, or FAULT + code."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(INT[32], [POINTER]), "one_pass")
     (context,) = function.args
@@ -173,7 +173,8 @@ def add_pass(module: ir.Module) -> None:
 
 
 def add_block_loop(module: ir.Module) -> None:
-    """`blocks(context, first, last)`: run one block after the other, each until all its threads have left."""
+    """Add `blocks(context, first, last)`, which runs one block after the other, each until all its threads have
+    exited."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
     context, first, last = function.args
@@ -211,14 +212,15 @@ def add_block_loop(module: ir.Module) -> None:
 
 @cache
 def prepare_llvm() -> str:
-    """Set LLVM up once. → what distinguishes this computer."""
+    """Set LLVM up, once in a process. Returns a text that tells this processor from others, for the cache."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
 
 
 def supply(names: Iterable[str], watched: bool) -> None:
-    """Tell LLVM where the run-time functions are that a kernel calls; what none called before is compiled now."""
+    """Tell LLVM the addresses of the functions that a kernel calls; those that no kernel called before are compiled
+    now."""
     from banksim.machine.llvm import native_symbols
     from banksim.machine.llvm.driver_callbacks import serve
     from banksim.machine.llvm.trace_callbacks import hand_on

@@ -26,7 +26,7 @@ class Stop:
     error: Array
     warps: Array
     message: str
-    """What a service said."""
+    """What a function of driver_calls.py has refused, in words."""
 
 
 @dataclass

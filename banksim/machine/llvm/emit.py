@@ -114,7 +114,7 @@ class Emitter:
         return self.b.and_(self.call("llvm.cttz.i32", INT[32], mask, INT[1](0)), INT[32](31))
 
     def everywhere(self, condition: ir.Value, others: ir.Value) -> ir.Value:
-        """The condition holds in every lane but `others`."""
+        """Whether the condition holds in every lane outside the mask `others`."""
         return self.b.icmp_signed("==", self.b.or_(self.as_mask(condition), others), INT[32](-1))
 
     def empty(self, mask: ir.Value) -> ir.Value:

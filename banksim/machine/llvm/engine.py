@@ -1,7 +1,8 @@
-"""What operations see of the machine while one instruction after another is translated to LLVM.
+"""The engine that translates: each operation on values adds LLVM code to a function.
 
-Within a basic block registers are values; `cache` holds what the block knows of each, `uses` and `defines` say what it
-reads from the warp's record and what it leaves there. The guard of a predicated instruction is `guard`.
+Within a basic block, registers are LLVM values: `cache` holds the current value of each, `uses` and `defines` say which
+registers the block reads from the warp's record and which it writes back. `guard` is the predicate of the instruction
+that is translated.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class LLVMEngine(Engine):
 
     # ---- registers
     def where_is(self, register: Register) -> ir.Value:
-        """Where the warp's record holds a register between blocks."""
+        """The address at which the warp's record holds a register between basic blocks."""
         file, number = register
         if file == "R":
             return self.e.at(self.warp, REGISTERS + ROW * number)
@@ -228,7 +229,7 @@ class LLVMEngine(Engine):
         return self.intrinsic(_INTRINSICS[function], v)
 
     def each_lane(self, name: str, v: Value) -> Value:
-        """A function of the C library, called once a lane."""
+        """Call a function of the C library for each lane."""
         e = self.e
         if v.lanes == 1:
             return v.like(e.call(name, v.ir.type, v.ir))
@@ -249,7 +250,7 @@ class LLVMEngine(Engine):
         return self.new("u", 32, LANES, vector(list(range(LANES))))
 
     def executing(self) -> ir.Value:
-        """Mask of the lanes that execute the instruction."""
+        """The mask of the lanes that execute the instruction."""
         if self.guard is None:
             return self.active_mask
         if self.guard.lanes == 1:
@@ -442,7 +443,7 @@ class LLVMEngine(Engine):
         return self.new("u", 32, LANES, self.e.b.call(function, arguments))
 
     pc = 0
-    """Of the instruction that is being translated."""
+    """That of the instruction that is being translated."""
 
     def atomic(
         self,

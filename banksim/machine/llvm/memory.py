@@ -1,8 +1,8 @@
 """Loads, stores and atomics of the LLVM engine: one function for each space, kind and width of access.
 
-Every function checks its addresses against the bounds of what they point into, asks about the request where the
-access is to shared memory, and moves the data: at once where the lanes are neighbours, by a broadcast where they
-agree, else by gather or scatter. In line, they would make 40 % more code and run slower.
+Every function checks its addresses against the bounds of the memory that they point into, has a request to shared
+memory judged, and moves the data: as one vector where the lanes are neighbours, by a broadcast where they have one
+address, else by gather or scatter. Inlined, they would make 40 % more code and run slower.
 
 All take (context, warp, memo, pc, address, mask, …): `memo` is what the instruction remembers of its last request.
 """
@@ -183,7 +183,7 @@ class Memory:
             self.leave(result)
 
     def fail(self, a: Access, code: int, good: ir.Value) -> None:
-        """Note the first fault of the warp: where, which lanes, which addresses."""
+        """Record the first fault of the warp: its pc, lanes and addresses."""
         e = self.e
         error = e.get(a.context, CONTEXT, "error", as_type=POINTER)
         with e.b.if_then(e.b.icmp_unsigned("==", e.get(error, ERROR, "code"), INT[32](0))):
@@ -325,8 +325,8 @@ class Memory:
         return base, offsets, first
 
     def ask(self, a: Access, offsets: ir.Value, first: ir.Value, others: ir.Value) -> None:
-        """One request to shared memory. What the site met last is remembered: the same mask and the same addresses
-        up to a shift that no bank rule sees cost the same."""
+        """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
+        that differ by a common shift that no bank rule sees, costs the same."""
         e = self.e
         b = e.b
         relative = b.sub(offsets, splat(b, first))
@@ -366,13 +366,13 @@ class Memory:
             e.call("hand_on", VOID, a.context)
 
     def show(self, a: Access, values: tuple[ir.Value, ...]) -> None:
-        """Put what is to be stored where those who watch find it."""
+        """Put the values that are to be stored where the race check finds them."""
         scratch = self.e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
         for word, v in enumerate(values):
             self.e.store(v, self.e.at(scratch, STORED + ROW * word))
 
     def watch(self, a: Access, offsets: ir.Value, width: int) -> None:
-        """Hold the request against those before it."""
+        """Have the race check compare the request with those before it."""
         e = self.e
         scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
         places = e.at(scratch, ADDRESSES)
@@ -385,7 +385,7 @@ class Memory:
         return (self.e.b.sext if signed else self.e.b.zext)(v, WORDS)
 
     def interleaved(self, offsets: ir.Value, word: int = 0) -> ir.Value:
-        """Local memory lies word by word, the lanes of a warp side by side."""
+        """Addresses of local memory, in which the same word of all lanes of a warp lies together, as on a GPU."""
         b = self.e.b
         plain = b.add(offsets, vector([4 * word] * LANES)) if word else offsets
         whole = b.shl(b.and_(plain, vector([~3] * LANES)), vector([5] * LANES))

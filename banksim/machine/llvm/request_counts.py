@@ -1,4 +1,4 @@
-"""Judges a request where it happens, and adds what it costs to its site."""
+"""Judges a request as soon as it is made, and adds what it costs to its site."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from banksim.system.jit import callback, inner
 
 @inner
 def credit(memo: Any, tallies: Any, architectures: Any) -> None:
-    """Add what the last pattern of a site cost, as often as it was met."""
+    """Add the cost of a site's last request to its sums, times how often such a request came."""
     hits = memo.hits
     for a in range(architectures):
         t = tallies[memo.site * architectures + a]
@@ -32,7 +32,8 @@ def credit(memo: Any, tallies: Any, architectures: Any) -> None:
 
 @callback(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER))
 def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> None:
-    """A site meets a pattern other than its last: settle that one, ask every bank rule about this one."""
+    """A site makes a request that is not like its last one: add the cost of that one, and judge this one by every bank
+    rule."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     m = carray(memo, 1)[0]
@@ -62,7 +63,7 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
 
 @callback(types.void(types.uint64, POINTER, types.uint32, types.uint32, types.uint32))
 def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
-    """Note a use of the bytes that lanes access."""
+    """Record a use of the bytes that lanes access."""
     at = carray(offsets, 32, np.uint32)
     for lane in range(32):
         if mask >> np.uint32(lane) & np.uint32(1):
@@ -73,7 +74,7 @@ def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
 
 @callback(types.void(CONTEXT))
 def settle(context: Any) -> None:
-    """At the end of a launch: credit what every site met last."""
+    """At the end of a launch, add the cost of every site's last request."""
     c = carray(context, 1)[0]
     memos = carray(pointer(c.memos), c.memo_count, MEMOS)
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)

@@ -1,4 +1,4 @@
-"""What kind of access to shared memory each instruction of a kernel makes, for those who watch them.
+"""What kind of access to shared memory each instruction of a kernel makes, for the race check.
 
 Machine code does not tell a volatile access from a plain one. Some plain accesses count as atomic all the same, as the
 code could not mean anything else: a store right behind a fence (MEMBAR) and a load that spins, as

@@ -25,7 +25,7 @@ _WORD = records.WORD
 
 @callback(types.void(CONTEXT, WARP))
 def commit_copies(context: Any, warp: Any) -> None:
-    """LDGDEPBAR: the warp's copies so far are a group."""
+    """LDGDEPBAR (cp.async.commit_group): the warp's copies so far become a group."""
     r = watch_of(carray(context, 1)[0])
     x = members_of(r)[carray(warp, 1)[0].index]
     x.committed[x.commits % COMMITS] = r.now + 1
@@ -34,7 +34,7 @@ def commit_copies(context: Any, warp: Any) -> None:
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
 def await_copies(context: Any, warp: Any, pending: Any) -> None:
-    """DEPBAR: all groups of the warp's copies have arrived but the last `pending`."""
+    """DEPBAR (cp.async.wait_group): all groups of the warp's copies but the last `pending` have been done."""
     r = watch_of(carray(context, 1)[0])
     w = carray(warp, 1)[0]
     x = members_of(r)[w.index]
@@ -53,7 +53,7 @@ def clear(array: Any) -> None:
 
 @inner
 def forget(r: Any) -> None:
-    """Begin the times anew: no piece of memory and no clock may hold an old one."""
+    """Start the time again from 0, and clear every time that a piece of memory or a clock holds."""
     r.now = 0
     clear(carray(pointer(r.last_write), r.pieces, np.int64))
     for summaries in (r.readers, r.writers, r.copiers, r.updaters):

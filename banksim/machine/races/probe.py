@@ -40,9 +40,9 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.jit import Callback, callback
 
 MOST_BLOCKS = 8
-"""Blocks of a launch that are looked at …"""
+"""How many blocks of a launch are looked at, at most."""
 OF_BLOCKS = 512
-"""… and one of so many, at least one."""
+"""One block of so many is looked at, and always one."""
 WARP_BITS, LANE_BITS, EPOCH = 6, 5, 32
 """An access as 63 bits: warp, lane, number of the instruction, and, from this bit on, its epoch."""
 INSTRUCTIONS = 1 << EPOCH - WARP_BITS - LANE_BITS
@@ -52,13 +52,13 @@ PROBE = layout(
     ("instructions", "i8"),
     ("shift", "i8"),  # a piece of memory has 1 << shift bytes, the fewest that an instruction of the kernel accesses
     ("pieces", "i8"),
-    ("writes", "u8"),  # of each piece the last write,
-    ("reads", "u8"),  # the first read of an epoch,
-    ("others", "u8"),  # and its last read by another warp than that
-    ("block", "i8"),  # that is looked at
+    ("writes", "u8"),  # for each piece the last write
+    ("reads", "u8"),  # for each piece the first read of an epoch
+    ("others", "u8"),  # for each piece the last read of that epoch by another warp
+    ("block", "i8"),  # the block that is looked at
     ("base", "i8"),  # its first epoch
     ("acquired", "i8"),  # how often one of its warps may have learnt of others by an atomic
-    ("latest", "i8"),  # epoch that there was
+    ("latest", "i8"),  # the latest epoch so far
     ("found", "i8"),
     ("found_block", "i8"),
     ("address", "i8"),
@@ -73,7 +73,7 @@ _PROBE = PROBE
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr))
 def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) -> None:
-    """Hold a request against those of other warps since the last barrier."""
+    """Compare a request with those of other warps since the last barrier."""
     c = carray(context, 1)[0]
     r = carray(pointer(c.probe), 1, _PROBE)[0]
     c.probing -= 1
@@ -133,7 +133,8 @@ def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) 
 
 
 class Probe:
-    """Of one worker, whose record is made to point here; it looks at nothing where it could not tell."""
+    """The look of one worker, whose record is made to point to it; no block is looked at where nothing could be
+    told."""
 
     def __init__(self, launch: Launch, context: Any) -> None:
         self.launch = launch

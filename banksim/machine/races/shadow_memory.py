@@ -77,7 +77,7 @@ def position_in(entry: Any) -> Any:
 
 @inner
 def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, second_warp: Any, piece: Any) -> Any:
-    """The record of a finding of two sites, counted once more; -1 if there is no room for it."""
+    """Count a finding of two sites. Returns the number of its record, -1 if there is no room for it."""
     found = carray(pointer(r.found), FOUND, _FINDING)
     first_site, second_site = site_in(first), site_in(second)
     n = (first_site * 31 + second_site * 7 + how) % FOUND
@@ -99,9 +99,8 @@ def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, sec
 
 @inner
 def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any, equal: Any) -> None:
-    """Two accesses that nothing orders. Where the warp of the old one has come by the other's instruction too since the
-    last barrier, that comes first in the program which its warp came by sooner; else that which comes first in the
-    code."""
+    """Record a race of two accesses that nothing orders. First in the program is the access whose instruction the warp
+    of the old one executed first since the last barrier, if it executed both; otherwise the one first in the code."""
     how = 0
     if old_warp >= LANES:
         agent, old_warp = old_warp, old_warp - LANES
@@ -137,7 +136,7 @@ def is_known(r: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, who: An
 
 @inner
 def same_bytes(c: Any, r: Any, values: Any, lane: Any, k: Any, piece: Any) -> Any:
-    """Whether a lane writes to a piece (its k-th) what stands there."""
+    """Whether a lane writes to a piece (the k-th of its access) the bytes that are there already."""
     there = carray(pointer(np.uint64(c.shared)), (piece + 1) << r.shift, np.uint8)
     new = carray(values, LANES * 16, np.uint8)
     for byte in range(1 << r.shift):
@@ -178,7 +177,7 @@ def compare(
     with_: Any,
     atomic: Any,
 ) -> None:
-    """Hold each piece of a request against what was done to it before: against writes, reads, or atomics (bits of
+    """Compare each piece of a request with the earlier accesses to it: with writes, reads or atomics (bits of
     `with_`)."""
     last_write = carray(pointer(r.last_write), r.pieces, np.int64)
     writer = carray(pointer(r.writer), r.pieces, np.uint8)
@@ -209,7 +208,7 @@ def compare(
 # ---- line by line
 @inner
 def is_line_known(r: Any, x: Any, row: Any, me: Any, summary: Any) -> Any:
-    """Whether all accesses that a line's summary tells of are certainly known to the whole warp."""
+    """Whether all accesses in a line's summary are certainly ordered before what the warp does now."""
     time, warps = summary >> ENTRY_TIME, summary & LOWER
     if time < r.floor or warps == np.int64(1) << me:
         return True
@@ -426,7 +425,7 @@ def initialize(r: Any, c: Any, me: Any, kind: Any, mask: Any, entry: Any, width:
 # ---- words that synchronise
 @inner
 def begin_phase(c: Any, word: Any, address: Any) -> None:
-    """Notice that a transaction barrier has gone on: what was published there is for those who wait for that."""
+    """Begin a phase of an mbarrier: threads that wait for the phase before take over what was published in it."""
     where: Any = np.uint64(c.shared) + np.uint64(address & ~7)
     parity = np.int64(carray(pointer(where), 2, np.uint32)[1] >> np.uint32(31))
     if parity != word.parity:
@@ -438,7 +437,7 @@ def begin_phase(c: Any, word: Any, address: Any) -> None:
 
 @inner
 def synchronize(c: Any, r: Any, x: Any, row: Any, me: Any, kind: Any, mask: Any, addresses: Any) -> None:
-    """What an atomic, or an access to a transaction barrier, publishes at its word and takes over from it."""
+    """Publish what a warp did at the word of an atomic or mbarrier, and take over what others published there."""
     words = carray(pointer(r.words), WORDS, _WORD)
     before = np.int64(-1)
     for lane in range(LANES):

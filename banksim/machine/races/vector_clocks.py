@@ -34,7 +34,7 @@ def members_of(r: Any) -> Any:
 
 @inner
 def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
-    """Take lanes out of a row, into one of their own. What the row did so far, all its lanes did together."""
+    """Move lanes of a row into a row of their own. Both rows know what the whole row did so far."""
     for lane in range(LANES):
         if x.row_mask[row] >> lane & 1:
             x.lanes[row, lane] = r.now + 1
@@ -54,14 +54,15 @@ def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
 
 @inner
 def row_of(r: Any, x: Any, mask: Any) -> Any:
-    """The row of lanes that run together, which have it for themselves afterwards."""
+    """The row of lanes that run together; it is divided if it has other lanes too."""
     row = x.row_of[lowest(mask)]
     return row if x.row_mask[row] == mask else divide(r, x, row, mask)
 
 
 @inner
 def meet(r: Any, x: Any, mask: Any, one: Any) -> None:
-    """Lanes wait for each other: each knows afterwards what any of them did or knew. `one`: they share a row."""
+    """Lanes have waited for each other: what any of them did or knew is ordered before what each does next. `one`: they
+    go on in one row."""
     first = row_of(r, x, x.row_mask[x.row_of[lowest(mask)]] & mask)
     rest = mask & ~x.row_mask[first]
     while rest:
@@ -100,7 +101,7 @@ def publish(r: Any, x: Any, row: Any, me: Any, clock: Any) -> None:
 
 @inner
 def take_over(r: Any, x: Any, row: Any, clock: Any) -> None:
-    """A row knows now what a clock says."""
+    """Order the accesses that a clock covers before what a row does next."""
     for who in range(r.warps):
         x.known[row, who] = max(x.known[row, who], clock[who])
         x.known[row, LANES + who] = max(x.known[row, LANES + who], clock[LANES + who])

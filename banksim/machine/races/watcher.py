@@ -1,4 +1,4 @@
-"""The memory with which a worker watches accesses, and what it found."""
+"""The race check of one worker: the memory that it works on, and its findings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CALLED = {
 
 
 class Watcher:
-    """Of one worker. `context` is its record, which it makes point here."""
+    """The race check of one worker, whose `context` record is made to point to it."""
 
     def __init__(self, launch: Launch, known: Kinds, checks: Collection[str], context: Any) -> None:
         self.launch, self.known = launch, known

@@ -55,7 +55,7 @@ class Barrier:
     reduction: str = ""
     phase: int = 0
     result: int = 0
-    """Of the reduction of the phase that ended last."""
+    """The result of the reduction of the phase that ended last."""
 
 
 class Block:
@@ -104,7 +104,7 @@ class Block:
         self.limit -= 1
 
     def arrive(self, number: int, threads: int, expected: int, reduction: str, votes: int) -> None:
-        """Threads come to a barrier; the last one to come ends its phase."""
+        """Threads arrive at a barrier; the last one to arrive ends its phase."""
         barrier = self.barriers[number]
         barrier.arrived += threads
         barrier.votes += votes

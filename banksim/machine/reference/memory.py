@@ -50,7 +50,7 @@ UPDATES: dict[str, Callable[..., Any]] = {
 
 
 def arrived(old: int, change: int) -> int:
-    """A transaction barrier once arrivals and bytes are added; the phase ends when none are to come."""
+    """An mbarrier's word once arrivals and bytes are added; the phase ends when none are to come."""
     fields = (codes.PENDING, codes.BYTES_TO_COME, codes.EXPECTED)
     pending, bytes_, expected = ((old & field) + (change & field) & field for field in fields)
     rest = old & ~(codes.PENDING | codes.BYTES_TO_COME | codes.EXPECTED) | expected

@@ -1,8 +1,9 @@
-"""A warp of the reference machine: its groups of threads, and the control flow that parts and joins them.
+"""A warp of the reference machine: its groups of threads, and the control flow that splits and joins them.
 
-Threads of a warp form groups. One group runs at a time, until its threads part at a branch, wait, or leave; groups
-join only where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. Which group goes on was measured on
-one H200: parked groups are a stack, and of the parts into which a group falls the one with fewer threads runs first.
+The threads of a warp form groups. One group runs at a time, until its threads diverge at a branch, wait, or exit.
+Groups join only where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. Which group runs next was
+measured on one H200: parked groups are a stack, and of the two sides of a divergent branch that with fewer threads runs
+first.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
     from banksim.machine.reference.block import Block
 
 TURN = 4096
-"""Instructions after which, at a jump backward, other warps of the block get their chance."""
+"""Instructions after which, at a backward jump, the other warps of the block run."""
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """What a group waits for: the threads that convergence barrier `number` gathers …"""
+    """A group waits for the threads that convergence barrier `number` gathers."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class Phase:
-    """… the end of this phase of the block's barrier `number` …"""
+    """A group waits for the end of this phase of the block's barrier `number`."""
 
     number: int
     phase: int
@@ -49,7 +50,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Word:
-    """… the end of a phase of this parity of the transaction barrier at an address …"""
+    """A group waits for the end of a phase of this parity of the mbarrier at an address."""
 
     address: int
     parity: int
@@ -57,7 +58,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Yielded:
-    """… or nothing, but others go first."""
+    """A group waits for nothing, but has yielded: the others that can go on go first."""
 
 
 @dataclass(eq=False)
@@ -125,8 +126,8 @@ class Warp(MemoryEngine):
         return Group(ready[-1].mask, ready[-1].pc)
 
     def left_alone(self) -> list[Group]:
-        """Groups at WARPSYNC that go on without the others that they name, as all of these wait at a BSYNC and nobody
-        else can go on. Measured on one H200; numba-cuda's own reduction relies on it."""
+        """Let a group at a WARPSYNC go on though threads which it names have not come, where all of those wait at a
+        BSYNC and no other group can go on. Measured on one H200; numba-cuda's own reduction relies on it."""
         at = {g.mask: g.waits.number for g in self.groups if isinstance(g.waits, Convergence)}
         converging = sum(mask for mask, number in at.items() if number < WARPSYNC)
         row = self.gathered[WARPSYNC]
@@ -137,9 +138,9 @@ class Warp(MemoryEngine):
         ]
 
     def join(self) -> None:
-        """Let groups go on as one where every live thread that a convergence barrier gathers has come.
+        """Join the groups at a convergence barrier where all the live threads that it gathers have come.
 
-        Threads that have yielded hold nobody up at a BSYNC.
+        A BSYNC does not wait for threads that have yielded.
         """
         yielded = sum(g.mask for g in self.groups if g.waits == Yielded())
         for group in reversed(self.groups.copy()):
@@ -196,7 +197,8 @@ class Warp(MemoryEngine):
             self.groups.append(Group(mask, pc, waits))
 
     def split(self, group: Group, taken: int, target: int) -> Group | None:
-        """Threads `taken` go to `target`, the rest behind the branch: the smaller part first, on a tie the rest."""
+        """The threads of `taken` go to `target`, the rest to the instruction behind the branch. The part with fewer
+        threads runs first, on a tie the rest."""
         rest = group.mask & ~taken
         if not taken or not rest:
             return Group(group.mask, target if taken else group.behind)
@@ -206,8 +208,8 @@ class Warp(MemoryEngine):
         return None
 
     def park_parts(self, mask: int, keys: Value, pcs: Value, waits: Convergence | None = None) -> None:
-        """Part threads by their keys: those of the lowest lane's key against the rest, the smaller part first, on a
-        tie the former; and so on with the rest."""
+        """Divide threads by their keys and park the parts: first those with the key of the lowest lane from the rest,
+        then the rest in the same way. Of the two, that with fewer threads runs first, on a tie the former."""
         if not mask:
             return
         lane = Group(mask, 0).lowest
@@ -221,9 +223,9 @@ class Warp(MemoryEngine):
             self.park(same, int(pcs[lane]), waits)
 
     def branch(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BRA. U.ANY: the whole group goes if any of its threads would. DIV: it goes unless every live thread of the
-        operand's mask (sm_75, which has none: of the warp) is here with its guard true: the guard says that a thread
-        could do without. CONV: if it is."""
+        """BRA. U.ANY: the whole group takes the branch if the guard holds for any of its threads. CONV: the whole group
+        takes it if every live thread of the operand's mask is here and its guard holds (on sm_75, which has no operand:
+        every live thread of the warp). DIV: if not."""
         target = next(o.number for o in i.operands if o.kind == "code")
         if i.modifiers & {"DIV", "CONV"}:
             named = next((self.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), FULL_MASK)
@@ -275,12 +277,12 @@ class Warp(MemoryEngine):
 
     # ---- convergence barriers
     def gather(self, i: Instruction, group: Group, executing: int) -> Group:
-        """BSSY: its threads are to meet at BSYNC."""
+        """BSSY: the executing threads are to converge at the BSYNC of the same barrier."""
         self.gathered[barrier_number(i), self.executing] = executing
         return Group(group.mask, group.behind)
 
     def break_away(self, i: Instruction, group: Group, executing: int) -> Group:
-        """BREAK: its threads (where the operand says so) no longer count at the barrier."""
+        """BREAK: the barrier no longer waits for the executing threads (only those whose predicate operand holds)."""
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
         if leaving:
@@ -304,7 +306,7 @@ class Warp(MemoryEngine):
         return self.wait(group, executing, barrier_number(i))
 
     def wait(self, group: Group, executing: int, barrier: int) -> Group | None:
-        """Wait until every live thread that a convergence barrier gathers is here."""
+        """Wait until all live threads that a convergence barrier gathers have come."""
         if not executing:
             return Group(group.mask, group.behind)
         self.park(group.mask & ~executing, group.behind)
@@ -315,9 +317,9 @@ class Warp(MemoryEngine):
         return here
 
     def warpsync(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """Each thread waits for those of its mask. If all are here already the group goes on as it is; but if it is
-        EXCLUSIVE or COLLECTIVE, threads of different masks part. COLLECTIVE: all of a mask run as one group up to
-        ENDCOLLECTIVE, whatever way they came."""
+        """Each thread waits for those of its mask. If all of them are here, the whole group goes on; but
+        WARPSYNC.EXCLUSIVE and .COLLECTIVE part threads with different masks. From a COLLECTIVE up to ENDCOLLECTIVE, all
+        threads of a mask run as one group, wherever they came from."""
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
         masks = np.broadcast_to(np.uint32(FULL_MASK) if operand is None else self.value(operand), LANES)
         barrier = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
@@ -354,7 +356,7 @@ class Warp(MemoryEngine):
         return None
 
     def barrier_result(self, i: Instruction, group: Group, executing: int) -> Group:
-        """B2R.RESULT: what the reduction at the barrier passed last gave."""
+        """B2R.RESULT: the result of the reduction at the block barrier that the warp passed last."""
         result = self.block.barriers[self.last_barrier].result
         for o in i.operands:
             if o.kind == "P":
@@ -364,7 +366,7 @@ class Warp(MemoryEngine):
         return Group(group.mask, group.behind)
 
     def give_way(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """YIELD, NANOSLEEP: whoever else can go on goes first; groups that yield take turns."""
+        """YIELD, NANOSLEEP: all other groups that can go on go first. Groups that yield to each other take turns."""
         if i.name == "YIELD" and not self.groups and executing == group.mask:
             return Group(group.mask, group.behind)
         self.park(group.mask & ~executing, group.behind)
