@@ -1,6 +1,6 @@
 """Profiles of Hypothesis: `ci`, the default, is the same in every run; `deep` searches anew and for long.
 
-pytest --hypothesis-profile=deep tests/test_banks.py
+pytest --hypothesis-profile=deep tests/banks/test_rule.py
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
-from traces import random_trace
 
 from banksim import distributed
 from banksim.__main__ import main
@@ -27,8 +26,9 @@ from banksim.banks.pieces import judge_pieces
 from banksim.errors import BanksimError, InputError
 from banksim.storage import open_trace, parquet, write_trace
 from banksim.system import processes
+from helpers.places import EXAMPLES
+from helpers.traces import random_trace
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 RULES = ["kepler-4", "tesla", "sm_90"]
 KINDS = [("ld", 4), ("st", 4), ("ld", 1)]
 

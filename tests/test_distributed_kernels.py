@@ -14,7 +14,6 @@ import pytest
 from distributed import Client, LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
-from numba_kernels import collatz, histogram, random, transpose
 
 import banksim
 from banksim import distributed
@@ -23,8 +22,9 @@ from banksim.errors import Fault, InputError
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.launch import Buffer
 from banksim.machine.separate_blocks import Together, effect
+from helpers.numba_kernels import collatz, histogram, random, transpose
+from helpers.places import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 NEXT = """
 extern "C" __global__ void {}(int *out, int n) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;

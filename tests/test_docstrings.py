@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from helpers.places import ROOT
+
 FILES = sorted([*ROOT.glob("banksim/**/*.py"), *ROOT.glob("cuda_kernels/**/*.py")])
 EXAMPLES = {"file.py", "reduce.py", "my_program.py", "program.py", "other.py", "transpose.py"}
 """Files of users, in examples."""

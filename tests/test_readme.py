@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from literal import assert_golden
 
-ROOT = Path(__file__).parent.parent
+from helpers.goldens import assert_golden
+from helpers.places import EXAMPLES, PACKAGES, ROOT
+
 README = ROOT / "README.md"
 SESSION = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL)
 
@@ -54,7 +55,7 @@ def test_a_program_prints_what_the_readme_shows() -> None:
     text = README.read_text(encoding="utf-8")
     match = re.search(r"```python\n(?P<program>.*?)```\n\n```text\n(?P<output>.*?)```\n", text, re.DOTALL)
     assert match is not None
-    found = output_of([sys.executable, "-P", "-c", match["program"]], str(ROOT / "examples"))
+    found = output_of([sys.executable, "-P", "-c", match["program"]], str(EXAMPLES))
     rewrite(match["program"] + "```\n\n```text\n", match["output"], found)
     assert f"```text\n{found}```\n" in README.read_text(encoding="utf-8")
 
@@ -67,8 +68,8 @@ def test_the_commands_on_traces_work_one_after_the_other(tmp_path: Path) -> None
     assert [words[:2] for words in commands] == [
         ["banksim", name] for name in ("kernel", "replay", "pattern", "pattern", "diff")
     ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+    (tmp_path / "examples").symlink_to(EXAMPLES)
     for words in commands:
         done = subprocess.run(
             [sys.executable, "-m", *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
@@ -80,7 +81,7 @@ def test_the_readme_shows_the_commands_that_matter() -> None:
     assert {command.split()[1] for command, _ in sessions} >= {"pattern", "kernel"}
 
 
-reports = sorted(path.name for path in (ROOT / "examples").glob("*.py") if "print(" in path.read_text())
+reports = sorted(path.name for path in (EXAMPLES).glob("*.py") if "print(" in path.read_text())
 
 
 @pytest.mark.parametrize("name", reports)

@@ -119,7 +119,7 @@ def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     """The lanes of each pass if it serves one word to all who want it, and one lane of every other bank.
 
     So do the banks of compute capability 1.x, and nobody has specified which word and lanes they choose: here
-    those that make the passes as few as can be (`lucky`) or as many. tests/test_banks.py tries every
+    those that make the passes as few as can be (`lucky`) or as many. tests/banks/test_rule.py tries every
     choice in every situation, and none is better, or worse.
     """
     banks = [[list(lanes) for lanes in rows.values()] for rows in want.values()]

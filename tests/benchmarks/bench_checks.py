@@ -17,7 +17,7 @@ import numpy as np
 import banksim
 
 sys.path.append(str(Path(__file__).parents[1]))
-from numba_kernels import histogram, product, reduction, transpose
+from helpers.numba_kernels import histogram, product, reduction, transpose
 
 CHECKS = ((), ("races",), ("uninitialized",), ("races", "uninitialized"))
 ROUNDS = 5

@@ -21,7 +21,7 @@ import banksim
 from banksim.machine.llvm import compile
 
 sys.path.append(str(Path(__file__).parents[1]))
-from numba_kernels import histogram, product, reduction
+from helpers.numba_kernels import histogram, product, reduction
 
 
 def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:

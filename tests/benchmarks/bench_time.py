@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from timing_streams import KINDS, T1, T2, WARPS, line, lines, stream, streams
-
 import banksim
 from banksim.kernels.cubin import decode
 from cuda_kernels import evidence_records, time_picture
 from cuda_kernels.catalogue import find
 from cuda_kernels.predict import predict
+from helpers.timing_streams import KINDS, T1, T2, WARPS, line, lines, stream, streams
 
 DATA = Path(__file__).parent.parent / "data"
 CHAINS = """

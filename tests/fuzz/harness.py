@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]
 
 LIMIT = 30
 """Seconds of processors that one input may take; none should take more than a few."""
@@ -39,7 +39,7 @@ class HangError(BaseException):
 
 def harm(target: str, number: int) -> str | None:
     """What is wrong with how banksim takes an input; None if nothing is."""
-    import targets
+    from fuzz import targets
 
     random = Random(f"{target} {number}")
     with tempfile.TemporaryDirectory(prefix="fuzz") as folder, contextlib.chdir(folder):
@@ -128,7 +128,7 @@ def batch(target: str, first: int, count: int) -> int:
 
 
 def main() -> int:
-    import targets
+    from fuzz import targets
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(targets.TARGETS))

@@ -15,18 +15,18 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import test_any_pattern as expressions
 import zstandard
-from traces import random_trace
 
 from banksim.kernels.cubin import decode, entry_names
 from banksim.requests.kinds import OPS
 from banksim.storage import schema, write_trace
+from fuzz import pattern_words as expressions
+from helpers.places import KERNELS, TRITON
+from helpers.traces import random_trace
 
-TESTS = Path(__file__).resolve().parents[1]
 Made = tuple[list[str], bytes]
-TRITON = [TESTS / "data" / "triton" / f"{name}.cubin" for name in ("add", "softmax", "transpose")]
-PTX = (TESTS / "kernels" / "plain.ptx").read_bytes()
+CUBINS = [TRITON / f"{name}.cubin" for name in ("add", "softmax", "transpose")]
+PTX = (KERNELS / "plain.ptx").read_bytes()
 CUDA = b"""\
 #include <cstdio>
 struct Pair { int a; float b; };
@@ -105,7 +105,7 @@ def expression(random: Random) -> Made:
 
 def launch(random: Random) -> Made:
     """A kernel that is whole, with arguments that may not be."""
-    path = random.choice(TRITON)
+    path = random.choice(CUBINS)
     words = ["kernel", f"{path}:{kernel(path)[0]}", "--max-instructions", "3000", "--dynamic-shared", "8192"]
     arguments = kernel(path)[1]
     for argument in arguments[: random.choice([len(arguments)] * 6 + [0, -1])]:
@@ -131,7 +131,7 @@ def kernel(path: Path) -> tuple[str, list[str]]:
 
 def cubin(random: Random) -> Made:
     """Bits of code and of tables, or anything."""
-    path = random.choice(TRITON)
+    path = random.choice(CUBINS)
     content = bytearray(path.read_bytes())
     if random.randrange(4) == 0:
         content = bytearray(changed(random, content))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harness import harm
-from targets import TARGETS
+
+from fuzz.harness import harm
+from fuzz.targets import TARGETS
 
 INPUTS = {"expression": 150, "launch": 40, "cubin": 15, "ptx": 4, "cuda": 2, "trace": 150, "bomb": 6}
 FAILED = [("cubin", 50004), ("cubin", 50020), ("cubin", 50075)]

@@ -18,10 +18,10 @@ from banksim.errors import BanksimError, CompileError, UnsupportedError
 from banksim.kernels.cubin import _decode
 from banksim.kernels.elf import NO_BITS, Elf
 from banksim.kernels.load import load
+from helpers.places import KERNELS, TRITON
 
-HERE = Path(__file__).parents[1]
-SOURCES = [HERE / "data" / "triton" / f"{name}.cubin" for name in ("add", "softmax", "transpose")]
-PTX = (HERE / "kernels" / "plain.ptx").read_text()
+SOURCES = [TRITON / f"{name}.cubin" for name in ("add", "softmax", "transpose")]
+PTX = (KERNELS / "plain.ptx").read_text()
 CODE, CONTROL = ".text.", 13
 """Where code lies, and how many bytes of an instruction stand before its control fields."""
 MOST = 5000

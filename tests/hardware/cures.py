@@ -84,7 +84,7 @@ def prepare(file: Path) -> None:
         if where == "catalogue":
             source: Any = NumbaSource(entries()[name].launch().kernel)
         else:
-            source = CudaSource(HERE.parent / "kernels" / where, name)
+            source = CudaSource(HERE.parent / "data" / "kernels" / where, name)
         advice = advise_kernel(source, grid, block, args)
         chosen = [("before", advice.before, ())]
         chosen += [("best", advice.after, advice.best.changes)] if advice.best else []

@@ -1,4 +1,4 @@
-"""The rule of rule.py compiled by numba; tests/test_banks.py compares the two. Import only where needed.
+"""The rule of rule.py compiled by numba; tests/banks/test_rule.py compares the two. Import only where needed.
 
 How a part is counted without a loop over its words: the accesses of a request are all of one width w and
 aligned to it, so each lies in one of (row of banks / w) groups of banks, and conflicts with those in its

@@ -182,7 +182,7 @@ def schedule(context: Any, warp: Any) -> Any:
     The part that the last branch parked (`slot`) goes first, and alone. If there is none, groups are a stack: of those
     that are ready, the one parked last goes on, joined by all that are ready at the same pc (but not inside functions,
     where they may come from different calls). If none is ready, the group goes on that was the first to yield. This
-    order was measured on one H200: tests/test_hardware.py.
+    order was measured on one H200: tests/machine/test_hardware.py.
     """
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]

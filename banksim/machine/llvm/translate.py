@@ -275,7 +275,7 @@ class Translator(ControlFlow):
         e = self.e
         code = self.kernel.instructions[block.start // BYTES : block.end // BYTES]
         if any(i.name.startswith(TOUCHES_MEMORY) for i in code):
-            e.set(self.warp, WARP, "slot", INT[32](0))  # as Nsight Compute counts: see tests/test_hardware.py
+            e.set(self.warp, WARP, "slot", INT[32](0))  # as Nsight Compute counts: see tests/machine/test_hardware.py
             self.leave_if_fault()
         elif any(o.kind == "const" and any(part.kind != "imm" for part in o.parts) for i in code for o in i.operands):
             self.leave_if_fault()

@@ -5,10 +5,11 @@ import shutil
 import sys
 from pathlib import Path
 
-import kernels
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+
+import kernels
 
 TYPES = {
     "add": ({"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, 256),

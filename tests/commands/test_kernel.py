@@ -1,0 +1,172 @@
+"""`banksim kernel`: files in, reports and files out."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from banksim.__main__ import main
+from helpers.places import EXAMPLES
+
+TRANSPOSE = str(EXAMPLES / "transpose.py")
+SOURCE = """
+extern __shared__ float bytes[];
+extern "C" __global__ void reverse(float *out, const float *in, int n) {
+    bytes[threadIdx.x * STRIDE] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = bytes[(n - 1 - threadIdx.x) * STRIDE];
+}
+"""
+ENDLESS = """
+from numba import cuda
+
+@cuda.jit
+def endless(out):
+    while out[0] == 0:
+        out[1] += 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def found(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The JSON that a command prints."""
+    assert main([*words, "--json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_a_numba_kernel_is_executed_and_judged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["kernel", f"{TRANSPOSE}:transpose", "--grid", "2,3", "--block", "32,32", "--arch", "kepler-4,sm_90"]
+    words += ["--arg", "float32[64,96]", "--arg", "float32[96,64]=arange", "--save-args", str(tmp_path / "args")]
+    run = found(words, capsys)
+    out, a = (np.load(tmp_path / "args" / f"{n}.npy") for n in (0, 1))
+    np.testing.assert_array_equal(out, a.T)
+    np.testing.assert_array_equal(a, np.arange(96 * 64, dtype=np.float32).reshape(96, 64))
+    assert {name: run[name] for name in ("command", "kernel", "grid", "block", "blocks", "partial")} == {
+        "command": "kernel",
+        "kernel": "transpose",
+        "grid": [2, 3, 1],
+        "block": [32, 32, 1],
+        "blocks": 6,
+        "partial": False,
+    }
+    counts = [
+        [(s["line"], s["op"], s["requests"], s["transactions"]) for s in one["sites"]] for one in run["conflicts"]
+    ]
+    assert counts == [
+        [(11, "st", 192, 192), (13, "ld", 192, 192 * 16)],
+        [(11, "st", 192, 192), (13, "ld", 192, 192 * 32)],
+    ]
+    assert run["instructions"] == sum(executed["warps"] for executed in run["profile"])
+    assert run["thread_instructions"] == sum(executed["threads"] for executed in run["profile"])
+
+
+def test_padding_cures_the_transpose(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--block", "32,32", "--arg", "float32[32,32]", "--arg", "float32[32,32]=random", "--fail-above", "0"]
+    assert main(["kernel", f"{TRANSPOSE}:transpose", *words]) == 1
+    assert "32-way" in capsys.readouterr().out
+    assert main(["kernel", f"{TRANSPOSE}:transpose_padded", *words]) == 0
+    assert "No conflicts" in capsys.readouterr().out
+
+
+def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "reverse.cu").write_text(SOURCE)
+    words = [
+        "kernel",
+        str(tmp_path / "reverse.cu"),
+        "--block",
+        "64",
+        "--dynamic-shared",
+        "1024",
+        "--define",
+        "STRIDE=4",
+    ]
+    words += ["--arg", "float32[64]", "--arg", "float32[64]=arange", "--arg", "int32=64", "--save-args", str(tmp_path)]
+    run = found(words, capsys)
+    np.testing.assert_array_equal(np.load(tmp_path / "0.npy"), np.arange(64)[::-1])
+    (judged,) = run["conflicts"]
+    assert [(site["op"], site["requests"], site["degree"]) for site in judged["sites"]] == [("st", 2, 4), ("ld", 2, 4)]
+    assert judged["sites"][0]["text"] == "bytes[threadIdx.x * STRIDE] = in[threadIdx.x];"
+
+
+def test_the_listing_holds_every_executed_instruction(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["kernel", f"{TRANSPOSE}:transpose", "--block", "32,32", "--sass", "--no-picture"]
+    words += ["--arg", "float32[32,32]", "--arg", "float32[32,32]"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    run = found(words, capsys)
+    for executed in run["profile"]:
+        assert (f"{executed['offset']:#06x} {executed['sass']}" in shown) == bool(executed["warps"])
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([TRANSPOSE], "has 2 kernels: give"),
+        ([f"{TRANSPOSE}:transpos"], "has no kernel 'transpos': it has transpose, transpose_padded"),
+        ([f"{TRANSPOSE}:cuda"], "is no kernel"),
+        ([f"{TRANSPOSE}:transpose", "--arg", "5"], "2 arguments"),
+        ([f"{TRANSPOSE}:transpose", "--define", "A"], "are for CUDA C++"),
+        ([f"{TRANSPOSE}:transpose", "--block", "2048", "--arg", "float32[2,2]", "--arg", "float32[2,2]"], "1024"),
+        (
+            [f"{TRANSPOSE}:transpose", "--block", "32", "--arg", "float32[2,2]", "--arg", "float32[2,2]"],
+            "out of bounds",
+        ),
+    ],
+)
+def test_what_cannot_run_is_one_line(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernel", *words]) == 2
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert (said.out, said.err.count("\n")) == ("", 1)
+
+
+def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    words = ["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]", "--max-instructions", "100000"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "--max-instructions" in said
+    assert re.search(r"endless\.py:\d+ .*\(SASS 0x[0-9a-f]+ .*\), warp 0, lane 0, block \(0, 0, 0\)", said)
+
+
+def test_an_endless_kernel_is_stopped_where_no_limit_is_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("banksim.machine.state.ALLOWANCE", 10_000)
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    assert main(["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]"]) == 2
+    assert "--max-instructions (0: no limit)" in capsys.readouterr().err
+
+
+def test_a_long_run_shows_its_progress_and_an_interrupt_leaves_a_partial_report(tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    terminal, inner = pty.openpty()
+    program = [sys.executable, "-P", "-m", "banksim", "kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=inner)
+    os.close(inner)
+    shown = b""
+    while b"0 of 1 blocks" not in shown:
+        shown += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    assert re.search(rb"0 of 1 blocks, [1-9][\d.]* .? ?thread instructions, [1-9][\d.]* ?.?/s", shown)
+    assert b"PARTIAL: interrupted after 0 of 1 block" in out
+    assert process.returncode == 130

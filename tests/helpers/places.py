@@ -1,0 +1,23 @@
+"""Where the files are that tests read; no test looks for them by its own place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import banksim
+
+TESTS = Path(__file__).resolve().parents[1]
+ROOT = TESTS.parent
+"""The checkout."""
+PACKAGES = Path(banksim.__file__).parents[1]
+"""The folder that banksim is imported from, here or where it is installed: for PYTHONPATH of other processes."""
+EXAMPLES = ROOT / "examples"
+PROGRAMS = TESTS / "programs"
+GOLDENS = TESTS / "goldens"
+RECORDERS = TESTS / "hardware"
+"""The programs that recorded what is in H200, and the kernels that ran there."""
+DATA = TESTS / "data"
+H200 = DATA / "hardware"
+KERNELS = DATA / "kernels"
+TRITON = DATA / "triton"
+SARIF_SCHEMA = DATA / "sarif-2.1.0.json"

@@ -1,0 +1,41 @@
+"""The kernels of races.cu, in which races are planted: which lines are marked as racing, and how they are run."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from banksim.__main__ import main
+from helpers.places import KERNELS
+
+PLANTED = KERNELS / "races.cu"
+
+
+def marked():
+    """Of each kernel in PLANTED: the lines marked RACE, and those marked BARRIER."""
+    lines: dict[str, tuple[set[int], set[int]]] = {}
+    for number, line in enumerate(PLANTED.read_text().splitlines(), 1):
+        if start := re.match(r"__global__ void (\w+)\(", line):
+            races, barriers = lines[start[1]] = set(), set()
+        mark = line.partition("//")[2]
+        if lines and "RACE" in mark:
+            races.add(number)
+        if lines and "BARRIER" in mark:
+            barriers.add(number)
+    return lines
+
+
+MARKED = marked()
+
+
+def numbers():
+    return np.zeros(1024, np.int32), np.arange(1024, dtype=np.int32)
+
+
+# ---- commands
+def kernel_command(name, *more):
+    arguments = ["--arg", "int32[1024]", "--arg", "int32[1024]=arange"]
+    return main(
+        ["kernel", f"{PLANTED}:{name}", "--grid", "2", "--block", "128", *arguments, "--picture", "none", *more]
+    )

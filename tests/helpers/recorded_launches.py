@@ -1,0 +1,61 @@
+"""The launches that were recorded on an H200, and their runs here; each is executed once in a process."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import json
+from dataclasses import replace
+from typing import Any
+
+from launches import LAUNCHES, argument
+
+import banksim
+from helpers.places import H200
+
+SOURCES = sorted({launch.source for launch in LAUNCHES})
+
+
+def because(table: dict[str, Any], name: str) -> Any:
+    return next((why for pattern, why in table.items() if fnmatch.fnmatchcase(name, pattern)), None)
+
+
+@functools.cache
+def recorded(source: str) -> dict[str, Any]:
+    return json.loads((H200 / f"{source}.json").read_text())
+
+
+@functools.cache
+def kernels(source: str) -> Any:
+    return banksim.load(H200 / f"{source}.cubin")
+
+
+ENTRIES = {entry["name"]: entry for source in SOURCES for entry in recorded(source)["launches"]}
+
+
+ENDING = [name for name, entry in ENTRIES.items() if "hangs" not in entry]
+
+
+def without_clock(kernel: Any) -> Any:
+    """The kernel with its readings of the clock, which are no part of the comparison, replaced by zeros."""
+
+    def still(operand: Any) -> Any:
+        return replace(operand, text="SRZ") if operand.text.startswith("SR_CLOCK") else operand
+
+    code = tuple(replace(i, operands=tuple(map(still, i.operands))) for i in kernel.instructions)
+    if code == kernel.instructions:
+        return kernel
+    return replace(kernel, instructions=code, cubin=kernel.cubin + b"without clock")
+
+
+@functools.cache
+def executed(name: str, trace: Any = None) -> tuple[Any, list[Any]]:
+    """The run of a launch, and its arguments after it."""
+    entry, arguments = ENTRIES[name], [argument(rule) for rule in ENTRIES[name]["arguments"]]
+    kernel = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
+    grid, block, shared = entry["grid"], entry["block"], entry["dynamic_shared"]
+    limit = 5_000_000
+    run = banksim.run(
+        kernel, grid, block, arguments, dynamic_shared=shared, workers=1, max_instructions=limit, trace=trace
+    )
+    return run, arguments

@@ -1,0 +1,287 @@
+"""The machine executes compiled kernels: results equal NumPy's, counts equal the hardware's, faults are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import cuda, float32
+
+import banksim
+from banksim.errors import Fault, InputError
+from helpers import numba_kernels as kernels
+
+
+def run(kernel, grid, block, *args, **options):
+    return banksim.run(kernel, grid, block, args, **options)
+
+
+@pytest.mark.parametrize(
+    ("tile", "pad", "loads", "stores", "load_transactions", "store_transactions", "instructions"),
+    [
+        (16, 0, 655_360, 65_536, 786_432, 65_536, 2_930_688),
+        (16, 1, 1_048_576, 65_536, 1_048_576, 131_072, 3_328_000),
+        (32, 0, 655_360, 32_768, 786_432, 32_768, 2_160_640),
+        (32, 1, 1_048_576, 32_768, 1_048_576, 32_768, 12_605_440),
+    ],
+)
+def test_products_cost_what_they_cost_on_the_h200(
+    tile, pad, loads, stores, load_transactions, store_transactions, instructions
+):
+    """Requests, transactions and warp instructions of HARDWARE's table of one H200. (Its counter of 16, 0 read
+    786,642 load transactions: 210 of arbitration with other traffic, which no address explains.)"""
+    a, b = kernels.random("f4", 256, 256), kernels.random("f4", 256, 256, seed=1)
+    c = np.zeros((256, 256), "f4")
+    got = run(kernels.product(tile, pad), (256 // tile, 256 // tile), (tile, tile), a, b, c)
+    sites = got.conflicts.sites
+    assert sum(s.requests for s in sites if s.op == "ld") == loads
+    assert sum(s.requests for s in sites if s.op == "st") == stores
+    assert sum(s.transactions for s in sites if s.op == "ld") == load_transactions
+    assert sum(s.transactions for s in sites if s.op == "st") == store_transactions
+    assert got.instructions == instructions
+    expected = np.zeros_like(c)
+    for k in range(256):  # in the kernel's order, each step rounded once: exact in float64, then to float32
+        expected = (expected + a[:, k, None].astype("f8") * b[k].astype("f8")).astype("f4")
+    np.testing.assert_array_equal(c, expected)
+
+
+def test_transpose_reads_columns_of_its_tile():
+    a = kernels.random("f4", 128, 64)
+    out = np.zeros((64, 128), "f4")
+    got = run(kernels.transpose, (2, 4), (32, 32), out, a)
+    np.testing.assert_array_equal(out, a.T)
+    store, load = sorted(got.conflicts.sites, key=lambda s: s.op, reverse=True)
+    assert (store.requests, store.transactions, store.degree) == (256, 256, 1)
+    assert (load.requests, load.transactions, load.degree) == (256, 256 * 32, 32)
+    assert load.file.endswith("numba_kernels.py")
+    assert "tile[tx, ty]" in Path(load.file).read_text().splitlines()[load.line - 1]
+
+
+def test_reduction_in_its_own_order():
+    a = kernels.random("f4", 64 * 256)
+    out = np.zeros(64, "f4")
+    run(kernels.reduction, 64, 256, out, a)
+    s = a.reshape(64, 256).copy()
+    half = 128
+    while half:
+        s[:, :half] += s[:, half : 2 * half]
+        half //= 2
+    np.testing.assert_array_equal(out, s[:, 0])
+
+
+def test_histogram_of_bytes():
+    a = kernels.random("u1", 100_000).astype("i4")
+    out = np.zeros(256, "i4")
+    got = run(kernels.histogram, 16, 256, out, a)
+    np.testing.assert_array_equal(out, np.bincount(a, minlength=256))
+    assert "popc_inc" in {s.op for s in got.conflicts.sites}
+
+
+def test_divergent_loops_and_early_returns():
+    out = np.zeros(1000, "i8")
+    run(kernels.collatz, 8, 128, out)
+
+    def steps(n):
+        count = 0
+        while n != 1 and count <= 100:
+            n, count = (n // 2 if n % 2 == 0 else 3 * n + 1), count + 1
+        return count
+
+    assert out.tolist() == [steps(i + 1) for i in range(1000)]
+
+
+def test_shuffles():
+    a = kernels.random("f4", 256)
+    out = np.zeros(8, "f4")
+    run(kernels.warp_sum, 2, 128, out, a)
+    v = a.reshape(8, 32).copy()
+    for distance in (16, 8, 4, 2, 1):
+        v = v + np.concatenate([v[:, distance:], v[:, 32 - distance :]], axis=1)
+    np.testing.assert_array_equal(out, v[:, 0])
+
+
+def test_double_precision_rows():
+    a = kernels.random("f8", 6, 128)
+    out = np.zeros_like(a)
+    run(kernels.row_softmax, 6, 128, out, a)
+    v = 1.0 / (1.0 + (a.max(1, keepdims=True) - a))
+    s = v.copy()
+    half = 64
+    while half:
+        s[:, :half] += s[:, half : 2 * half]
+        half //= 2
+    np.testing.assert_array_equal(out, v / s[:, :1])
+
+
+def test_dynamic_shared_bytes():
+    a = kernels.random("u1", 96)
+    out = np.zeros_like(a)
+    run(kernels.bytes_reversed, 1, 96, out, a, dynamic_shared=96)
+    np.testing.assert_array_equal(out, a[::-1])
+
+
+def test_atomics_with_results():
+    out, counter = np.zeros(512, "i8"), np.zeros(1, "i8")
+    run(kernels.tickets, 4, 128, out, counter)
+    assert sorted(out) == list(range(512))
+    assert counter[0] == 512
+
+
+def test_local_arrays():
+    a = kernels.random("i4", 64, 8)
+    out = np.zeros_like(a)
+    run(kernels.local_sort, 2, 32, out, a)
+    np.testing.assert_array_equal(out, np.sort(a, axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_division_is_correctly_rounded(dtype):
+    random = np.random.default_rng(2)
+    bits = {"f4": "u4", "f8": "u8"}[dtype]
+    a, b = (random.integers(0, np.iinfo(bits).max, 4096, bits).view(dtype) for _ in range(2))
+    out = np.zeros_like(a)
+    run(kernels.divide, 32, 128, out, a, b)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(out, a / b)
+
+
+def test_stencil_with_a_partial_block():
+    a = kernels.random("i4", 1000)
+    out = np.zeros_like(a)
+    run(kernels.stencil, 4, 256, out, a)
+    padded = np.concatenate([np.zeros(3, "i4"), a, np.zeros(3, "i4")])
+    np.testing.assert_array_equal(out, np.lib.stride_tricks.sliding_window_view(padded, 7).sum(1, dtype="i4"))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_spin_locks_end(workers):
+    out, lock = np.zeros(1, "i4"), np.zeros(1, "i4")
+    run(kernels.spin_lock, 4, 64, out, lock, workers=workers)
+    assert out[0] == 256
+
+
+def test_workers_count_the_same():
+    a = kernels.random("f4", 256, 256)
+    outcomes = []
+    for workers in (1, 2, 3):
+        out = np.zeros_like(a)
+        got = run(kernels.transpose, (8, 8), (32, 32), out, a, workers=workers)
+        outcomes.append((got.conflicts, got.instructions, out.tobytes()))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+def test_several_bank_rules_judge_one_execution():
+    a, out = kernels.random("f4", 64, 64), np.zeros((64, 64), "f4")
+    got = run(kernels.transpose, (2, 2), (32, 32), out, a, arch=["kepler-4", "kepler-8", "fermi", "sm_90"])
+    loads = [next(s for s in c.sites if s.op == "ld").transactions_per_request for c in got.judged]
+    assert loads == [16, 16, 32, 32]
+
+
+# ---- faults
+
+
+@cuda.jit
+def beyond(out):
+    out[cuda.grid(1)] = 1.0
+
+
+@cuda.jit
+def beyond_shared(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t + out.size] = 1.0
+    out[t] = s[t]
+
+
+@cuda.jit
+def half_the_block(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    if t < 32:
+        cuda.syncthreads()
+    else:
+        while out[0] == 0.0:
+            cuda.syncthreads()
+            cuda.syncthreads()
+    out[t] = s[63 - t]
+
+
+@cuda.jit
+def endless(out):
+    while out[0] == 0.0:
+        out[1] += 1.0
+
+
+def test_a_store_out_of_bounds_names_everything():
+    with pytest.raises(Fault, match=r"beyond.*store of 8 bytes out of bounds, at byte 800 of out \(800 bytes\)") as e:
+        run(beyond, 1, 128, np.zeros(100))
+    assert "test_machine.py:" in str(e.value)
+    assert "block (0, 0, 0), warp 3, lane 4" in str(e.value)
+    assert "\n" not in str(e.value)
+
+
+def test_shared_memory_out_of_bounds():
+    with pytest.raises(Fault, match="store of 4 bytes out of bounds in shared memory"):
+        run(beyond_shared, 1, 32, np.zeros(32, "f4"))
+
+
+def test_an_endless_loop_is_stopped():
+    with pytest.raises(Fault, match="instruction limit"):
+        run(endless, 1, 32, np.zeros(2, "f4"), max_instructions=1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "message"),
+    [
+        (1, 2048, "block x is 2048"),
+        (1, (64, 32), "a block of 2048 threads"),
+        (0, 32, "grid x is 0"),
+        ((1, 70000), 32, "grid y is 70000"),
+        (1.5, 32, "grid"),
+    ],
+)
+def test_launches_beyond_the_limits(grid, block, message):
+    with pytest.raises(InputError, match=message):
+        run(beyond, grid, block, np.zeros(32))
+
+
+def test_too_much_shared_memory():
+    with pytest.raises(InputError, match="bytes of shared memory"):
+        run(kernels.bytes_reversed, 1, 32, np.zeros(32, "u1"), np.zeros(32, "u1"), dynamic_shared=1 << 20)
+
+
+def test_arrays_that_cannot_be_passed():
+    with pytest.raises(InputError, match="not contiguous"):
+        run(beyond, 1, 32, np.zeros((64, 64))[::2, ::2])
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_a_trace_holds_every_request(engine):
+    """Judged afterwards, the requests that were written down cost what the machine counted."""
+    a, out = kernels.random("f4", 64, 64), np.zeros((64, 64), "f4")
+    chunks = []
+    got = run(kernels.transpose, (2, 2), (32, 32), out, a, trace=chunks.append, engine=engine)
+    counted = {(s.line, s.op): (s.requests, s.transactions, s.ideal, s.degree) for s in got.conflicts.sites}
+    assert {(c.sites, len(c)) for c in chunks} == {(chunks[0].sites, 256)}
+    judged = banksim.replay(chunks[0], "sm_90").sites
+    assert {(s.line, s.op): (s.requests, s.transactions, s.ideal, s.degree) for s in judged} == counted
+
+
+def test_long_traces_come_in_chunks():
+    a = kernels.random("u1", 1 << 22).astype("i4")
+    out = np.zeros(256, "i4")
+    chunks = []
+    got = run(kernels.histogram, 64, 256, out, a, trace=chunks.append, workers=1)
+    assert len(chunks) > 1
+    assert sum(map(len, chunks)) == got.conflicts.requests
+    assert sum(banksim.replay(c, "sm_90").transactions for c in chunks) == got.conflicts.transactions
+
+
+def test_an_error_of_the_traces_receiver_reaches_the_caller():
+    def refuse(trace):
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        run(kernels.reduction, 4, 256, np.zeros(4, "f4"), kernels.random("f4", 1024), trace=refuse)

@@ -1,0 +1,60 @@
+"""What is refused says which older architecture's code would run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import cuda
+
+import banksim
+from banksim.errors import UnsupportedError
+from banksim.kernels.compilers import compile_cuda
+from banksim.kernels.compilers.numba import argument_type
+from banksim.machine.operations import OPERATIONS
+from banksim.runs.resolve import numba_kernel
+from helpers.places import KERNELS
+
+CLUSTERS = KERNELS / "clusters.cu"
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_code_of_an_older_architecture_is_named(engine: str) -> None:
+    kernel = banksim.load(CLUSTERS)["either"]
+    out = np.zeros(32, np.int32)
+    with pytest.raises(
+        UnsupportedError, match=r"a cluster of blocks is not simulated .*code for sm_80 .*: --arch sm_80$"
+    ):
+        banksim.run(kernel, 1, 32, [out], engine=engine)
+    banksim.run(kernel, 1, 32, [out], arch="sm_80", engine=engine)
+    assert (out == 1).all()
+
+
+def test_for_a_numba_function_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An opcode that only the newer code has is taken from the table, as if nobody knew it."""
+
+    @cuda.jit  # type: ignore[untyped-decorator]
+    def rotated(out):  # type: ignore[no-untyped-def]
+        i = cuda.threadIdx.x
+        out[i] = cuda.shfl_sync(0xFFFFFFFF, out[i], (i + 1) % 32)
+
+    kernel, _ = numba_kernel(rotated, (argument_type(np.zeros(32, np.int32)),), "sm_90")
+    assert kernel.for_arch is not None
+    older = {i.name for i in kernel.for_arch("sm_75").instructions}
+    newer = next(i.name for i in kernel.instructions if i.name not in older and i.name in OPERATIONS)
+    monkeypatch.delitem(OPERATIONS, newer)
+    with pytest.raises(UnsupportedError, match=rf"rotated: instruction {newer} is not known .*: --arch sm_\d+$"):
+        banksim.run(rotated, 1, 32, [np.zeros(32, np.int32)], engine="numpy")
+
+
+def test_where_there_is_none_none_is_named() -> None:
+    with pytest.raises(UnsupportedError, match=r"not simulated .*clusters\.cu:\d+\)$"):
+        banksim.run(banksim.load(CLUSTERS)["only"], 1, 32, [np.zeros(32, np.int32)])
+
+
+def test_a_cubin_has_no_other_code(tmp_path: Path) -> None:
+    cubin = tmp_path / "clusters.cubin"
+    cubin.write_bytes(compile_cuda(CLUSTERS))
+    with pytest.raises(UnsupportedError, match=r"not simulated .*clusters\.cu:\d+\)$"):
+        banksim.run(banksim.load(cubin)["either"], 1, 32, [np.zeros(32, np.int32)])

@@ -1,0 +1,221 @@
+"""The HTML report: what it shows, that no text in it does harm, and how it behaves in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.__main__ import main
+from banksim.banks.conflicts import Conflicts
+from banksim.report.html.conflicts import MOST_PICTURES, html
+from banksim.requests.trace import Site, Trace
+from helpers.html_page import Page
+from helpers.places import EXAMPLES
+
+EXAMPLE = str(EXAMPLES / "transpose.py")
+MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+EVIL = """</script><script>document.title = "harm"</script><img src=x onerror="document.title='harm'">'"&{{ 7 * 7 }}"""
+
+
+def strided(strides: list[int], text: str = "s[t]", file: str | None = None, width: int = 4) -> Conflicts:
+    """A request of each stride, on lines 1, 2, …"""
+    sites = [Site("LDS", 16 * n, file, n if file else None, text) for n in range(1, len(strides) + 1)]
+    address = np.array([np.arange(32) * width * stride for stride in strides])
+    number = np.arange(len(strides))
+    return banksim.replay(Trace.from_arrays("ld", width, 0xFFFFFFFF, address, site=number, sites=sites))
+
+
+@pytest.fixture(scope="module")
+def transpose(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("html") / "report.html"
+    words = ["kernel", f"{EXAMPLE}:transpose", "--block", "32,32", *MATRICES, "--arch", "kepler-4,sm_90"]
+    assert main([*words, "--html", str(file)]) == 0
+    return file
+
+
+def test_a_kernel_s_report_has_source_figures_code_and_pictures(transpose: Path) -> None:
+    text = transpose.read_text(encoding="utf-8")
+    page = Page(text)
+    said = " ".join(page.texts)
+    for expected in ("transpose: bank conflicts on kepler-4 and sm_90", "tile = cuda.shared.array((32, 32), float32)"):
+        assert expected in said
+    for figure in ("16-way", "32-way", "480", "992", "16.50"):
+        assert figure in page.texts
+    assert "STS [R" in said
+    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [16, 32]
+    assert sum("data-p" in one for one in page.named("rect")) == 64
+
+
+def test_it_needs_nothing_else(transpose: Path) -> None:
+    text = transpose.read_text(encoding="utf-8")
+    assert not re.search(r"https?://|//\w|@import|url\(", text.replace("// ", ""))
+    assert len(text) < 100_000
+
+
+def test_it_can_be_used_without_eyes_and_mouse(transpose: Path) -> None:
+    page = Page(transpose.read_text(encoding="utf-8"))
+    assert page.named("html")[0]["lang"] == "en"
+    assert all(one.get("aria-label") for name in ("button", "input", "svg") for one in page.named(name))
+    assert all("scope" in one for one in page.named("th"))
+    assert [one["aria-live"] for one in page.named("output")] == ["polite"] * 2
+    scrolled = [one for one in page.named("div") if one.get("class") == "scroll"]
+    assert scrolled
+    assert all(one["tabindex"] == "0" and one["aria-labelledby"] for one in scrolled)
+
+
+@pytest.mark.parametrize("file", [None, "evil.cu"])
+def test_text_of_users_does_no_harm(file: str | None) -> None:
+    text = html([strided([2, 1], EVIL, file)], EVIL)
+    page = Page(text)
+    assert len(page.named("script")) == 1
+    assert not page.named("img")
+    assert EVIL in page.texts
+    assert "49" not in page.texts
+
+
+def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
+    file = tmp_path / "large.cu"
+    file.write_text("    float x = tile[threadIdx.x][threadIdx.y] * weights[threadIdx.y] + bias;\n" * 1000)
+    text = html([strided([2] * 1000, file=str(file), width=16)], "large")
+    assert len(text) < 2_000_000
+    assert text.count("<svg") == MOST_PICTURES
+    assert f"{1000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
+
+
+def test_a_pattern_has_a_report_too(tmp_path: Path) -> None:
+    file = tmp_path / "pattern.html"
+    words = ["pattern", "tile[threadIdx.x][0]", "atomicAdd(&tile[0][0], 2)", "--declare", "int tile[32][32]"]
+    assert main([*words, "--html", str(file), "--arch", "tesla,kepler-4,sm_90"]) == 0
+    page = Page(file.read_text(encoding="utf-8"))
+    assert {"tile[threadIdx.x][0]", "unknown", "withheld"} <= set(page.texts)
+
+
+def test_a_file_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pattern", "a[threadIdx.x]", "--declare", "int a[32]", "--html", "/none/report.html"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "banksim: /none/report.html: there is no such folder: nothing was written, choose a folder that exists\n"
+    )
+
+
+# ---- advice
+HARM = "</script><script>document.title='harm'</script>"
+
+
+@pytest.fixture(scope="module")
+def advice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """On a kernel whose lines hold a script."""
+    folder = tmp_path_factory.mktemp("advice")
+    source = (Path(EXAMPLE)).read_text().replace("= tile[x, y]", f"= tile[x, y]  # {HARM}")
+    (folder / "evil.py").write_text(source)
+    words = ["advise", "kernel", f"{folder}/evil.py:transpose", "--block", "32,32", *MATRICES]
+    assert main([*words, "--arch", "kepler-4,sm_90", "--html", str(folder / "advice.html")]) == 0
+    return folder / "advice.html"
+
+
+def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Path) -> None:
+    text = advice.read_text(encoding="utf-8")
+    page = Page(text)
+    said = " ".join(page.texts)
+    assert len(page.named("script")) == 1
+    assert f"    out[column + y, row + x] = tile[x, y ^ x]  # {HARM}" in page.texts
+    assert said.count("32 transactions, 1 without conflicts") == 1
+    assert said.count("16 transactions, 1 without conflicts") == 1
+    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [
+        16,
+        1,
+        32,
+        1,
+    ]
+    assert {"tile: column ^ row", "tile: rows of 33", "SASS before and after, line 13"} <= set(page.texts)
+    assert len(text) < 100_000
+    assert all(one.get("aria-label") for name in ("button", "input", "svg") for one in page.named(name))
+    assert all("scope" in one for one in page.named("th"))
+
+
+def test_advice_on_a_pattern_shows_what_to_write(tmp_path: Path) -> None:
+    file = tmp_path / "pattern.html"
+    accesses = ["tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x] = v", "atomicAdd(&bins[0], 2)"]
+    words = ["advise", *accesses, "--declare", "float tile[32][32]; int bins[32]", "--block", "32,32"]
+    assert main([*words, "--html", str(file)]) == 0
+    page = Page(file.read_text(encoding="utf-8"))
+    said = "\n".join(page.texts)
+    assert "__shared__ float tile[32][33];" in said
+    assert "tile = cuda.shared.array((32, 33), float32)" in said
+    assert "No layout pays" in said
+    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [32, 1, 32]
+
+
+STEPPING = """
+<script>
+const said = [];
+const box = document.querySelector(".steps"), output = box.querySelector("output");
+const next = box.querySelector('[data-move="1"]'), before = box.querySelector('[data-move="-1"]');
+const look = () => said.push(output.textContent + document.querySelectorAll("svg")[0].querySelectorAll(".now").length
+  + "/" + document.querySelectorAll("svg")[0].querySelectorAll(".done").length);
+look(); next.click(); look(); before.click(); before.click(); look();
+box.querySelector("input").value = 16; box.querySelector("input").dispatchEvent(new Event("input")); look();
+said.push(document.documentElement.scrollWidth <= window.innerWidth);
+document.title = JSON.stringify(said);
+</script>
+"""
+
+
+FRAMED = """
+<script>
+const said = [];
+for (const frame of document.querySelectorAll("iframe")) frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  for (const one of page.querySelectorAll("details")) one.open = true;
+  const lit = page.querySelectorAll("svg .now").length;
+  said.push([frame.width, page.documentElement.scrollWidth <= frame.width, lit, page.title]);
+  if (said.length === 2) document.title = JSON.stringify(said.sort());
+});
+</script>
+"""
+
+
+def in_browser(page: Path, folder: Path, *options: str) -> str:
+    """The title that a page ends with; a message on its console is a failure."""
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", *options]
+    command += [f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert "CONSOLE" not in done.stderr
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert title is not None
+    return title[1]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+def test_advice_fits_a_phone_and_a_desk(advice: Path, tmp_path: Path) -> None:
+    frames = "".join(f'<iframe src="{advice.name}" width="{width}" height="900"></iframe>' for width in (375, 1200))
+    page = advice.parent / "framed.html"
+    page.write_text(f"<!doctype html><title></title>{frames}{FRAMED}")
+    title = in_browser(page, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    expected = "transpose: layouts of shared memory on kepler-4 and sm_90"
+    lit = 2 + 32 + 1 + 32  # the first pass of each picture: 16-way and 32-way before, none after
+    assert json.loads(title) == [["1200", True, lit, expected], ["375", True, lit, expected]]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+@pytest.mark.parametrize("width", [500, 1280])
+def test_a_browser_steps_through_the_passes(transpose: Path, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "stepping.html"
+    text = transpose.read_text(encoding="utf-8").replace("tile[x, y]", "tile[x, y]&lt;/script&gt;")
+    page.write_text(text.replace("<details>", "<details open>").replace("</body>", STEPPING + "</body>"))
+    assert json.loads(in_browser(page, tmp_path, f"--window-size={width},900")) == [
+        "Pass 1 of 16 serves lanes 0–1 in bank 31.2/0",
+        "Pass 2 of 16 serves lanes 2–3 in bank 31.2/2",
+        "Pass 1 of 16 serves lanes 0–1 in bank 31.2/0",
+        "Pass 16 of 16 serves lanes 30–31 in bank 31.2/30",
+        True,
+    ]

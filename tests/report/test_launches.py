@@ -1,0 +1,69 @@
+"""The report on a program's launches, from records built by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from banksim import architecture
+from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
+from banksim.report.text.program import report
+from banksim.requests.trace import Site
+from banksim.runs.programs.launches import KernelLaunches, Launches, Shape
+from helpers.goldens import assert_golden
+
+FILE = "kernels/stencil.py"
+ROW = tuple(4 * lane for lane in range(32))
+COLUMN = tuple(128 * lane for lane in range(32))
+
+
+def site(line: int, text: str, op: str, requests: int, ways: int) -> SiteConflicts:
+    worst = Request(op, 4, 0xFFFFFFFF, COLUMN if ways > 1 else ROW, block=3, warp=1, excess=ways - 1)
+    where = Site("LDS" if op == "ld" else "STS", 16 * line, FILE, line, text, "stencil")
+    return SiteConflicts(where, op, 4, requests, requests * ways, requests, ways, None, worst, "measured")
+
+
+LOAD = (12, "tile[y, x] = a[i]", "st", 1024, 1)
+COLUMNS = (15, "total += tile[x, y]", "ld", 2048, 32)
+
+
+def launches(names: Sequence[str], archs: Sequence[str], asked: bool = False, partial: int = 0) -> Launches:
+    made = {
+        "stencil": ("stencil", ("array(float32, 2d, C)",), (site(*LOAD), site(*COLUMNS)), 4, [(8, 8, 1)] * 2),
+        "again": ("stencil", ("array(float64, 2d, C)",), (), 1, [(8, 8, 1), (4, 8, 1)]),
+        "copy": ("copy", ("array(float32, 2d, C)", "int64"), (site(*LOAD),), 2, [(132, 1, 1)] * 2),
+    }
+    found = Launches([architecture(arch) for arch in archs])
+    found.time_was_asked = asked
+    for key in names:
+        name, signature, sites, count, grids = made[key]
+        shapes = Counter(Shape(grid, (32, 8, 1), 0) for grid in grids)
+        judged = tuple(Conflicts(rule, sites) for rule in found.rules)
+        found.kernels.append(KernelLaunches(name, signature, judged, count, partial, 4096, 131072, shapes))
+    return found
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("program", launches(["stencil", "copy"], ["sm_90"], asked=True)),
+        ("variants", launches(["stencil", "again", "copy"], ["sm_90"], partial=1)),
+        ("two", launches(["stencil", "copy"], ["kepler-4", "sm_90"])),
+        ("free", launches(["copy"], ["sm_90"])),
+        ("global", launches(["again"], ["sm_90"])),
+        ("none", launches([], ["sm_90"])),
+    ],
+)
+def test_a_program_is_reported_as_written(name: str, made: Launches, width: int) -> None:
+    text = report("programs/main.py", made, width, "none").plain
+    assert max(map(len, text.splitlines())) <= width
+    assert_golden(text + "\n", f"launches-{name}-{width}")
+
+
+def test_every_line_can_be_shown() -> None:
+    made = launches(["stencil", "copy"], ["sm_90"])
+    assert f"{FILE}:12" in report("main.py", made, 100, "none", all_lines=True).plain
+    assert "No conflict on 1 other line: kernels/stencil.py:12" in report("main.py", made, 100, "none").plain

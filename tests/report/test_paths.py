@@ -1,0 +1,124 @@
+"""Paths in reports are the project's, so that a report of one checkout holds in another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from banksim.__main__ import main
+from banksim.report.paths import portable
+from banksim.version import version
+from helpers.places import SARIF_SCHEMA
+
+KERNEL = """\
+__global__ void column(float *out) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.y][threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[32 * threadIdx.y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+LAUNCH = ["--block", "32,32", "--arg", "float32[1024]"]
+SARIF = json.loads((SARIF_SCHEMA).read_text())
+
+
+@pytest.fixture(params=[".git", "pyproject.toml"])
+def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    folder = tmp_path / "first"
+    (folder / "src" / "größe").mkdir(parents=True)
+    (folder / request.param).write_text("")
+    (folder / "src" / "größe" / "k.cu").write_text(KERNEL)
+    return folder
+
+
+def test_paths_are_those_of_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert portable(str(project / "src" / "k.cu")) == "src/k.cu"
+    assert portable("src/k.cu") == "src/k.cu"
+    assert portable("/nowhere/k.cu") == "/nowhere/k.cu"
+    monkeypatch.chdir(project.parent)
+    assert portable(str(project.parent / "other" / "k.cu")) == "other/k.cu"
+
+
+def test_a_repository_is_a_project_with_all_its_packages(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "package" / "pyproject.toml").write_text("")
+    assert portable(str(tmp_path / "package" / "k.cu")) == "package/k.cu"
+
+
+def report(words: list[str], capsys: pytest.CaptureFixture[str], status: int = 0) -> str:
+    assert main(words) == status
+    return capsys.readouterr().out
+
+
+def test_a_baseline_of_one_checkout_holds_in_another(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    second = project.with_name("second")
+    shutil.copytree(project, second)
+    files = [folder / "src" / "größe" / "k.cu" for folder in (project, second)]
+    reports = [report(["kernel", str(file), *LAUNCH, "--json"], capsys) for file in files]
+    assert reports[0] == reports[1]
+    baseline = project / "baseline.json"
+    baseline.write_text(reports[0])
+    again = ["kernel", str(files[1]), *LAUNCH, "--fail-above", "0"]
+    assert main(again) == 1
+    assert main([*again, "--baseline", str(baseline)]) == 0
+    (second / "after.json").write_text(reports[1])
+    capsys.readouterr()
+    compared = json.loads(report(["diff", str(baseline), str(second / "after.json"), "--json"], capsys))
+    assert {change["verdict"] for one in compared["architectures"] for change in one["lines"]} == {"same"}
+
+
+def test_an_older_baseline_with_the_paths_of_another_machine_holds(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = project / "src" / "größe" / "k.cu"
+    text = report(["kernel", str(file), *LAUNCH, "--json"], capsys)
+    assert '"src/gr\\u00f6\\u00dfe/k.cu"' in text
+    baseline = project / "baseline.json"
+    baseline.write_text(text.replace('"src/gr', '"/home/runner/work/first/src/gr'))
+    words = ["kernel", str(file), *LAUNCH, "--fail-above", "0", "--baseline", str(baseline)]
+    assert main(words) == 0
+    baseline.write_text(text.replace('"src/gr', '"/home/runner/work/first/other/gr'))
+    assert main(words) == 1
+
+
+def test_annotations_and_sarif_have_the_project_s_paths(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(project / "src" / "größe" / "k.cu")
+    assert "::warning file=src/größe/k.cu,line=5," in report(["kernel", file, *LAUNCH, "--format", "github"], capsys)
+    text = report(["kernel", file, *LAUNCH, "--format", "sarif"], capsys)
+    log = json.loads(text)
+    jsonschema.validate(log, SARIF)
+    (run,) = log["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "src/gr%C3%B6%C3%9Fe/k.cu", "uriBaseId": "SRCROOT"}
+    assert list(run["originalUriBaseIds"]) == ["SRCROOT"]
+    assert str(project) not in text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pattern", "t[threadIdx.x]", "--declare", "int t[32]"],
+        ["kernel", "{file}", *LAUNCH],
+        ["advise", "t[threadIdx.x]", "--declare", "int t[32]"],
+        ["diff", "{report}", "{report}"],
+        ["arch", "sm_90"],
+        ["run", "--output", "-", "{program}"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_json_names_its_schema_and_version(
+    words: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"file": project / "src" / "größe" / "k.cu", "report": project / "r.json", "program": project / "p.py"}
+    files["program"].write_text("")
+    files["report"].write_text(report(["pattern", "t[threadIdx.x]", "--declare", "int t[32]", "--json"], capsys))
+    words = [words[0], "--json", *(word.format(**files) for word in words[1:])]
+    found = json.loads(report(words, capsys))
+    assert list(found)[:3] == ["schema", "version", "command"]
+    assert (found["schema"], found["version"]) == (f"banksim/{words[0]}/1", version())

@@ -1,0 +1,248 @@
+"""`banksim run` of CUDA programs: their results, what they are told, how they end, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.kernels.compilers import tools
+from banksim.runs.programs import standins
+from helpers.places import PROGRAMS
+
+CUDA = PROGRAMS / "cuda"
+FEATURES = str(CUDA / "features.cu")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+Said = pytest.CaptureFixture[str]
+ONE = """
+#include <cstdio>
+__global__ void k(int *a) { *a = 3; }
+int main() { int *d, h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d); cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost);
+             printf("%d\\n", h); return h != 3; }
+"""
+
+
+def run(*words: str) -> int:
+    return main(["run", "--output", os.devnull, *words])
+
+
+def reported(tmp_path: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    report = tmp_path / "report.json"
+    status = main(["run", "--json", "--output", str(report), *words])
+    return status, json.loads(report.read_text())
+
+
+def nvcc(folder: Path, *words: str) -> None:
+    """Compile as users do, with no word of banksim."""
+    libraries = [f"-L{root / 'lib'}" for root in tools.roots()]
+    tools.run("nvcc", ["-arch=sm_90", *libraries, *words], folder, what="a program")
+
+
+# ---- results
+def test_every_feature_gives_what_a_gpu_gives(tmp_path: Path, capfd: Said) -> None:
+    status, report = reported(tmp_path, FEATURES, "results")
+    assert capfd.readouterr().out == "NVIDIA H200, simulated by banksim, 9.0\n"
+    assert (status, report["status"]) == (0, 0)
+    launches = {kernel["kernel"]: kernel["launches"] for kernel in report["kernels"]}
+    assert launches["store"] == 1 + 1 + 1 + 3 * 2 + 1  # mapped, registered, in a stream, in graphs, by a configuration
+    assert launches["scale"] == 2
+
+
+def test_launches_of_host_threads_are_counted_by_line(tmp_path: Path) -> None:
+    status, report = reported(tmp_path, "--arch", "sm_90,kepler-4", "--fail-above", "0", FEATURES, "threads")
+    assert status == 1
+    [columns] = report["kernels"]
+    assert (columns["kernel"], columns["launches"], columns["shapes"][0]["block"]) == ("columns", 4, [32, 32, 1])
+    store, load = columns["conflicts"][0]["sites"]
+    assert (store["transactions"], load["transactions"]) == (4 * 32, 4 * 32 * 32)
+    assert load["file"] == "tests/programs/cuda/features.cu"
+    assert "tile[threadIdx.x][threadIdx.y]" in load["text"]
+
+
+def test_what_kernels_print_comes_at_a_synchronization(capfd: Said) -> None:
+    assert run(FEATURES, "print") == 0
+    said = "thread 0 of 7\nthread 1 of 7\n"
+    assert capfd.readouterr().out == f"host first\n{2 * said}host last\n"
+
+
+@pytest.mark.parametrize("what", ["many", "processes"])
+def test_runs_to_its_end(what: str, capfd: Said) -> None:
+    assert run(FEATURES, what) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_fork_of_a_process_that_used_cuda_is_refused_by_name(capfd: Said) -> None:
+    assert run(FEATURES, "fork") == 0
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert re.fullmatch(r"banksim: fork: a child cannot use CUDA .*\n", said.err)
+
+
+# ---- faults
+@pytest.mark.parametrize(
+    ("what", "error", "said"),
+    [
+        (
+            "outside",
+            "cudaErrorIllegalAddress",
+            r"store of 4 bytes out of bounds, at byte 40 of allocation 1 \(40 bytes\)",
+        ),
+        ("freed", "cudaErrorIllegalAddress", "at byte 0 of allocation 1, which was freed"),
+        ("host", "cudaErrorIllegalAddress", "which lies in no buffer"),
+        ("misaligned", "cudaErrorMisalignedAddress", "misaligned global store of 4 bytes, at byte 2 of allocation 1"),
+        ("assert", "cudaErrorAssert", r"assertion `a\[i\] == 1` failed"),
+        ("trap", "cudaErrorLaunchFailure", "the kernel called trap"),
+    ],
+)
+def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said) -> None:
+    """As CUDA has it: by the launch not yet, by every call that follows, until the device is reset."""
+    assert run(FEATURES, "fault", what) == 2
+    told = capfd.readouterr()
+    assert told.out.split() == ["cudaSuccess", error, error]
+    assert re.search(said, told.err)
+    assert len(told.err.splitlines()) == 1
+    if what in ("outside", "freed", "host", "misaligned"):
+        assert f"{FEATURES}:" in told.err
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("missing", "cudaMallocArray: not provided: it returned cudaErrorNotSupported"),
+        ("beyond", "a copy of 9 bytes at byte 0 of allocation 1, which has 8 bytes"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(what: str, said: str, capfd: Said) -> None:
+    assert run(FEATURES, what) == 2
+    assert capfd.readouterr() == ("", f"banksim: {said}\n")
+
+
+# ---- ends
+@pytest.mark.parametrize("status", [0, 7])
+def test_the_status_is_the_programs(status: int) -> None:
+    assert run(FEATURES, "status", str(status)) == status
+
+
+def test_a_host_that_follows_a_pointer_of_the_device_fails_as_with_a_gpu(capfd: Said) -> None:
+    assert run(FEATURES, "touch") == 128 + signal.SIGSEGV
+    assert capfd.readouterr().err == f"banksim: {FEATURES} was ended by SIGSEGV\n"
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_an_interrupt_ends_program_and_report_in_order(group: bool, tmp_path: Path) -> None:
+    """Sent to banksim alone, or as by a terminal to the program too."""
+    command = [sys.executable, "-m", "banksim", "run", FEATURES, "wait"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    time.sleep(1)  # the kernel has been compiled, and runs
+    (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "PARTIAL: 1 launch interrupted before the end" in said
+    assert "Traceback" not in said
+
+
+# ---- other ways to make a program
+def test_several_files_with_calls_between_them(tmp_path: Path, capfd: Said) -> None:
+    (tmp_path / "main.cu").write_text(
+        "#include <cstdio>\n__device__ int twice(int);\nextern __device__ int offset;\n"
+        "__global__ void k(int *a) { *a = twice(*a) + offset; }\n"
+        "int main(int argc, char **argv) { int *d, h = N; cudaMalloc(&d, 4);\n"
+        "cudaMemcpy(d, &h, 4, cudaMemcpyHostToDevice); k<<<1, 1>>>(d);\n"
+        'cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); printf("%d %s\\n", h, argv[1]); }\n'
+    )
+    (tmp_path / "part.cu").write_text("__device__ int offset = 1;\n__device__ int twice(int x) { return 2 * x; }\n")
+    assert run("--nvcc=-rdc=true -DN=4", str(tmp_path / "main.cu"), str(tmp_path / "part.cu"), "a word") == 0
+    assert capfd.readouterr().out == "9 a word\n"
+
+
+def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+    (tmp_path / "one.cu").write_text(ONE)
+    (tmp_path / "Makefile").write_text("test: one\n\t@./one\none: one.cu\n\t@nvcc -arch=sm_90 -o one one.cu\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tools.tool("nvcc").parent), prepend=os.pathsep)
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-cudart shared")
+    status, report = reported(tmp_path, "make", "test")
+    assert capfd.readouterr().out == "3\n"
+    assert (status, report["launches"]) == (0, 1)
+
+
+def test_nvidias_own_runtime_is_refused_with_what_cures_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said
+) -> None:
+    (tmp_path / "one.cu").write_text(ONE)
+    monkeypatch.chdir(tmp_path)
+    nvcc(tmp_path, "-o", "one", "one.cu")
+    for command, status in ((["./one"], 2), (["sh", "-c", "./one"], 1)):  # the program's own, which has no GPU
+        assert run(*command) == status
+        assert re.fullmatch(r"banksim: .*own CUDA runtime.*link with -cudart shared.*\n", capfd.readouterr().err)
+    subprocess.run(["strip", "one"], check=True)
+    assert run("./one") == 2
+    assert "link with -cudart shared" in capfd.readouterr().err
+
+
+# ---- bad input
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none.cu"], "none.cu: no such file"),
+        (["a b.cu"], "'a b.cu': nvcc cannot have ' ' in a name: rename it"),
+        (["--nvcc=-DX", "sh"], "--nvcc: options for the compiler, and there is no .cu file to compile"),
+        (["--nvcc=-DX", "program.py"], "--nvcc: options for the compiler of .cu files, and there are none"),
+        (["./other"], "./other is an executable for another processor than this computer's"),
+    ],
+)
+def test_what_cannot_be_run_is_told_in_a_line(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a b.cu").write_text(ONE)
+    (tmp_path / "program.py").write_text("")
+    other = tmp_path / "other"
+    other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\x08\x00" + bytes(60))  # for MIPS
+    other.chmod(0o755)
+    assert run(*words) == 2
+    assert capfd.readouterr() == ("", f"banksim: {said}\n")
+
+
+def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
+    (tmp_path / "wrong.cu").write_text("int main() { return missing; }\n")
+    assert run(str(tmp_path / "wrong.cu")) == 2
+    assert 'wrong.cu(1): error: identifier "missing" is undefined' in capfd.readouterr().err
+
+
+def test_without_a_c_compiler_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+    monkeypatch.setattr(standins.shutil, "which", lambda name: None if name != "true" else "/bin/true")
+    assert run("true") == 2
+    assert "install gcc" in capfd.readouterr().err
+
+
+# ---- the libraries
+def test_every_function_of_the_headers_is_there() -> None:
+    include = next(folder for folder in tools.include_folders() if (folder / "cuda.h").is_file())
+    wanted = {
+        standins.DRIVER: standins.Declared.of_driver(include),
+        standins.RUNTIME: standins.Declared.of_runtime(include),
+    }
+    for name, declared in wanted.items():
+        table = subprocess.run(
+            ["nm", "-D", "--defined-only", str(standins.folder() / name)], capture_output=True, text=True, check=True
+        )
+        found = {line.split()[-1].partition("@")[0] for line in table.stdout.splitlines()}
+        missing = {*declared.names, *(f"{base}_{ending}" for base, ending in declared.per_thread)} - found
+        assert not missing
+        assert len(declared.names) > 200
+    assert "cudaMemcpy_ptds" in found
+    assert "banksim_missing" not in found

@@ -1,0 +1,405 @@
+"""Trace files of banksim: what is written is read, others can query it, and what is damaged is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from banksim.__main__ import main
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.pieces import judge_pieces
+from banksim.banks.replay import replay
+from banksim.errors import InputError
+from banksim.requests.kinds import OPS
+from banksim.requests.trace import Trace, concatenated
+from banksim.storage import open_trace, parquet, parquet_pages, schema, write_trace
+from helpers.traces import SITES, complaint, damaged, damages, random_trace, same
+
+RULES = [architecture(name) for name in ("kepler-4", "sm_90")]
+FORMATS = ["parquet", "arrow"]
+
+
+def whole(path: Path | str, format: str | None = None) -> Trace:
+    return concatenated(list(open_trace(path, format)))
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "GROUP", 1000)
+
+
+@pytest.fixture
+def written(tmp_path: Path, small_groups: None) -> Path:
+    with write_trace(tmp_path / "trace.parquet") as writer:
+        writer.write(random_trace(1, 3500))
+    return tmp_path / "trace.parquet"
+
+
+# ---- what is written is read
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("cuts", [[0, 3500], [0, 1, 999, 1000, 1000, 3500], [0, 2500, 3500]])
+def test_a_trace_comes_back_however_it_was_cut(
+    tmp_path: Path, small_groups: None, format: str, cuts: list[int]
+) -> None:
+    trace = random_trace(2, 3500)
+    path = tmp_path / f"trace.{format}"
+    with write_trace(path) as writer:
+        for first, last in pairwise(cuts):
+            writer.write(part(trace, first, last))
+    assert same(whole(path), trace)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def part(trace: Trace, first: int, last: int) -> Trace:
+    names = ("site", "block", "warp", "op", "width", "mask", "address", "epoch")
+    return Trace(**{name: getattr(trace, name)[first:last] for name in names}, sites=trace.sites)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_sites_may_grow_while_a_trace_is_written(tmp_path: Path, format: str) -> None:
+    first, then = random_trace(3, 10, sites=SITES[:2]), random_trace(4, 10)
+    with write_trace(tmp_path / f"t.{format}") as writer:
+        writer.write(first)
+        writer.write(then)
+    assert [len(chunk.sites) for chunk in open_trace(tmp_path / f"t.{format}")][-1] == len(SITES)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_traces_of_several_programs_share_a_file(tmp_path: Path, format: str) -> None:
+    a, b = random_trace(3, 50, sites=SITES[:3]), random_trace(4, 50, sites=SITES[::-1])
+    with write_trace(tmp_path / f"t.{format}") as writer:
+        writer.write(a)
+        writer.write(b)
+    found = whole(tmp_path / f"t.{format}")
+    assert [found.sites[k] for k in found.site] == [t.sites[k] for t in (a, b) for k in t.site]
+    assert sorted(map(repr, found.sites)) == sorted(map(repr, SITES))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_trace_without_requests(tmp_path: Path, format: str) -> None:
+    with write_trace(tmp_path / f"t.{format}"):
+        pass
+    assert len(whole(tmp_path / f"t.{format}")) == 0
+    assert judge_pieces(open_trace(tmp_path / f"t.{format}").pieces, RULES)[0].sites == ()
+
+
+def test_row_groups_are_of_bounded_size(written: Path) -> None:
+    footer = pq.ParquetFile(written).metadata
+    assert [footer.row_group(group).num_rows for group in range(footer.num_row_groups)] == [1000, 1000, 1000, 500]
+
+
+def test_the_schema_is_as_documented(written: Path) -> None:
+    file = pq.ParquetFile(written)
+    table = [line.split("|")[1:3] for line in (schema.__doc__ or "").splitlines() if line.startswith("| ")][1:]
+    assert [name.strip() for name, _ in table] == file.schema_arrow.names
+    assert not any(field.nullable for field in file.schema_arrow)
+    assert file.schema_arrow.field("address").type.list_size == 32
+    assert file.metadata.metadata[b"banksim.schema"] == b"1"
+    assert json.loads(file.metadata.metadata[b"banksim.sites"])[0] == json.loads(json.dumps(asdict(SITES[0])))
+
+
+def test_duckdb_reads_the_file(written: Path) -> None:
+    trace = random_trace(1, 3500)
+    rows = duckdb.sql(f"select op, count(*), max(address[1]) from '{written}' group by op").fetchall()
+    ops = np.array(OPS)[trace.op]
+    assert sorted(rows) == sorted(
+        (op, int((ops == op).sum()), int(trace.address[ops == op, 0].max())) for op in set(ops.tolist())
+    )
+
+
+def test_what_others_write_is_read_whatever_the_integers(tmp_path: Path) -> None:
+    address = [[4 * lane for lane in range(32)]] * 2
+    table = pa.table({"op": ["ld", "st"], "width": [4, 4], "mask": [0xFFFFFFFF, 1], "address": address})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert same(whole(tmp_path / "t.parquet"), Trace.from_arrays(["ld", "st"], 4, [0xFFFFFFFF, 1], address))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"compression": "none"},
+        {"compression": "gzip"},
+        {"compression": "snappy"},
+        {"compression": "lz4"},
+        {"use_dictionary": True},
+        {"data_page_version": "2.0"},
+        {"data_page_size": 1000},
+        {"row_group_size": 3000},
+        {"row_group_size": 700, "column_encoding": {"address.list.element": "BYTE_STREAM_SPLIT"}},
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("small_groups")
+def test_however_the_pages_are_written_they_are_read(tmp_path: Path, options: dict[str, object]) -> None:
+    trace = random_trace(11, 3000)
+    table = pa.Table.from_batches([schema.batch_of(trace)])
+    table = table.replace_schema_metadata(schema.metadata_of(trace.sites, []))
+    wanted: dict[str, object] = {"row_group_size": 1000, "compression": "zstd", "use_dictionary": ["op"], **options}
+    pq.write_table(table, tmp_path / "t.parquet", **wanted)
+    assert same(whole(tmp_path / "t.parquet"), trace)
+
+
+def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pq.ParquetFile, "iter_batches")
+    assert same(whole(written), random_trace(1, 3500))
+
+
+@pytest.mark.parametrize("lists", [[31, 33], [0, 32, 32], [16, 16, 32], [64]])
+def test_lists_that_are_not_of_32_are_refused(tmp_path: Path, small_groups: None, lists: list[int]) -> None:
+    """Though the file claims that they are, as a damaged one might."""
+    rows = len(lists)
+    loose = pa.array([[4] * length for length in lists], pa.list_(pa.field("element", pa.uint32(), nullable=False)))
+    table = pa.table({"op": ["ld"] * rows, "width": [4] * rows, "mask": [1] * rows, "address": loose})
+    pq.write_table(table, tmp_path / "t.parquet", compression="zstd", use_dictionary=False, store_schema=False)
+    with pq.ParquetFile(tmp_path / "t.parquet") as file, open(tmp_path / "t.parquet", "rb") as raw:
+        group = file.metadata.row_group(0)
+        columns = [group.column(k).path_in_schema for k in range(group.num_columns)]
+        assert parquet_pages.addresses(raw, group, columns.index("address.list.element"), 1000) is None
+    with pytest.raises(InputError, match="addresses: give 32"):
+        whole(tmp_path / "t.parquet")
+
+
+def test_a_remote_file_is_read(written: Path) -> None:
+    assert same(whole(f"file://{written}"), whole(written))
+
+
+# ---- interrupted writing
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_interrupted_write_leaves_no_file(tmp_path: Path, format: str) -> None:
+    before = random_trace(6, 3)
+    path = tmp_path / f"t.{format}"
+    with write_trace(path) as writer:
+        writer.write(before)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(path)
+    assert os.listdir(tmp_path) == [path.name]
+    assert same(whole(path), before)
+
+
+def interrupted(path: Path) -> None:
+    with write_trace(path) as writer:
+        writer.write(random_trace(5, 100))
+        raise KeyboardInterrupt
+
+
+def test_a_killed_writer_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    code = (
+        "import os; from helpers.traces import random_trace; from banksim.storage import write_trace\n"
+        "with write_trace('t.parquet') as w: w.write(random_trace(1, 200000)); os._exit(9)"
+    )
+    path = os.pathsep.join(sys.path)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, check=False)
+    assert not (tmp_path / "t.parquet").exists()
+
+
+def test_a_stream_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    with write_trace(tmp_path / "t.arrow") as writer:
+        for seed in range(3):
+            writer.write(random_trace(seed, 100))
+    data = (tmp_path / "t.arrow").read_bytes()
+    for cut in (1, 4, 8, 9, len(data) // 2, len(data) - 1):
+        (tmp_path / "cut.arrow").write_bytes(data[:-cut])
+        with pytest.raises(InputError, match=r"cut\.arrow: batch \d"):
+            whole(tmp_path / "cut.arrow")
+
+
+# ---- damaged files
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_file_is_refused_in_one_line_or_read(
+    tmp_path: Path, small_groups: None, format: str, data: st.DataObject
+) -> None:
+    good = tmp_path / f"good.{format}"
+    if not good.exists():
+        with write_trace(good) as writer:
+            writer.write(random_trace(7, 1200))
+    content = good.read_bytes()
+    bad = tmp_path / f"bad.{format}"
+    bad.write_bytes(damaged(content, data.draw(damages(len(content)))))
+    message = complaint(lambda: judge_pieces(open_trace(bad).pieces, RULES[1:]))
+    assert message is None or message.startswith(str(bad))
+    assert "\n" not in (message or "")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop_columns("mask"), "no column mask"),
+        (lambda t: t.set_column(6, "mask", pa.array(["x"] * len(t))), "column mask is string"),
+        (lambda t: t.set_column(6, "mask", pa.array([1 << 32] * len(t))), "mask 4294967296 is outside"),
+        (lambda t: t.set_column(6, "mask", pa.array([None] * len(t), pa.uint32())), "column mask has nulls"),
+        (lambda t: t.set_column(5, "width", pa.array([3] * len(t))), "width 3"),
+        (lambda t: t.set_column(4, "op", pa.array(["load"] * len(t))), "unknown op 'load'"),
+        (lambda t: t.set_column(4, "op", pa.array([1] * len(t))), "column op is int64"),
+        (lambda t: t.set_column(0, "site", pa.array([5] * len(t))), "site 5 names no entry"),
+        (lambda t: t.set_column(1, "block", pa.array([-1] * len(t))), "block -1 is outside"),
+        (lambda t: t.set_column(7, "address", pa.array([[0] * 31] * len(t))), "a list of 31 addresses"),
+        (lambda t: t.set_column(7, "address", pa.array([7] * len(t))), "column address is int64"),
+        (lambda t: t.set_column(7, "address", pa.array([[1] * 32] * len(t))), "is not a multiple of"),
+        (lambda t: t.set_column(7, "address", pa.array([[None] * 32] * len(t), pa.list_(pa.uint32()))), "nulls"),
+        (lambda t: t.append_column("mask", t.column("mask")), "2 columns mask"),
+        (lambda t: t.replace_schema_metadata({"banksim.schema": "2"}), "schema version 2, but"),
+        (lambda t: t.replace_schema_metadata({"banksim.sites": "[1]"}), "no list of sites"),
+        (lambda t: t.replace_schema_metadata({"banksim.sites": "[" * 100000}), "no list of sites"),
+    ],
+)
+def test_what_a_file_lacks_is_named(tmp_path: Path, change: object, message: str) -> None:
+    kinds = [("ld", 4), ("st", 8)]
+    batch = schema.batch_of(random_trace(8, 10, kinds))
+    sites = schema.metadata_of(SITES, [])
+    table = pa.Table.from_batches([batch]).replace_schema_metadata(sites)
+    pq.write_table(change(table), tmp_path / "t.parquet")  # type: ignore[operator]
+    with pytest.raises(InputError, match=r"t\.parquet: .*" + message):
+        whole(tmp_path / "t.parquet")
+
+
+def test_a_bad_row_group_is_named_with_its_position(written: Path) -> None:
+    footer = pq.ParquetFile(written).metadata
+    column = footer.row_group(2).column(7)
+    data = bytearray(written.read_bytes())
+    data[column.data_page_offset : column.data_page_offset + 40] = b"\xff" * 40
+    written.write_bytes(data)
+    with pytest.raises(InputError, match=r"trace\.parquet: row group 2, from request 2,000 on: "):
+        judge_pieces(open_trace(written).pieces, RULES)
+
+
+def test_a_file_that_claims_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with write_trace(tmp_path / "t.parquet") as writer:
+        writer.write(random_trace(9, 5000))
+    monkeypatch.setattr(parquet, "LARGEST_GROUP", 1 << 16)
+    with pytest.raises(InputError, match=r"it claims .* bytes: write row groups of at most 65,536"):
+        whole(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"PAR1\0\0\0\0PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1", b"hello\n" * 99]
+)
+@pytest.mark.parametrize("format", ["parquet", "arrow", "npz", "csv", "nvbit", "accelsim"])
+def test_what_is_no_trace_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str, content: bytes
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert main(["replay", str(path), "--input-format", format]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"banksim: {path}")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz", "http://[/t.parquet"]
+)
+def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["replay", name]) == 2
+    assert capsys.readouterr().err.startswith(f"banksim: {name}: ")
+
+
+def test_a_folder_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(tmp_path), "--input-format", "parquet"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_only_formats_that_can_be_written_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"that ends in \.parquet or \.arrow"), write_trace(tmp_path / "t.csv"):
+        pass
+    with pytest.raises(InputError, match="choose a folder"), write_trace(tmp_path / "none" / "t.parquet"):
+        pass
+
+
+def test_sites_that_another_program_has_lost_have_numbers(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duckdb.sql(f"copy (select * from '{written}' where site in (1, 3)) to '{tmp_path / 'less.parquet'}'")
+    assert main(["replay", str(tmp_path / "less.parquet"), "--json"]) == 0
+    [judged] = json.loads(capsys.readouterr().out)["conflicts"]
+    assert {site["text"] for site in judged["sites"]} == {"site 1", "site 3"}
+    table = pq.read_table(written, columns=["op", "width", "mask", "address"])
+    for site, message in ((1 << 16, "site 65536, of which the metadata tells nothing"), (-1, "site -1 is outside")):
+        column = pa.array([site] * len(table), pa.int32())
+        pq.write_table(table.append_column("site", column), tmp_path / "more.parquet")
+        assert main(["replay", str(tmp_path / "more.parquet")]) == 2
+        assert message in capsys.readouterr().err
+
+
+# ---- the commands
+COLUMN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
+
+
+@pytest.mark.parametrize("form", [["--json"], [], ["--picture", "all"]])
+def test_a_trace_gives_the_report_of_its_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path, rules = str(tmp_path / "t.parquet"), ["--arch", "kepler-4,kepler-8,sm_90"]
+    assert main([*COLUMN, *rules, *form, "--trace", path]) == 0
+    source = capsys.readouterr().out
+    assert main(["replay", path, *rules, *form]) == 0
+    found = capsys.readouterr().out
+    if form == ["--json"]:
+        assert json.loads(found)["conflicts"] == json.loads(source)["conflicts"]
+    else:
+        assert found == source
+
+
+def test_a_trace_goes_through_a_pipe(tmp_path: Path) -> None:
+    banksim = [sys.executable, "-m", "banksim"]
+    first = subprocess.run([*banksim, *COLUMN, "--trace", "-"], capture_output=True, check=True)
+    then = subprocess.run([*banksim, "replay", "-"], input=first.stdout, capture_output=True, check=True)
+    assert then.stdout == first.stderr
+
+
+def test_a_limit_fails_as_at_the_source(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.parquet")
+    main([*COLUMN, "--trace", path])
+    assert main(["replay", path, "--fail-above", "991"]) == 1
+    assert main(["replay", path, "--fail-above", "992"]) == 0
+
+
+def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
+    """1 GiB of requests, of which a process that may have 600 MiB more than it begins with holds a few at a time."""
+    trace = random_trace(1, 1 << 17, [("ld", 4)])
+    path = tmp_path / "t.parquet"
+    groups = 60
+    with write_trace(path) as writer:
+        for _ in range(2):
+            writer.write(trace)
+    repeat_groups(path, tmp_path / "big.parquet", trace, groups)
+    code = (
+        "import resource, sys, json; from banksim.__main__ import main\n"
+        "import banksim.banks.compiled.arrays, banksim.banks.compiled.repeated_requests, pyarrow.parquet\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (600 << 20),) * 2)\n"
+        "sys.exit(main(['replay', 'big.parquet', '--json']))"
+    )
+    allocators = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    environment = {**os.environ, **allocators, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.stderr == b""
+    found = json.loads(done.stdout)["conflicts"][0]
+    assert found["transactions"] == groups * replay(trace).transactions
+    assert groups * len(trace) * 145 > 1 << 30
+
+
+def repeat_groups(small: Path, big: Path, trace: Trace, groups: int) -> None:
+    batch = schema.batch_of(trace)
+    with open(big, "wb") as file:
+        writer = pq.ParquetWriter(file, schema.SCHEMA, compression="zstd", use_dictionary=True)
+        for _ in range(groups):
+            writer.write_batch(batch)
+        writer.add_key_value_metadata(schema.metadata_of(trace.sites, []))
+        writer.close()

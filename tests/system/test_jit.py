@@ -1,0 +1,109 @@
+"""What banksim has numba compile: no more than a run needs, without a cache too, and not in silence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.system import jit
+from banksim.system.progress import BlocksProgress, Progress, duration, scaled
+from helpers.places import TRITON
+
+RUN = """
+import sys
+from pathlib import Path
+from banksim.banks.compiled import one_request
+from banksim.__main__ import main
+from banksim.machine.llvm.native_symbols import SYMBOLS
+before = [name for name, one in SYMBOLS.items() if "address" in vars(one)]
+rest = "--grid 4,2 --arg float32[64,128] --arg float32[128,64]=random --arg int32=128 --arg int32=64 --json".split()
+assert main(["kernel", sys.argv[1], *rest]) == 0
+print(*before, "|", *(name for name, one in SYMBOLS.items() if "address" in vars(one)))
+print("address" in vars(one_request.judge_broadcast))
+"""
+
+
+def test_a_kernel_has_only_what_it_calls_compiled() -> None:
+    cubin = TRITON / "transpose.cubin"
+    done = subprocess.run([sys.executable, "-c", RUN, str(cubin)], capture_output=True, text=True, check=True)
+    calls, broadcast = done.stdout.splitlines()[-2:]
+    before, after = (part.split() for part in calls.split("|"))
+    assert not before
+    assert {"schedule", "leave", "judge_new", "settle"} <= set(after)
+    assert not {"meet", "scatter", "end_collective", "sync_by_mask", "give_way"} & set(after)
+    assert broadcast == "False"  # only GPUs of compute capability 1.x need it
+
+
+def one_more(number: Any) -> Any:
+    return number + 1
+
+
+def test_where_no_code_can_be_kept_it_is_compiled_and_said_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from numba.core import caching, types
+
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    monkeypatch.delenv("NUMBA_CACHE_LOCATOR_CLASSES", raising=False)
+    jit.tell_once.cache_clear()
+    assert jit.outer(one_more)(2) == 3
+    assert jit.callback(types.int64(types.int64))(one_more).address
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert "every run compiles anew" in said
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_user_without_a_home_can_run(tmp_path: Path) -> None:
+    cubin = TRITON / "transpose.cubin"
+    env = {**os.environ, "HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/nonexistent"}
+    subprocess.run([sys.executable, "-c", RUN, str(cubin)], env=env, check=True)
+
+
+def test_compiling_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    from numba import njit
+    from numba.core import event
+
+    monkeypatch.setattr("banksim.system.progress.AFTER", 0)
+    monkeypatch.setattr("banksim.system.progress.EVERY", 0)
+    told = jit.Told()
+    event.register(jit.COMPILE, told)  # type: ignore[no-untyped-call]
+    try:
+
+        def mine(number: Any) -> Any:
+            return number + 1
+
+        mine.__module__ = "banksim.test"
+        njit(mine)(2)
+        mine.__module__ = "users"
+        njit(mine)(2)
+    finally:
+        event.unregister(jit.COMPILE, told)  # type: ignore[no-untyped-call]
+    said = capfd.readouterr().err
+    assert said == "\rcompiling banksim's own loops for this machine, once: 1 functions\x1b[K\r\x1b[K"
+
+
+def test_progress_has_a_speed_and_a_rest() -> None:
+    progress = Progress("requests", 200_000_000)
+    progress.done = 50_000_000
+    assert progress.text(4.0).endswith("50,000,000 of 200,000,000 requests, 12.5 M/s, 12 s left")
+    slow = BlocksProgress(40)
+    slow.done, slow.instructions = 1, 52_000
+    assert slow.text(10.0).endswith("1 of 40 blocks, 52.0 k thread instructions, 5.20 k/s, 6 min 30 s left")
+    slow.done = 0
+    assert slow.text(10.0).endswith("0 of 40 blocks, 52.0 k thread instructions, 5.20 k/s")
+    endless = Progress("lines")
+    endless.done = 7
+    assert endless.text(10.0) == "7 lines, 0.7/s"
+
+
+def test_numbers_are_scaled() -> None:
+    assert [scaled(n) for n in (0, 0.5, 12, 999.6, 1250, 47_300, 1e6, 999_950_000, 2.5e9, 1.23e13)] == [
+        *("0", "0.5", "12", "1.00 k", "1.25 k", "47.3 k", "1.00 M", "1.00 G", "2.50 G", "12,300 G"),
+    ]
+    assert [duration(s) for s in (0.2, 45, 200, 7500)] == ["1 s", "45 s", "3 min 20 s", "2 h 5 min"]

@@ -1,0 +1,218 @@
+"""SIGTERM and SIGHUP end a command as Ctrl-C does: with what was done, and with nothing left behind."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.system import ending
+from helpers.places import PACKAGES
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+MARK = "BANKSIM_TEST_OF_SIGNALS"
+ENDLESS = """
+from numba import cuda
+
+@cuda.jit
+def endless(out):
+    while out[0] == 0:
+        out[1] += 1
+"""
+LAUNCHES = """
+import numpy as np
+endless[1, 32](np.ones(2))
+print("launching", flush=True)
+endless[1, 32](np.zeros(2))
+"""
+LONG = """
+template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
+template <int M> struct F<0, M> { static const long v = M; };
+__global__ void k(float *out) { out[0] = F<30, 0>::v; }
+"""
+"""nvcc's front end works on it for minutes."""
+
+
+class Command:
+    """A command in a process of its own, whose temporary files and children are known."""
+
+    def __init__(self, folder: Path, words: list[str], errors: int = subprocess.PIPE, **more: str) -> None:
+        self.scratch, self.mark = folder / "scratch", str(uuid4())
+        self.scratch.mkdir()
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGES), "TMPDIR": str(self.scratch), MARK: self.mark, **more}
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "banksim", *words],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            cwd=folder,
+            env=environment,
+        )
+
+    def end(self, number: int) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error after a signal; nothing may be left."""
+        self.process.send_signal(number)
+        out, error = self.process.communicate(timeout=60)
+        until(lambda: not self.alive())
+        assert [path.name for path in self.scratch.rglob("*")] == []
+        return self.process.returncode, out, error
+
+    def alive(self) -> list[str]:
+        """The command lines of its processes."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"{MARK}={self.mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found
+
+
+def until(happens: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    (tmp_path / "launches.py").write_text(ENDLESS + LAUNCHES)
+    return tmp_path
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_kernel_tells_what_was_done(endless: Path, number: int) -> None:
+    words = ["kernel", "endless.py", "--arg", "int32[2]", "--trace", "t.parquet", "--html", "page.html"]
+    terminal, inner = pty.openpty()
+    command = Command(endless, words, errors=inner)
+    os.close(inner)
+    shown = b""
+    while b"0 of 1 blocks" not in shown:
+        shown += os.read(terminal, 4096)
+    assert len(list(endless.glob(".*.part"))) == 1  # of the trace
+    status, out, _ = command.end(number)
+    shown = os.read(terminal, 4096)
+    os.close(terminal)
+    assert status == 128 + number
+    assert "PARTIAL: interrupted after 0 of 1 block" in out
+    assert b"banksim: t.parquet was not written: the trace is incomplete\r\n" in shown
+    assert "PARTIAL" in (endless / "page.html").read_text()
+    assert not [path for path in endless.iterdir() if path.suffix in (".part", ".parquet")]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_program_is_ended_and_its_launches_told(endless: Path, number: int) -> None:
+    command = Command(endless, ["run", "--output", "report.txt", "launches.py"])
+    assert command.process.stdout is not None
+    assert command.process.stdout.readline() == "launching\n"
+    time.sleep(0.5)
+    status, _, error = command.end(number)
+    assert status == 128 + number
+    assert error.endswith("KeyboardInterrupt\n")
+    assert "PARTIAL: 1 launch interrupted before the end" in (endless / "report.txt").read_text()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_compiler_ends_too(tmp_path: Path, number: int) -> None:
+    (tmp_path / "long.cu").write_text(LONG)
+    command = Command(tmp_path, ["kernel", "long.cu", "--arg", "float32[1]"])
+    until(lambda: any("cudafe" in line or "cicc" in line for line in command.alive()))
+    time.sleep(0.2)
+    assert command.end(number) == (128 + number, "", "banksim: interrupted\n")
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 3])
+@pytest.mark.parametrize("number", SIGNALS)
+def test_workers_end_too(tmp_path: Path, number: int, seconds: float) -> None:
+    trace = banksim.Trace.from_arrays("ld", 4, 1, np.zeros((1 << 18, 32), np.uint32))
+    from banksim.storage import write_trace
+
+    with write_trace(tmp_path / "t.parquet") as writer:
+        for _ in range(8):
+            writer.write(trace)
+    command = Command(tmp_path, ["replay", "t.parquet", "--workers", "2", "--no-dedup"])
+    time.sleep(seconds)
+    status, _, error = command.end(number)
+    assert (status, error) in ((128 + number, "banksim: interrupted\n"), (0, ""))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_imports_are_interrupted_with_one_line(tmp_path: Path, number: int) -> None:
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    command = Command(
+        tmp_path, ["pattern", "a[threadIdx.x]"], PYTHONPATH=os.pathsep.join([str(tmp_path), str(PACKAGES)])
+    )
+    assert command.process.stdout is not None
+    assert command.process.stdout.readline() == "importing\n"
+    assert command.end(number) == (128 + number, "", "banksim: interrupted\n")
+
+
+def test_what_a_signal_makes_of_an_import_is_an_interrupt() -> None:
+    """An extension module that is interrupted fails with an error of its own."""
+
+    def fails() -> int:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise ImportError("numpy._core.multiarray failed to import") from None
+        return 0
+
+    assert ending.run("banksim", fails) == 128 + signal.SIGTERM
+
+
+def test_no_interrupt_is_lost_in_what_compiled_code_calls() -> None:
+    def command() -> int:
+        called = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+        called()
+        time.sleep(5)
+        return 0
+
+    began = time.monotonic()
+    assert ending.run("banksim", command) == 130
+    assert time.monotonic() - began < 4
+
+
+def test_no_interrupt_is_lost_in_a_finalizer() -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def command() -> int:
+        Finalized()
+        gc.collect()
+        time.sleep(5)
+        return 0
+
+    began = time.monotonic()
+    assert ending.run("banksim", command) == 130
+    assert time.monotonic() - began < 4
+
+
+def test_what_was_started_to_be_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert ending.run("banksim", lambda: signal.raise_signal(signal.SIGHUP) or 0) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_handlers_are_given_back() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    assert ending.run("banksim", lambda: 0) == 0
+    assert [signal.getsignal(number) for number in SIGNALS] == before

@@ -1,0 +1,155 @@
+"""--timing: cycles by source line, what limits a kernel, the estimate for the launch; as text, JSON and HTML."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.__main__ import main
+from banksim.architectures.occupancy import occupancy
+from banksim.report.text.cycles import as_json, page, timing
+from banksim.runs.outcome import Run
+from banksim.timing.whole_grid import estimate
+from helpers.places import PROGRAMS
+
+SOURCE = """
+extern "C" __global__ void turn(float *out, const float *in, int rounds) {
+    __shared__ float tile[32][32 + PAD];
+    tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    for (int r = 0; r < rounds; r++) sum += tile[threadIdx.x][(threadIdx.y + r) % 8];
+    out[(blockIdx.x * 8 + threadIdx.y) * 32 + threadIdx.x] = sum;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("timing") / "turn.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def launched(source: Path, blocks: int, rounds: int, pad: int = 0, **how: Any) -> Run:
+    kernel = banksim.load(source, defines=[f"PAD={pad}"])["turn"]
+    given = [np.zeros(blocks * 256, np.float32), np.ones(256, np.float32), np.int32(rounds)]
+    return banksim.run(kernel, blocks, (32, 8), given, timing=True, **how)
+
+
+@pytest.fixture(scope="module")
+def run(source: Path) -> Run:
+    return launched(source, 3000, 64)
+
+
+def test_conflicts_stand_at_their_line_and_are_the_limit(run: Run) -> None:
+    cycles = run.cycles
+    assert cycles is not None
+    assert len(cycles.blocks) == occupancy("sm_90", 256, run.kernel.registers, 4096).blocks == 8
+    text = timing(run, 120).plain
+    assert "Time of 8 blocks on one SM of sm_90; the other 2,992 were counted, not timed" in text
+    assert "Limited by shared memory" in text
+    first = text.split("cycles of all warps")[1].splitlines()[3]
+    assert first.startswith("turn.cu:7  for (int r")
+    assert cycles.conflict > 0.9 * cycles.total
+    for width in (80, 160):
+        assert max(map(len, timing(run, width).plain.splitlines())) <= width
+
+
+def test_padding_takes_as_long_as_the_ideal_says(source: Path, run: Run) -> None:
+    padded = launched(source, 3000, 64, pad=1).cycles
+    assert padded is not None
+    assert run.cycles is not None
+    assert padded.conflict == 0
+    assert padded.total == pytest.approx(run.cycles.ideal, rel=0.05)
+
+
+def test_time_is_that_of_the_machine_whoever_judges(source: Path) -> None:
+    alone, others = launched(source, 2, 8), launched(source, 2, 8, arch=["kepler-4", "sm_90"])
+    assert alone.cycles is not None
+    assert others.cycles is not None
+    assert (others.cycles.total, others.cycles.ideal) == (alone.cycles.total, alone.cycles.ideal)
+    assert [c.arch.name for c in others.judged] == ["kepler-4", "sm_90"]
+    assert others.judged[1] == alone.judged[0]
+    assert others.judged[0].transactions < others.judged[1].transactions
+
+
+def test_the_launch_is_estimated_by_waves(run: Run) -> None:
+    assert run.cycles is not None
+    found = estimate(run.launch, run.cycles)
+    assert (found.together, found.waves) == (8, 3)  # 3,000 blocks on 132 SMs, 8 on each at a time
+    assert found.cycles == 3 * run.cycles.total
+    assert found.microseconds == pytest.approx(found.cycles / 1980)
+    assert "3,000 blocks on 132 SMs, 8 resident on each (limited by warps" in timing(run, 1000).plain
+    assert f"3 waves, about {found.cycles:,} cycles" in timing(run, 1000).plain
+
+
+def test_no_estimate_where_most_is_assumed(source: Path) -> None:
+    run = launched(source, 1, 1, global_latency=20_000)
+    assert run.cycles is not None
+    assert estimate(run.launch, run.cycles).cycles is None
+    text = timing(run, 1000).plain
+    assert "No estimate of its time" in text
+    assert "global memory answers 20,000 cycles later than shared (--global-latency)" in text
+    assert as_json(run)["launch"]["microseconds"] is None
+
+
+def test_plain_data_adds_up(run: Run) -> None:
+    plain = json.loads(json.dumps(as_json(run)))
+    assert plain["total"] == run.cycles.total if run.cycles else False
+    for what in ("issue", "shared", "conflict", "barrier", "memory"):
+        assert sum(line[what] for line in plain["lines"]) == plain["spent"][what]
+    assert plain["figures"]["global_latency"]["status"] == "assumed"
+    assert plain["figures"]["queue"]["status"] == "measured"
+    shares = [row["share"] for row in page(run)["rows"]]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_the_command_shows_it_as_text_json_and_html(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["kernel", f"{source}:turn", "--define", "PAD=0", "--grid", "2", "--block", "32,8", "--no-picture"]
+    command += ["--arg", "float32[512]", "--arg", "float32[256]=1", "--arg", "int32=8", "--timing"]
+    page_file = tmp_path / "report.html"
+    assert main([*command, "--html", str(page_file), "--global-latency", "100"]) == 0
+    text = capsys.readouterr().out
+    assert "Time of 1 block on one SM of sm_90; the other 1 were counted" in text
+    assert "conflicts" in text
+    assert '<h2 id="time">Time</h2>' in page_file.read_text()
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cycles"]["total"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["kernel", "x.cu", "--global-latency", "9"], "--global-latency: give --timing too"),
+        (["kernel", "x.cu", "--timing", "--global-latency", "fast"], "--global-latency fast: give a whole number"),
+        (["kernel", "x.cu", "--timing", "--workers", "2"], "--timing: for a simulation in one process"),
+        (["run", "--global-latency", "9", "x.py"], "--global-latency: give --timing too"),
+    ],
+)
+def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_program_is_timed_kernel_by_kernel() -> None:
+    program = PROGRAMS / "transpose.py"
+    command = [sys.executable, "-m", "banksim", "run", "--timing", "--json", "--output", "-", str(program)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    kernels = json.loads(done.stdout[done.stdout.index("{") :])["kernels"]
+    plain, padded = (kernel["time"] for kernel in kernels)
+    assert plain["cycles"] > 1.5 * plain["without_conflicts"]
+    assert padded["cycles"] == padded["without_conflicts"]
+    assert plain["microseconds"] > padded["microseconds"]
+    assert plain["bottleneck"].startswith("Limited by shared memory")
