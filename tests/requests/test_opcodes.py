@@ -229,3 +229,23 @@ def test_both_engines_execute_every_control_opcode() -> None:
     for control in CONTROL.values():
         assert callable(getattr(Warp, control.does))
         assert callable(getattr(ControlFlow, control.does))
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_the_source_of_a_copy_counts(engine: str) -> None:
+    """Lanes 32 bytes apart in memory, 16 apart in shared memory. Where lanes read nothing, nobody knows the count."""
+    lines = ["S2R R0, SR_LANEID", "SHF.L.U32 R6, R0, 0x4, RZ", "IMAD.WIDE.U32 R4, R0, 0x20, c[0x0][0x210]"]
+    lines += ["ISETP.GE.U32.AND P0, PT, R0, RZ, PT", "ISETP.GE.U32.AND P1, PT, R0, 0x4, PT"]
+    lines += [f"LDGSTS.E.128 [R6+0x400], [R4.64]{reads}" for reads in ("", ", P0", ", P1")]
+    made = replace(assembler.kernel([*lines, "EXIT"]), shared_bytes=BYTES)
+    memory = np.zeros(256, np.uint32)
+    run = banksim.run(made, 1, LANES, [memory, memory.copy()], engine=engine)
+    assert [(s.op, s.transactions, s.ideal) for s in run.conflicts.sites] == [
+        ("cp_async", 8, 4),
+        ("cp_async", 8, 4),
+        ("cp_async_gather", None, None),
+    ]
+    worst = run.conflicts.to_json()["sites"][0]["worst"]
+    assert worst["address"] == [1024 + 16 * lane for lane in range(LANES)]
+    banks = worst["source_banks"]
+    assert [(bank - banks[0]) % 32 for bank in banks] == [8 * lane % 32 for lane in range(LANES)]
