@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,11 @@ class Buffer:
     data: npt.NDArray[np.uint8]
     name: str
     views: list[View] = field(default_factory=list)
+
+    @cached_property
+    def place(self) -> tuple[int, int]:
+        """Where its bytes lie in this process, and how many they are."""
+        return self.data.ctypes.data, self.data.nbytes
 
     def nearest(self, byte: int) -> View:
         """The argument that a byte, or one beyond the buffer, lies in or nearest to."""

@@ -72,7 +72,7 @@ class Worker:
         self.shared = aligned(byte, launch.shared_bytes)
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
-        self.buffers = np.array([(b.data.ctypes.data, b.data.nbytes) for b in launch.buffers], np.uint64)
+        self.buffers = np.array([buffer.place for buffer in launch.buffers], np.uint64)
         self.rules = rules
         self.notes = np.array([one.ctypes.data for one in notes], np.uint64)
         for number, (_, op, width) in enumerate(compiled.sites):

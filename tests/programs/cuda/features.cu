@@ -274,7 +274,14 @@ static void device() {
     printf("%s, %d.%d\n", p.name, p.major, p.minor);
     expect(!strcmp(cudaGetErrorName(cudaErrorMemoryAllocation), "cudaErrorMemoryAllocation"), "names of errors");
     expect(!strcmp(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory"), "texts of errors");
-    CHECK(cudaThreadSynchronize()); // removed from CUDA 13
+    // Removed from CUDA 13:
+    CHECK(cudaThreadSynchronize());
+    int *managed;
+    CHECK(cudaMallocManaged(&managed, 64));
+    CHECK(cudaMemAdvise(managed, 64, cudaMemAdviseSetReadMostly, number));
+    CHECK(cudaMemPrefetchAsync(managed, 64, number));
+    cudaDeviceProp zero = {0};
+    expect(p.clockRate == 1980000 && p.memoryClockRate > 0 && p.deviceOverlap == 1 && zero.clockRate == 0, "clocks");
 }
 
 static void printing() {

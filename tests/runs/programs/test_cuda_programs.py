@@ -168,6 +168,38 @@ def test_several_files_with_calls_between_them(tmp_path: Path, capfd: Said) -> N
     assert capfd.readouterr().out == "9 a word\n"
 
 
+PART = """
+#include <cstdio>
+static __device__ int variable = NAME;
+static __constant__ int constant;
+__global__ void NAME##_kernel(int *out) { atomicAdd(&variable, constant); *out = variable; }
+void NAME##_part(int n) {
+    int *d, h;
+    cudaMalloc(&d, 4);
+    cudaMemcpyToSymbol(constant, &n, 4);
+    for (int k = 0; k < 2; k++) NAME##_kernel<<<1, 1>>>(d);
+    cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost);
+    printf("%d\\n", h);
+}
+"""
+
+
+def test_each_file_has_variables_of_its_own(tmp_path: Path, capfd: Said) -> None:
+    """Several modules in a program, of per-thread default streams and threads of OpenMP at that."""
+    for name, start in (("one", "100"), ("two", "200")):
+        text = PART.replace("= NAME", f"= {start}").replace("NAME##", name)
+        (tmp_path / f"{name}.cu").write_text(text)
+    (tmp_path / "main.cu").write_text(
+        "#include <omp.h>\nvoid one_part(int); void two_part(int);\n"
+        "int main() { one_part(1); two_part(10); one_part(1); int n = 0;\n"
+        "#pragma omp parallel num_threads(2) reduction(+ : n)\n"
+        "{ int *d; n += cudaMalloc(&d, 4) == cudaSuccess; }\nreturn n; }\n"
+    )
+    options = "--nvcc=--default-stream per-thread -Xcompiler=-fopenmp"
+    assert run(options, *(str(tmp_path / f"{name}.cu") for name in ("main", "one", "two"))) == 2
+    assert capfd.readouterr() == ("102\n220\n104\n", "")
+
+
 def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
     (tmp_path / "one.cu").write_text(ONE)
     (tmp_path / "Makefile").write_text("test: one\n\t@./one\none: one.cu\n\t@nvcc -arch=sm_90 -o one one.cu\n")

@@ -1,12 +1,50 @@
-/* Functions that CUDA 13 removed, and that older programs still call. Included before every source that banksim run
-   compiles. */
+/* What CUDA 13 removed, and older programs still use. Included before every source that banksim run compiles. */
 #ifndef BANKSIM_COMPATIBILITY_H
 #define BANKSIM_COMPATIBILITY_H
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
+
 #define cudaThreadSynchronize cudaDeviceSynchronize
 #define cudaThreadExit cudaDeviceReset
 #define cudaThreadGetLimit cudaDeviceGetLimit
 #define cudaThreadSetLimit cudaDeviceSetLimit
 #define cudaThreadSetCacheConfig cudaDeviceSetCacheConfig
 #define cudaThreadGetCacheConfig cudaDeviceGetCacheConfig
+
+#ifdef __cplusplus
+/* The properties of a device with those that have become attributes. */
+struct banksim_properties : cudaDeviceProp {
+    int clockRate, memoryClockRate, deviceOverlap, computeMode, kernelExecTimeoutEnabled;
+    int singleToDoublePrecisionPerfRatio, cooperativeMultiDeviceLaunch;
+};
+
+static inline cudaError_t banksim_get_properties(banksim_properties *properties, int device) {
+    cudaError_t error = cudaGetDeviceProperties(properties, device);
+    if (error != cudaSuccess) return error;
+    cudaDeviceGetAttribute(&properties->clockRate, cudaDevAttrClockRate, device);
+    cudaDeviceGetAttribute(&properties->memoryClockRate, cudaDevAttrMemoryClockRate, device);
+    cudaDeviceGetAttribute(&properties->deviceOverlap, cudaDevAttrGpuOverlap, device);
+    cudaDeviceGetAttribute(&properties->computeMode, cudaDevAttrComputeMode, device);
+    cudaDeviceGetAttribute(&properties->kernelExecTimeoutEnabled, cudaDevAttrKernelExecTimeout, device);
+    cudaDeviceGetAttribute(&properties->singleToDoublePrecisionPerfRatio, cudaDevAttrSingleToDoublePrecisionPerfRatio,
+                           device);
+    properties->cooperativeMultiDeviceLaunch = 0;
+    return cudaSuccess;
+}
+#define cudaDeviceProp banksim_properties
+#define cudaGetDeviceProperties banksim_get_properties
+
+/* A device was named by its number, not by a cudaMemLocation. */
+static inline cudaMemLocation banksim_location(int device) {
+    cudaMemLocation location = {};
+    location.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+    location.id = device == cudaCpuDeviceId ? 0 : device;
+    return location;
+}
+static inline cudaError_t cudaMemPrefetchAsync(const void *start, size_t size, int device, cudaStream_t stream = 0) {
+    return cudaMemPrefetchAsync(start, size, banksim_location(device), 0, stream);
+}
+static inline cudaError_t cudaMemAdvise(const void *start, size_t size, cudaMemoryAdvise advice, int device) {
+    return cudaMemAdvise(start, size, advice, banksim_location(device));
+}
+#endif
 #endif
