@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from banksim.banks.conflicts import Conflicts
 from banksim.errors import InputError
-from banksim.report.paths import portable
 from banksim.requests.counts import Count, Range, ends, total
+from banksim.system.paths import portable
 
 Verdict = Literal["worse", "better", "same", "new", "gone", "unknown"]
 MEANINGS: dict[Verdict, str] = {

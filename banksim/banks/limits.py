@@ -16,9 +16,9 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.source_lines import by_line
 from banksim.banks.source_lines import label as source_place
 from banksim.errors import InputError
-from banksim.kernels.line_table import source_lines
-from banksim.report.paths import portable
 from banksim.requests.counts import Count, Range, ends, per_request
+from banksim.system.paths import portable
+from banksim.system.source_files import source_lines
 from banksim.wording import mean, number, ways
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from banksim.banks.conflicts import Conflicts, SiteConflicts
-from banksim.kernels.line_table import is_library
 from banksim.requests.counts import ends, largest, total
 from banksim.requests.trace import Site
+from banksim.system.source_files import is_library
 from banksim.wording import place, plural, runs, shown
 
 Line = tuple[object, ...]

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from banksim.architectures import capabilities
-from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, machine
+from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, WINDOWS, machine
 from banksim.errors import BanksimError, InputError
 from banksim.kernels import demangling, disassembly
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.ptx import link
 from banksim.kernels.decoded_cache import Kernels, pack, unpack
 from banksim.kernels.elf import FUNCTION, OBJECT, Elf, Symbol
-from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter, Variable
+from banksim.kernels.global_addresses import ARGUMENTS, PROGRAM
+from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
 from banksim.kernels.line_table import Line, in_own_code, line_table
-from banksim.machine.addresses import ARGUMENTS, PROGRAM
-from banksim.machine.launch_constants import WINDOWS
+from banksim.kernels.variables import Variable
 from banksim.requests.trace import Site
 from banksim.system import cache
 

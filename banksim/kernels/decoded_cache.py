@@ -13,9 +13,10 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter, Variable
-from banksim.kernels.line_table import source_line
+from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter
+from banksim.kernels.variables import Variable
 from banksim.requests.trace import Site
+from banksim.system.source_files import source_line
 
 
 class Kernels(Mapping[str, Kernel]):

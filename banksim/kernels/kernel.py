@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from banksim.kernels.variables import Constants, Variable
 from banksim.requests.trace import Site
-
-if TYPE_CHECKING:
-    from banksim.kernels.variables import Constants
 
 BYTES = 16
 """Size of one instruction."""
@@ -83,18 +81,6 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable of the module: at byte `offset` of its global memory; one that is constant has its `place` in constant
-    bank 3 too, from which code reads it."""
-
-    name: str
-    plain_name: str
-    offset: int
-    size: int
-    place: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Preset:
     """What holds for every launch of a kernel: its block, bytes of dynamic shared memory, and for each hidden pointer
     behind its arguments the bytes of scratch memory that a block wants there."""
@@ -150,8 +136,6 @@ class Kernel:
     @cached_property
     def constants(self) -> Constants:
         """What the module's variables hold when the kernel starts, by their names, where the host fills them."""
-        from banksim.kernels.variables import Constants
-
         return Constants(self.plain_name, self.variables)
 
     def on(self, arch: str) -> Kernel:

@@ -7,14 +7,13 @@ inlined function's name in .debug_str; two zeros end it. The row of the call may
 
 from __future__ import annotations
 
-import functools
 import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from stat import S_ISREG
+
+from banksim.system.source_files import is_library
 
 INLINED_CALL = 0x90
 ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[\\"])')
@@ -28,24 +27,6 @@ class Line:
     file: str
     line: int
     inlined: tuple[tuple[str, str, int], ...] = ()
-
-
-LIBRARY = re.compile(
-    r"/(site|dist)-packages/|^/usr/(local/)?(include|lib)/|/cuda[^/]*/(targets/[^/]+/)?include/"
-    r"|/include/(cub|thrust|cuda|cutlass|cute|cooperative_groups)/|/(third_party|3rdparty|external|vendor)/"
-)
-"""Where files are that a user of them has not written: installed packages, the toolkit, copies of others' projects."""
-
-
-@functools.lru_cache(4096)
-def is_library(file: str, kernel: str) -> bool:
-    """Whether a file is none of the user's own. What lies in a folder `include` is none, unless the kernel's file lies
-    beside or in that, as in a project with headers."""
-    path = posixpath.normpath(file.replace("\\", "/"))
-    if LIBRARY.search(path):
-        return True
-    above, include, _ = path.rpartition("/include/")
-    return bool(include) and not posixpath.normpath(kernel.replace("\\", "/")).startswith(f"{above}/")
 
 
 def in_own_code(line: Line) -> tuple[Line, tuple[tuple[str, int], ...]]:
@@ -225,30 +206,3 @@ def unescaped(path: str) -> str | None:
         return content.decode()
     except UnicodeDecodeError:
         return None
-
-
-def source_line(file: str | None, line: int | None) -> str:
-    """The text of a source line, without the blanks around it; "" where there is none to be read."""
-    if not file or not line or line < 0:
-        return ""
-    lines = source_lines(file)
-    return lines[line - 1].strip() if line <= len(lines) else ""
-
-
-def source_lines(file: str) -> tuple[str, ...]:
-    """The lines of a source as compilers count them; () where there is none to be read."""
-    try:
-        state = Path(file).stat()
-    except (OSError, ValueError):
-        return ()
-    # What a damaged cubin or a foreign trace names may be a device that never ends.
-    return _lines(file, state.st_mtime_ns, state.st_size) if S_ISREG(state.st_mode) else ()
-
-
-@functools.lru_cache(64)
-def _lines(file: str, time: int, size: int) -> tuple[str, ...]:
-    try:
-        text = Path(file).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ()
-    return tuple(text.removesuffix("\n").split("\n"))  # str.splitlines would end lines at form feeds too

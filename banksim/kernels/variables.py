@@ -1,30 +1,30 @@
-"""A module's `__constant__` and `__device__` variables: how they are filled, and which were read though nobody did.
-
-A `__constant__` variable that the source initialises and one that a host is to fill differ in a cubin by their bytes
-alone. So this is what is said to be unfilled: what begins as zeros, was not filled, and was named by an instruction
-that threads executed, by its place in constant bank 3 (of an element that a register tells: the place to which that
-adds). One that the source initialises with nothing but zeros is told too. What code reaches through a pointer is not
-seen, and Numba's constant arrays, which the compiler fills, are left out.
-"""
+"""A module's `__constant__` and `__device__` variables, and how the host fills them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from banksim.errors import InputError
-from banksim.kernels.kernel import Instruction, Kernel, Variable
-from banksim.requests.trace import Site
 
 CONSTANT_VARIABLES = 3
 """The constant bank in which they lie."""
-NUMBA = "_cudapy_cmem"
-"""How Numba calls its constant arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the module: at byte `offset` of its global memory; one that is constant has its `place` in constant
+    bank 3 too, from which code reads it."""
+
+    name: str
+    plain_name: str
+    offset: int
+    size: int
+    place: int | None
 
 
 class Constants(MutableMapping[str, bytes]):
@@ -93,40 +93,3 @@ def content_of(value: Any, variable: Variable) -> bytes:
     if len(content) != size:
         raise InputError(f"{name} has {size} bytes, {what}: give all of it, of its type")
     return content
-
-
-@dataclass(frozen=True)
-class Unfilled:
-    """A `__constant__` variable of so many bytes that is zeros since nobody filled it, and where it was read first."""
-
-    name: str
-    size: int
-    site: Site
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "bytes": self.size, "file": self.site.file, "line": self.site.line}
-
-
-def unfilled(
-    kernel: Kernel, banks: Mapping[int, npt.NDArray[np.uint8]], executed: Iterable[Instruction]
-) -> tuple[Unfilled, ...]:
-    """What these instructions read that nobody filled, in the order of the code; `banks`: the launch's constants."""
-    content = banks.get(CONSTANT_VARIABLES, np.zeros(0, np.uint8))
-    zeros = [
-        (variable.place, variable)
-        for variable in kernel.variables
-        if variable.place is not None
-        and variable.name not in kernel.constants
-        and not variable.name.startswith(NUMBA)
-        and not any(content[variable.place : variable.place + variable.size])
-    ]
-    found: dict[str, Unfilled] = {}
-    for i in executed if zeros else ():
-        for o in i.operands:
-            if o.kind != "const" or o.number != CONSTANT_VARIABLES:
-                continue
-            at = sum(part.number for part in o.parts if part.kind == "imm")
-            for place, variable in zeros:
-                if place <= at < place + variable.size:
-                    found.setdefault(variable.name, Unfilled(variable.plain_name, variable.size, i.site))
-    return tuple(found.values())

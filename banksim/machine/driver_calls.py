@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import UnsupportedError
+from banksim.kernels.global_addresses import ARGUMENTS, Layout
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
-from banksim.machine.addresses import ARGUMENTS, Layout
 from banksim.machine.printing import MOST, parsed, printed
 
 Bytes = npt.NDArray[np.uint8]

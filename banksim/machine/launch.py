@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +20,6 @@ from banksim.kernels.variables import CONSTANT_VARIABLES
 from banksim.machine.addresses import layout_of, reads
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.host_memory import BUFFER_LIMIT
-from banksim.machine.launch_constants import contents
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
@@ -138,6 +138,29 @@ def whole(value: Any, what: str, least: int = 0, most: int = 2**62) -> int:
     return int(value)
 
 
+def constants_written(launch: Launch) -> dict[str, bytes]:
+    """What a launch writes to constant bank 0, but the workspace and what the decoder has written."""
+    size = launch.kernel.shared_bytes - launch.kernel.shared_base + launch.dynamic_shared
+    reserved = limits(launch.kernel.arch).reserved
+    return {
+        "%ntid": struct.pack("<3I", *launch.block),
+        "%nctaid": struct.pack("<3I", *launch.grid),
+        "%cluster_nctaid": struct.pack("<3I", 1, 1, 1),
+        "1 / %cluster_nctaid": struct.pack("<3f", 1, 1, 1),
+        "%nclusterid": struct.pack("<3I", *launch.grid),
+        "%current_graph_exec": bytes(8),
+        "descriptor": bytes(8),
+        "stack": struct.pack("<I", launch.local_bytes),
+        "reserved shared": struct.pack("<I", reserved),
+        "%dynamic_smem_size": struct.pack("<I", launch.dynamic_shared),
+        "%aggr_smem_size": struct.pack("<I", size + reserved),
+        "reserved end": struct.pack("<I", 0x120),
+        "reserved part 1": struct.pack("<I", 0),
+        "%is_explicit_cluster": struct.pack("<I", 0),
+        "%cluster_nctarank": struct.pack("<I", 1),
+    }
+
+
 def prepare(
     kernel: Kernel,
     grid: int | Sequence[int],
@@ -207,7 +230,7 @@ def prepare(
     shared = max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared
     launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
     places = machine(kernel.arch).places
-    for name, content in contents(launch).items():
+    for name, content in constants_written(launch).items():
         if name in places:
             bank0[places[name] : places[name] + len(content)] = np.frombuffer(content, np.uint8)
     if kernel.slot is not None:

@@ -6,22 +6,14 @@ sm_100 on those of `RESERVED` are assumed).
 
 from __future__ import annotations
 
-import struct
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, machine
-from banksim.architectures.occupancy import limits
+from banksim.architectures.code_layout import CONSTANT_BANK, WINDOWS, machine
 from banksim.kernels.kernel import Kernel
 
-if TYPE_CHECKING:
-    from banksim.machine.launch import Launch
-
-WINDOWS = {"shared window": SHARED_WINDOW, "local window": LOCAL_WINDOW, "parameter window": CONSTANT_WINDOW}
-"""Where generic addresses of each begin: what stands at a place of that name."""
 RESERVED = ("reserved end", "reserved part 1")
 """%reserved_smem_offset_end and _1 from sm_90 on: where parts of the system's memory lie."""
 SIZES = {
@@ -40,29 +32,6 @@ REFUSED = {
     **dict.fromkeys(("%nsmid", "%reserved_smem_offset_end", "%reserved_smem_offset_1"), 4),
 }
 """What a launch here has no value for, and its bytes."""
-
-
-def contents(launch: Launch) -> dict[str, bytes]:
-    """What a launch writes, but the workspace and what the decoder has written."""
-    size = launch.kernel.shared_bytes - launch.kernel.shared_base + launch.dynamic_shared
-    reserved = limits(launch.kernel.arch).reserved
-    return {
-        "%ntid": struct.pack("<3I", *launch.block),
-        "%nctaid": struct.pack("<3I", *launch.grid),
-        "%cluster_nctaid": struct.pack("<3I", 1, 1, 1),
-        "1 / %cluster_nctaid": struct.pack("<3f", 1, 1, 1),
-        "%nclusterid": struct.pack("<3I", *launch.grid),
-        "%current_graph_exec": bytes(8),
-        "descriptor": bytes(8),
-        "stack": struct.pack("<I", launch.local_bytes),
-        "reserved shared": struct.pack("<I", reserved),
-        "%dynamic_smem_size": struct.pack("<I", launch.dynamic_shared),
-        "%aggr_smem_size": struct.pack("<I", size + reserved),
-        "reserved end": struct.pack("<I", 0x120),
-        "reserved part 1": struct.pack("<I", 0),
-        "%is_explicit_cluster": struct.pack("<I", 0),
-        "%cluster_nctarank": struct.pack("<I", 1),
-    }
 
 
 @lru_cache(256)

@@ -8,8 +8,8 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import Findings
 from banksim.machine.races.findings import Finding, Hint, accesses, hinted, in_words
 from banksim.report.annotations import HINT_TITLE, NOTHING, TITLE, TITLES, Plain, conflicting, level, message, remarks
-from banksim.report.paths import portable
 from banksim.requests.trace import Site
+from banksim.system.paths import portable
 from banksim.system.visible import visible
 
 

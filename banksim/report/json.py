@@ -11,7 +11,7 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.gpus import gpus_of
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.limits import excused
-from banksim.report.paths import portable_all
+from banksim.system.paths import portable_all
 
 if TYPE_CHECKING:
     from banksim.runs.programs.launches import Launches

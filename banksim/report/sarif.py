@@ -23,8 +23,8 @@ from banksim.report.annotations import (
     message,
     remarks,
 )
-from banksim.report.paths import portable
 from banksim.requests.trace import Site
+from banksim.system.paths import portable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 BASE = "SRCROOT"

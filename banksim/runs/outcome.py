@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from banksim.architectures.bank_rules import architecture
 from banksim.banks.conflicts import Conflicts
 from banksim.kernels.kernel import Instruction, Kernel
-from banksim.kernels.variables import Unfilled, unfilled
+from banksim.kernels.unfilled_variables import Unfilled, unfilled
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Finding, Hint
 
@@ -79,7 +79,7 @@ class Run:
 
     @cached_property
     def unfilled(self) -> tuple[Unfilled, ...]:
-        """The `__constant__` variables that were read though nobody filled them (banksim.kernels.variables)."""
+        """The `__constant__` variables that were read though nobody had filled them."""
         return unfilled(
             self.kernel, self.launch.constants, (one.instruction for one in self.profile if one.predicated_on)
         )

@@ -146,7 +146,7 @@ def with_time(launch: Launch, rules: Rules, options: Options) -> Run:
 def on_numpy(launch: Launch, rules: Rules, options: Options) -> Run:
     """The same on the reference machine, whose requests are judged afterwards, as a trace."""
     from banksim.banks.replay import replay
-    from banksim.machine.reference import block as reference
+    from banksim.machine.reference import run as reference
 
     began = time.perf_counter()
     try:

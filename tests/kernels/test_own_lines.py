@@ -14,8 +14,9 @@ from banksim.__main__ import main
 from banksim.banks.source_lines import label
 from banksim.errors import Fault
 from banksim.kernels.demangling import LONGEST, readable
-from banksim.kernels.line_table import Line, in_own_code, is_library
+from banksim.kernels.line_table import Line, in_own_code
 from banksim.requests.trace import Site
+from banksim.system.source_files import is_library
 from helpers.places import KERNELS
 
 FILE, SCAN = KERNELS / "own_lines.cu", KERNELS / "own_cub.cu"

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from banksim.__main__ import main
-from banksim.report.paths import portable
+from banksim.system.paths import portable
 from banksim.version import version
 from helpers.places import SARIF_SCHEMA
 

@@ -15,9 +15,10 @@ import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.kernels.compilers import tools
-from banksim.kernels.line_table import path_of, source_line, source_lines
+from banksim.kernels.line_table import path_of
 from banksim.requests.trace import Site
 from banksim.storage import write_trace
+from banksim.system.source_files import source_line, source_lines
 from banksim.system.visible import visible
 
 SHELL = "$(touch PWN)`touch PWN`;touch PWN;|touch PWN&touch PWN>PWN<PWN"

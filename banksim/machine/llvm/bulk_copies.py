@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import llvmlite.ir as ir
 
-from banksim.machine.addresses import Layout
+from banksim.kernels.global_addresses import Layout
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import find_buffer
 from banksim.machine.llvm.values import INT, POINTER, VOID

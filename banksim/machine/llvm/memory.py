@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import llvmlite.ir as ir
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.kernels.global_addresses import Layout
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
-from banksim.machine.addresses import Layout, layout_of, shared_start
+from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.emit import Emitter

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from banksim.errors import InputError
-from banksim.report.paths import portable
 from banksim.requests.trace import Site
+from banksim.system.paths import portable
 
 CHECKS = {
     "races": "accesses to the same byte by threads that nothing orders, at least one a write, not both atomic",

@@ -1,7 +1,4 @@
-"""The reference machine: every block, warp and instruction in turn, in plain Python over NumPy.
-
-It says what a GPU does; the LLVM engine says it fast, and tests hold the two together.
-"""
+"""A block of the reference machine: what its warps share. What a launch did is recorded here too."""
 
 from __future__ import annotations
 
@@ -10,15 +7,25 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from banksim.errors import Fault
 from banksim.kernels.kernel import BYTES
-from banksim.machine import codes, faults
+from banksim.machine import codes
 from banksim.machine.addresses import shared_start
 from banksim.machine.launch import Launch
-from banksim.machine.reference.memory import Request
-from banksim.machine.reference.warp import Warp, Word
 from banksim.requests.kinds import LANES
 from banksim.requests.trace import Trace
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to shared memory. `address` is of shape (32,), 0 where the mask has no bit."""
+
+    pc: int
+    op: str
+    width: int
+    mask: int
+    address: npt.NDArray[np.uint32]
+    block: int
+    warp: int
 
 
 @dataclass
@@ -59,7 +66,7 @@ class Barrier:
 
 
 class Block:
-    """A block's shared memory, local memory, barriers and warps."""
+    """A block's shared memory, local memory and barriers, and which of its threads live."""
 
     def __init__(self, launch: Launch, number: int, outcome: Outcome, limit: int) -> None:
         self.launch, self.number, self.outcome, self.limit = launch, number, outcome, limit
@@ -67,41 +74,27 @@ class Block:
         self.shared_start = shared_start(launch.kernel)
         self.local = np.zeros((LANES * launch.warps, launch.local_bytes), np.uint8)
         self.barriers = [Barrier() for _ in range(codes.BLOCK_BARRIERS)]
-        self.warps = [Warp(self, n) for n in range(launch.warps)]
+        threads = [min(launch.threads - LANES * warp, LANES) for warp in range(launch.warps)]
+        self.live_lanes = [(1 << count) - 1 for count in threads]
+        """Of each warp the lanes whose threads have not left, as a mask."""
         self.clocks = {"SR_CLOCK": 0, "SR_GLOBALTIMER": 0}
 
     @property
     def live(self) -> int:
-        return sum(warp.live.bit_count() for warp in self.warps)
-
-    def run(self) -> None:
-        """Let the warps run in turn until all threads have left."""
-        while self.live:
-            if not self.one_pass():
-                raise self.stuck()
-
-    def one_pass(self) -> bool:
-        """Let each warp run once; whether any could go on."""
-        progress = [warp.run() for warp in self.warps]
-        return any(progress)
-
-    def stuck(self) -> Fault:
-        return Fault(f"{self.launch.kernel.plain_name}: {self.deadlock()}")
-
-    def deadlock(self) -> str:
-        code = self.launch.kernel.instructions
-        waiting = []
-        for warp in self.warps:
-            for group in warp.groups:
-                place = faults.place(code[group.pc // BYTES - (not isinstance(group.waits, Word))])
-                waiting.append(f"{group.mask.bit_count()} threads of warp {warp.index} wait at {place}")
-        where = faults.block_index(self.launch, self.number)
-        return f"a barrier that not all can reach: {'; '.join(waiting[:3])}, block {where}"
+        """How many threads have not left."""
+        return sum(mask.bit_count() for mask in self.live_lanes)
 
     def count(self, pc: int, threads: int, executing: int) -> None:
         """One more instruction issued. Fault beyond the limit."""
         self.outcome.counts[pc // BYTES] += (1, threads, executing)
         self.limit -= 1
+
+    def leave(self, warp: int, lanes: int) -> None:
+        """Threads of a warp end; barriers wait for them no more."""
+        self.live_lanes[warp] &= ~lanes
+        for barrier in self.barriers:
+            if not barrier.expected:
+                self.complete(barrier)
 
     def arrive(self, number: int, threads: int, expected: int, reduction: str, votes: int) -> None:
         """Threads arrive at a barrier; the last one to arrive ends its phase."""
@@ -120,33 +113,3 @@ class Block:
         barrier.result = results.get(barrier.reduction, barrier.result)
         barrier.arrived = barrier.votes = 0
         barrier.phase += 1
-
-
-def run(launch: Launch, max_instructions: int | None = None) -> Outcome:
-    """Run every block of a launch, one after the other; its buffers change in place.
-
-    Raises `UnsupportedError` before anything runs, `Fault` where a GPU would stop or never end.
-    """
-    from banksim.machine.supported import check
-
-    check(launch.kernel)
-    outcome = Outcome(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
-    limit = max_instructions if max_instructions is not None else 1 << 62
-    with np.errstate(all="ignore"):
-        if launch.cooperative:
-            run_together([Block(launch, number, outcome, limit) for number in range(launch.blocks)])
-            return outcome
-        for number in range(launch.blocks):
-            block = Block(launch, number, outcome, limit)
-            block.run()
-            limit = block.limit
-    return outcome
-
-
-def run_together(blocks: list[Block]) -> None:
-    """All blocks of a cooperative launch in turn."""
-    while blocks:
-        progress = [block.one_pass() for block in blocks]
-        if not any(progress):
-            raise blocks[0].stuck()
-        blocks = [block for block in blocks if block.live]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,9 @@ from banksim.machine.engine import Value, unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.memory import request
+from banksim.machine.reference.block import Block, Request
 from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.requests.kinds import FULL_MASK, LANES
-
-if TYPE_CHECKING:
-    from banksim.machine.reference.block import Block
 
 Bytes = npt.NDArray[np.uint8]
 NO_CONSTANTS = np.zeros(0, np.uint8)
@@ -57,19 +54,6 @@ def arrived(old: int, change: int) -> int:
     if pending or bytes_:
         return rest | pending | bytes_
     return rest ^ codes.PARITY | (rest << 42 & codes.PENDING)
-
-
-@dataclass(frozen=True)
-class Request:
-    """One request to shared memory. `address` is of shape (32,), 0 where the mask has no bit."""
-
-    pc: int
-    op: str
-    width: int
-    mask: int
-    address: npt.NDArray[np.uint32]
-    block: int
-    warp: int
 
 
 class MemoryEngine(NumpyEngine):

@@ -9,7 +9,6 @@ first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +20,11 @@ from banksim.machine.engine import Value
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.mbarriers import over, try_wait
 from banksim.machine.operations.memory import memory_operand
+from banksim.machine.reference.block import Block
 from banksim.machine.reference.engine import lanes_of, mask_of
 from banksim.machine.reference.memory import MemoryEngine
 from banksim.machine.supported import Naming, barrier_number
 from banksim.requests.kinds import FULL_MASK, LANES
-
-if TYPE_CHECKING:
-    from banksim.machine.reference.block import Block
 
 TURN = 4096
 """Instructions after which, at a backward jump, the other warps of the block run."""
@@ -84,7 +81,6 @@ class Warp(MemoryEngine):
     def __init__(self, block: Block, index: int) -> None:
         super().__init__(block, index)
         self.code = self.launch.kernel.instructions
-        self.live = mask_of(self.thread < self.launch.threads)
         self.groups = [Group(self.live, 0)]
         """Those that do not run, the one parked last at the end."""
         self.gathered = np.zeros((codes.CONVERGENCE, LANES), np.uint32)
@@ -92,6 +88,11 @@ class Warp(MemoryEngine):
         self.resume = np.zeros(LANES, np.uint32)
         """Where each thread goes on behind ENDCOLLECTIVE."""
         self.last_barrier = 0
+
+    @property
+    def live(self) -> int:
+        """The lanes whose threads have not left, as a mask."""
+        return self.block.live_lanes[self.index]
 
     # ---- choosing what runs
     def run(self) -> bool:
@@ -268,10 +269,7 @@ class Warp(MemoryEngine):
         return self.scatter(group, executing, self.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0))
 
     def exit(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        self.live &= ~executing
-        for barrier in self.block.barriers:
-            if not barrier.expected:
-                self.block.complete(barrier)
+        self.block.leave(self.index, executing)
         rest = group.mask & ~executing
         return Group(rest, group.behind) if rest else None
 

@@ -11,13 +11,13 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import excused
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, within, worst_excess
-from banksim.kernels.line_table import source_lines
 from banksim.machine.races.findings import hinted
 from banksim.report.html.picture import Picture, picture
 from banksim.report.text import cycles, kernel, races
 from banksim.report.text import program as of_launches
 from banksim.report.text.conflict_table import access, notes
 from banksim.requests.counts import ends
+from banksim.system.source_files import source_lines
 from banksim.wording import mean, number, place, shown, ways
 
 if TYPE_CHECKING:

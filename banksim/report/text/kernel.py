@@ -17,7 +17,7 @@ from banksim.requests.counts import Count, ends
 from banksim.wording import listed, number, place, plural
 
 if TYPE_CHECKING:
-    from banksim.kernels.variables import Unfilled
+    from banksim.kernels.unfilled_variables import Unfilled
     from banksim.runs.outcome import Executed, Run
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
-from banksim.machine.addresses import PROGRAM
+from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import Buffer, prepare
 from banksim.runs.programs import device

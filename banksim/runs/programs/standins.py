@@ -18,7 +18,7 @@ from pathlib import Path
 
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import tools
-from banksim.machine.addresses import PROGRAM, STRIDE
+from banksim.kernels.global_addresses import PROGRAM, STRIDE
 from banksim.system import cache
 from banksim.system.extras import missing
 from banksim.system.writing import write

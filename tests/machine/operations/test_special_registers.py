@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.architectures.code_layout import MACHINES
+from banksim.architectures.code_layout import MACHINES, WINDOWS
 from banksim.errors import CompileError, Fault, UnsupportedError
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import BYTES, Kernel
-from banksim.machine.launch import prepare
-from banksim.machine.launch_constants import REFUSED, SIZES, WINDOWS, contents, written
+from banksim.machine.launch import constants_written, prepare
+from banksim.machine.launch_constants import REFUSED, SIZES, written
 from banksim.machine.llvm.translate import translate
 
 GRID, BLOCK, STATIC, DYNAMIC = (6, 5, 4), (48, 1, 1), 40, 100
@@ -213,9 +213,9 @@ def test_every_register_is_a_value_a_clock_or_refused(arch: str) -> None:
 def test_what_is_written_is_what_may_be_read(arch: str) -> None:
     found = kernel(arch, ["laneid"])
     launch = prepare(found, GRID, BLOCK, [struct.pack("<Q", 0)], [], DYNAMIC)
-    for name, content in contents(launch).items():
+    for name, content in constants_written(launch).items():
         assert len(content) == SIZES[name]
-    assert set(SIZES) == {*contents(launch), *WINDOWS, "variables", "workspace"}
+    assert set(SIZES) == {*constants_written(launch), *WINDOWS, "variables", "workspace"}
     for machine in MACHINES.values():
         assert not set(machine.places) - set(SIZES) - set(REFUSED)
         spans = sorted(

@@ -1,0 +1,61 @@
+"""The reference machine: every block, warp and instruction in turn, in plain Python over NumPy.
+
+It says what a GPU does; the LLVM engine says it fast, and tests hold the two together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banksim.errors import Fault
+from banksim.kernels.kernel import BYTES
+from banksim.machine import faults
+from banksim.machine.launch import Launch
+from banksim.machine.reference.block import Block, Outcome
+from banksim.machine.reference.warp import Warp, Word
+from banksim.machine.supported import check
+
+
+def run(launch: Launch, max_instructions: int | None = None) -> Outcome:
+    """Run every block of a launch, one after the other; its buffers change in place.
+
+    Raises `UnsupportedError` before anything runs, `Fault` where a GPU would stop or never end.
+    """
+    check(launch.kernel)
+    outcome = Outcome(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
+    limit = max_instructions if max_instructions is not None else 1 << 62
+    with np.errstate(all="ignore"):
+        if launch.cooperative:
+            run_together([warps_of(Block(launch, number, outcome, limit)) for number in range(launch.blocks)])
+            return outcome
+        for number in range(launch.blocks):
+            block = Block(launch, number, outcome, limit)
+            run_together([warps_of(block)])
+            limit = block.limit
+    return outcome
+
+
+def warps_of(block: Block) -> list[Warp]:
+    return [Warp(block, index) for index in range(block.launch.warps)]
+
+
+def run_together(blocks: list[list[Warp]]) -> None:
+    """Let the warps of these blocks run in turn until all threads have left."""
+    while blocks:
+        progress = [warp.run() for warps in blocks for warp in warps]
+        if not any(progress):
+            raise stuck(blocks[0])
+        blocks = [warps for warps in blocks if warps[0].block.live]
+
+
+def stuck(warps: list[Warp]) -> Fault:
+    """The fault of a block none of whose warps can go on."""
+    launch, number = warps[0].launch, warps[0].block.number
+    waiting = []
+    for warp in warps:
+        for group in warp.groups:
+            place = faults.place(warp.code[group.pc // BYTES - (not isinstance(group.waits, Word))])
+            waiting.append(f"{group.mask.bit_count()} threads of warp {warp.index} wait at {place}")
+    where = faults.block_index(launch, number)
+    deadlock = f"a barrier that not all can reach: {'; '.join(waiting[:3])}, block {where}"
+    return Fault(f"{launch.kernel.plain_name}: {deadlock}")
