@@ -10,11 +10,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from banksim.commands.pattern import description
 from banksim.commands.shared import report_options
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.kernel_options import find, launch_options
-from banksim.commands.shared.pattern_options import access_options
+from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.errors import InputError
 from banksim.kernels.load import SOURCES

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from functools import partial
-from typing import Any
 
 from banksim.banks.replay import replay
 from banksim.commands.shared import report_options
-from banksim.commands.shared.pattern_options import access_options, accesses
-from banksim.commands.shared.sizes import sizes
+from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.trace_option import aside, trace_option, written
 from banksim.patterns import pattern
 from banksim.report.json import conflicts
@@ -41,17 +39,3 @@ def run(options: Namespace) -> int:
             writer.write(trace)
     with aside(options.trace):
         return report_options.finish(options, plain, judged, [site.text for site in judged[0].sites])
-
-
-def description(options: Namespace) -> dict[str, Any]:
-    """The arguments of `banksim.pattern` that the options of `access_options` give."""
-    return {
-        "accesses": accesses(options),
-        "declare": options.declare,
-        "block": sizes(options.block, "--block"),
-        "grid": sizes(options.grid, "--grid"),
-        "let": options.let,
-        "where": options.where,
-        "loops": options.loops,
-        "stores": options.store,
-    }

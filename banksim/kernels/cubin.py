@@ -21,7 +21,7 @@ from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Op
 from banksim.kernels.line_table import Line, in_own_code, line_table
 from banksim.kernels.variables import Variable
 from banksim.requests.trace import Site
-from banksim.system import cache
+from banksim.system import cache, source_files
 
 # Attributes of .nv.info (EIATTR_… in NVIDIA's tools) that matter here.
 MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
@@ -65,7 +65,7 @@ def _decode(cubin: bytes, ptx: str, slot: int | None) -> Kernels:
 def decoder() -> str:
     """What tells this version of the decoder from others: its source files, by size and time."""
     rooms = Path(__file__).parent, Path(capabilities.__file__).parent
-    files = [file for room in rooms for file in sorted(room.glob("*.py"))]
+    files = [file for room in rooms for file in sorted(room.glob("*.py"))] + [Path(source_files.__file__)]
     return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
 
 

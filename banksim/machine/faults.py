@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
 from banksim.architectures import code_layout
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.banks.source_lines import within
@@ -11,7 +16,6 @@ from banksim.machine import codes
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import called
-from banksim.machine.llvm.counts import Stop
 from banksim.machine.operations.memory import memory_operand, request, width
 
 ADVICE = {
@@ -24,6 +28,18 @@ VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "sto
 """What an instruction does whose name begins so; all others that access memory are atomic."""
 STACK = 1
 """The register that says where a thread's stack ends."""
+
+
+@dataclass
+class Stop:
+    """Why and where a worker stopped early."""
+
+    code: int
+    block: int
+    error: npt.NDArray[np.void]
+    warps: npt.NDArray[np.void]
+    message: str
+    """What a function of driver_calls.py has refused, in words."""
 
 
 def raise_unless_interrupted(launch: Launch, stop: Stop | None) -> None:

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.latencies import Figures
 from banksim.machine import codes
+from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
-from banksim.machine.llvm.counts import Stop
 from banksim.machine.llvm.workers import Worker, bank_rules
 from banksim.timing import issue_loop, shared_memory_path
 from banksim.timing.control_fields import SCOREBOARDS

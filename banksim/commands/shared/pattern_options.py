@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
+from banksim.commands.shared.sizes import sizes
 from banksim.errors import InputError
 
 
@@ -53,3 +55,17 @@ def accesses(options: Namespace) -> list[str]:
     if not found and not options.store:
         raise InputError("no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)")
     return found
+
+
+def description(options: Namespace) -> dict[str, Any]:
+    """The arguments of `banksim.pattern` that the options of `access_options` give."""
+    return {
+        "accesses": accesses(options),
+        "declare": options.declare,
+        "block": sizes(options.block, "--block"),
+        "grid": sizes(options.grid, "--grid"),
+        "let": options.let,
+        "where": options.where,
+        "loops": options.loops,
+        "stores": options.store,
+    }

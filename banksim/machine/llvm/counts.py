@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from banksim.machine.faults import Stop
 from banksim.machine.races.findings import Finding, Hint
 
-if TYPE_CHECKING:
-    pass
-
-
 Array = npt.NDArray[np.void]
-
-
-@dataclass
-class Stop:
-    """Why and where a worker stopped early."""
-
-    code: int
-    block: int
-    error: Array
-    warps: Array
-    message: str
-    """What a function of driver_calls.py has refused, in words."""
 
 
 @dataclass

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
 from banksim.machine import codes, state
+from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import written
 from banksim.machine.llvm.compile import Compiled
-from banksim.machine.llvm.counts import Array, Counts, Stop, merged
+from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.driver_callbacks import Server
 from banksim.machine.llvm.scratch import SCRATCH_BYTES
 from banksim.machine.llvm.trace_callbacks import Collector, Sink

@@ -1,0 +1,76 @@
+"""The floors of the package, as [tool.importlinter] in pyproject.toml draws them: imports go only down."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+COMMAND = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
+
+
+def contracts(folder: Path) -> tuple[int, str]:
+    """The exit status and the report of import-linter on the packages of a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, "--no-cache"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the packages, to add imports to."""
+    folder = tmp_path_factory.mktemp("layers")
+    for package in ("banksim", "cuda_kernels"):
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def test_imports_go_only_down() -> None:
+    status, report = contracts(ROOT)
+    assert status == 0, report
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "told"),
+    [
+        ("requests/trace.py", "def lazy():\n    import banksim.report.json", "trace -> banksim.report.json"),
+        ("machine/addresses.py", "if TYPE_CHECKING:\n    import banksim.runs.run", "addresses -> banksim.runs.run"),
+        ("commands/arch.py", "import banksim.commands.diff", "arch -> banksim.commands.diff"),
+        ("machine/codes.py", "import banksim.machine.state", "No cycles are allowed in banksim.machine."),
+        ("machine/reference/block.py", "import banksim.machine.llvm.values", "block -> banksim.machine.llvm.values"),
+        ("storage/npz.py", "import banksim.storage.csv", "npz -> banksim.storage.csv"),
+        ("report/text/table.py", "import banksim.report.html.picture", "table -> banksim.report.html.picture"),
+        ("errors.py", "import cuda_kernels.gpu", "errors -> cuda_kernels.gpu"),
+    ],
+)
+def test_an_import_upwards_is_told_wherever_it_stands(copy: Path, file: str, line: str, told: str) -> None:
+    changed = copy / "banksim" / file
+    text = changed.read_text()
+    changed.write_text(f"{text}\n{line}\n")
+    try:
+        status, report = contracts(copy)
+    finally:
+        changed.write_text(text)
+    assert status == 1
+    assert told in report, report
+
+
+def test_a_new_file_needs_a_floor(copy: Path) -> None:
+    new = copy / "banksim" / "elsewhere.py"
+    new.write_text("")
+    status, report = contracts(copy)
+    new.unlink()
+    assert status == 1
+    assert "elsewhere" in report
