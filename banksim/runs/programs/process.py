@@ -37,7 +37,7 @@ from banksim.runs.run import execute_launch
 
 if TYPE_CHECKING:
     from banksim.kernels.kernel import Kernel
-    from banksim.runs.programs.served import Programs
+    from banksim.runs.programs.shared import Shared
 
 SUCCESS, INVALID_VALUE, NO_BINARY, NOT_FOUND = 0, 1, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
@@ -53,7 +53,7 @@ WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 class Process:
     """`buffers[n]` is the memory of slot n of `addresses.PROGRAM`, empty where nothing lies (any more)."""
 
-    def __init__(self, connection: socket.socket, program: Programs) -> None:
+    def __init__(self, connection: socket.socket, program: Shared) -> None:
         self.connection, self.program = connection, program
         _, files, _, _ = socket.recv_fds(connection, 1, 1)
         if len(files) != 1:

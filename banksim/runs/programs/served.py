@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -11,16 +10,13 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 
 from banksim.errors import InputError
-from banksim.kernels.compilers import tools
-from banksim.runs.options import Options
 from banksim.runs.programs import standins
-from banksim.runs.programs.launches import Launches, Progress, Requests
 from banksim.runs.programs.main_module import Ended
 from banksim.runs.programs.process import Process
+from banksim.runs.programs.shared import Shared
 from banksim.system import ending
 from banksim.system.visible import say
 
@@ -28,38 +24,8 @@ TO_END = 1.0
 """Seconds that an interrupted program has to end by itself."""
 
 
-class Programs:
-    """What all processes of a program share. `failures`: what a GPU would not have done, or banksim cannot do."""
-
-    def __init__(
-        self,
-        name: str,
-        launches: Launches,
-        options: Options,
-        progress: Progress | None = None,
-        requests: Requests | None = None,
-    ) -> None:
-        self.name, self.launches, self.options = name, launches, options
-        self.progress, self.requests = progress, requests
-        self.ending = threading.Event()
-        self.failures: list[str] = []
-        self.threads: list[threading.Thread] = []
-        self.lock = threading.Lock()
-
-    @cached_property
-    def attribute_numbers(self) -> dict[str, int]:
-        """Of CUdevice_attribute."""
-        header = next(folder / "cuda.h" for folder in tools.include_folders() if (folder / "cuda.h").is_file())
-        found = re.findall(r"\bCU_DEVICE_ATTRIBUTE_(\w+)\s*=\s*(\d+)", header.read_text())
-        return {name: int(number) for name, number in found}
-
-    def failed(self, error: Exception) -> None:
-        """Tell what went wrong, once."""
-        text = ending.told(error)
-        with self.lock:
-            if text not in self.failures:
-                self.failures.append(text)
-                say(text)
+class Programs(Shared):
+    """Runs the program, and serves each of its processes in a thread."""
 
     def accept(self, listener: socket.socket) -> None:
         while True:

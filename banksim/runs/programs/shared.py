@@ -1,0 +1,47 @@
+"""What all processes of a program share: its launches, how they are simulated, and what went wrong."""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import cached_property
+
+from banksim.kernels.compilers import tools
+from banksim.runs.options import Options
+from banksim.runs.programs.launches import Launches, Progress, Requests
+from banksim.system import ending
+from banksim.system.visible import say
+
+
+class Shared:
+    """`failures`: what the program did that a GPU would not have done, or that banksim cannot do."""
+
+    def __init__(
+        self,
+        name: str,
+        launches: Launches,
+        options: Options,
+        progress: Progress | None = None,
+        requests: Requests | None = None,
+    ) -> None:
+        self.name, self.launches, self.options = name, launches, options
+        self.progress, self.requests = progress, requests
+        self.ending = threading.Event()
+        self.failures: list[str] = []
+        self.threads: list[threading.Thread] = []
+        self.lock = threading.Lock()
+
+    @cached_property
+    def attribute_numbers(self) -> dict[str, int]:
+        """Of CUdevice_attribute."""
+        header = next(folder / "cuda.h" for folder in tools.include_folders() if (folder / "cuda.h").is_file())
+        found = re.findall(r"\bCU_DEVICE_ATTRIBUTE_(\w+)\s*=\s*(\d+)", header.read_text())
+        return {name: int(number) for name, number in found}
+
+    def failed(self, error: Exception) -> None:
+        """Tell what went wrong, once."""
+        text = ending.told(error)
+        with self.lock:
+            if text not in self.failures:
+                self.failures.append(text)
+                say(text)
