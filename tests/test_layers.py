@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from helpers.places import ROOT
+
 COMMAND = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
 
 
