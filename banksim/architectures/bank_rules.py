@@ -32,7 +32,7 @@ MOST_PASSES = 4095
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessRule:
     """How requests of one op and width are cut into parts, and what one bank serves in one pass of a part.
 
     `lanes` are judged together (32, 16 or 8); a load whose pairs merge has parts of `merged` lanes instead.
@@ -70,7 +70,7 @@ class Architecture:
     pass_width: int
     evidence: Status
     source: str
-    accesses: Mapping[tuple[str, int], Access] = field(hash=False, repr=False)
+    accesses: Mapping[tuple[str, int], AccessRule] = field(hash=False, repr=False)
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Architecture:
         """Whether counts are ranges, because the hardware's choice of a broadcast word is unspecified."""
         return any(access.serves == "broadcast" for access in self.accesses.values())
 
-    def access(self, op: str, width: int) -> Access | None:
+    def access(self, op: str, width: int) -> AccessRule | None:
         """The rule for `op` of `width` bytes, or None where nobody knows it.
 
         Raises `InputError` for an access that this architecture has no instruction for.
@@ -171,28 +171,28 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
 
 
-def _plain(lanes: dict[int, int], rules: dict[int, tuple[Status, str]]) -> dict[tuple[str, int], Access]:
+def _plain(lanes: dict[int, int], rules: dict[int, tuple[Status, str]]) -> dict[tuple[str, int], AccessRule]:
     """Loads and stores alike: `lanes` judged together by width, status and source by width."""
-    return {(op, width): Access(lanes[width], *rules[width]) for op in ("ld", "st") for width in (1, 2, 4, 8, 16)}
+    return {(op, width): AccessRule(lanes[width], *rules[width]) for op in ("ld", "st") for width in (1, 2, 4, 8, 16)}
 
 
-def _tesla() -> dict[tuple[str, int], Access]:
+def _tesla() -> dict[tuple[str, int], AccessRule]:
     stores = "the guide describes reads; writes are taken to go the same way"
     table = {}
     for width in (1, 2, 4, 8, 16):
-        load = Access(16, "documented", GUIDE_1, serves="broadcast", request_bytes=4)
+        load = AccessRule(16, "documented", GUIDE_1, serves="broadcast", request_bytes=4)
         table["ld", width] = load
         table["st", width] = replace(load, status="assumed", source=stores)
     return table
 
 
-def _fermi() -> dict[tuple[str, int], Access]:
+def _fermi() -> dict[tuple[str, int], AccessRule]:
     known: tuple[Status, str] = ("documented", GUIDE_2)
     summed: tuple[Status, str] = ("assumed", f"{GUIDE_2}, gives the degree of a part; the sum is assumed")
     return _plain({1: 32, 2: 32, 4: 32, 8: 16, 16: 8}, {1: known, 2: known, 4: known, 8: summed, 16: summed})
 
 
-def _kepler() -> dict[tuple[str, int], Access]:
+def _kepler() -> dict[tuple[str, int], AccessRule]:
     known: tuple[Status, str] = ("documented", GUIDE_3)
     halves: tuple[Status, str] = (
         "assumed",
@@ -201,25 +201,25 @@ def _kepler() -> dict[tuple[str, int], Access]:
     return _plain({1: 32, 2: 32, 4: 32, 8: 32, 16: 16}, {1: known, 2: known, 4: known, 8: known, 16: halves})
 
 
-def _hopper() -> dict[tuple[str, int], Access]:
+def _hopper() -> dict[tuple[str, int], AccessRule]:
     measured: tuple[Status, str] = ("measured", H200)
     table = _plain({1: 32, 2: 32, 4: 32, 8: 16, 16: 8}, dict.fromkeys((1, 2, 4, 8, 16), measured))
     table["ld", 8] = replace(table["ld", 8], merged=32)
     table["ld", 16] = replace(table["ld", 16], merged=16)
     for op in ("atom", "red", "exch"):
-        table[op, 4] = Access(32, *measured, serves="lane")
+        table[op, 4] = AccessRule(32, *measured, serves="lane")
     for op in ("atom", "exch"):  # 8-byte "atom" was measured as atom.exch.b64
-        table[op, 8] = Access(16, *measured, serves="lane")
+        table[op, 8] = AccessRule(16, *measured, serves="lane")
     for width, lanes in ((4, 32), (8, 16), (16, 8)):
-        table["cp_async", width] = Access(lanes, "measured", COPIES, serves="copy")
+        table["cp_async", width] = AccessRule(lanes, "measured", COPIES, serves="copy")
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
-    table["cas", 4] = Access(32, *measured, serves="lane", passes=2)
-    table["cas", 8] = Access(16, *atomics, serves="lane", passes=2)
+    table["cas", 4] = AccessRule(32, *measured, serves="lane", passes=2)
+    table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)
     for width, lanes in ((4, 32), (8, 16)):
-        table["cas_spin", width] = Access(lanes, *atomics, serves="once", passes=2)
-    table["popc_inc", 4] = Access(32, *measured)
+        table["cas_spin", width] = AccessRule(lanes, *atomics, serves="once", passes=2)
+    table["popc_inc", 4] = AccessRule(32, *measured)
     for count in (1, 2, 4):
-        rows = Access(8, *measured, rows=8 * count)
+        rows = AccessRule(8, *measured, rows=8 * count)
         alike = replace(rows, status="assumed", source="taken to go as the same matrices measured otherwise")
         table[f"ldmatrix_x{count}", 16] = table[f"stmatrix_x{count}", 16] = rows
         table[f"ldmatrix_x{count}_trans", 16] = rows if count == 4 else alike
@@ -227,7 +227,7 @@ def _hopper() -> dict[tuple[str, int], Access]:
     return table
 
 
-def _modern() -> dict[tuple[str, int], Access]:
+def _modern() -> dict[tuple[str, int], AccessRule]:
     """The rules of sm_90 where nobody measured them: documented for words, assumed for the rest."""
     words = {("ld", 1), ("ld", 2), ("ld", 4), ("st", 1), ("st", 2), ("st", 4)}
     return {

@@ -1,7 +1,7 @@
 """The rule itself, one request at a time: the living definition of banksim's counts. Read this first.
 
 A request is cut into parts, the lanes that are judged together; `Architecture.access` says how. Each part
-takes passes through the banks: in one pass a bank serves one word (`Access.serves` says to whom).
+takes passes through the banks: in one pass a bank serves one word (`AccessRule.serves` says to whom).
 Transactions are the passes of all parts; the ideal is what they would be without a conflict, one pass for
 each part that has an active lane; the degree is what the worst part needs, the n of an n-way conflict.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from banksim.architectures.bank_rules import Access, Architecture
+from banksim.architectures.bank_rules import AccessRule, Architecture
 from banksim.requests.copies import destinations, source_banks
 from banksim.requests.counts import Count, Range, Status, largest, total
 
@@ -60,7 +60,7 @@ def pairs_merge(address: Sequence[int], mask: int) -> bool:
     )
 
 
-def parts(address: Sequence[int], mask: int, access: Access) -> dict[int, list[int]]:
+def parts(address: Sequence[int], mask: int, access: AccessRule) -> dict[int, list[int]]:
     """The active lanes of each part that has some, by the part's number."""
     size = access.merged if access.merged and pairs_merge(address, mask) else access.lanes
     found: dict[int, list[int]] = {}
@@ -85,7 +85,7 @@ def wanted(address: Sequence[int], width: int, lanes: Sequence[int], arch: Archi
     return found
 
 
-def queues(want: Wanted, access: Access, lucky: bool = False) -> list[list[list[int]]]:
+def queues(want: Wanted, access: AccessRule, lucky: bool = False) -> list[list[list[int]]]:
     """For each bank, the lanes that it serves in its first pass, in its second, and so on."""
     if access.serves == "word":
         return [list(rows.values()) for rows in want.values()]
@@ -140,7 +140,9 @@ def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     return passes
 
 
-def cut(address: Sequence[int], width: int, mask: int, access: Access) -> list[tuple[int, list[int], int, list[int]]]:
+def cut(
+    address: Sequence[int], width: int, mask: int, access: AccessRule
+) -> list[tuple[int, list[int], int, list[int]]]:
     """What is judged by itself: (part, addresses, bytes, lanes). An access wider than `access.request_bytes`
     is sent as several requests, each with its parts."""
     size = min(width, access.request_bytes)

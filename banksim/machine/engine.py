@@ -289,7 +289,7 @@ class Engine(ABC):
         """One read-modify-write a lane, lane by lane, for executing lanes, of those where `lanes` holds.
 
         `kind`: u32 s32 u64 s64, or one of operations/float_atomics.py. `function`: add min max inc dec and or xor exch
-        cas cas_spin, or arrive (at a transaction barrier; the value: arrivals and bytes to come, each in its field).
+        cas cas_spin, or arrive (at an mbarrier; the value: arrivals and bytes to come, each in its field).
         `values`: the operand (cas: compare, then new), u32 or u64 bits. `to` receives the old value. cas_spin tries
         only one lane of each bank, the lowest (of 8 bytes, one of each bank in each half of the warp), and gives 1
         where the exchange took place, else 0."""

@@ -88,12 +88,12 @@ class Launch:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a GPU wants of the host's code for this launch."""
+        """What a launch on a GPU also needs in the host's code."""
         return (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
 
     @property
     def opt_in(self) -> str:
-        """What the host's code has to ask for before a launch with as much shared memory; nothing: an empty text."""
+        """The call that the host's code needs before a launch with as much shared memory; "" if it needs none."""
         if self.shared_bytes - self.kernel.shared_base <= WITHOUT_OPT_IN or not self.dynamic_shared:
             return ""
         call = f"cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, {self.dynamic_shared})"

@@ -65,7 +65,7 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a GPU wants of the host's code for this launch."""
+        """What a launch on a GPU also needs in the host's code."""
         return self.launch.notes
 
     @property
@@ -74,7 +74,7 @@ class Run:
         return self.launch.device.output
 
     def execution(self, conflicts: Conflicts) -> Run:
-        """The run of the code that one of `judged` was found on."""
+        """The run whose requests one of `judged` is about."""
         return next((one for one in self.executions if any(conflicts is own for own in one.judged)), self)
 
     @cached_property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = "sm_90"
-"""What is compiled for where no architecture that was asked for has code that is executed."""
+"""The architecture to compile for where none that was asked for has code that can be executed."""
 
 
 def launched(call: Call, rules: Sequence[Architecture], dynamic_shared: int | None) -> Launch:
@@ -50,12 +50,13 @@ def judged_by(kernel: Any, arch: str | Architecture | Sequence[str | Architectur
 
 
 def compiled_for(rules: Sequence[Architecture]) -> str:
-    """The architecture whose code is executed to be judged by these: the first that can be."""
+    """The architecture to compile for: the first of `rules` whose code can be executed."""
     return next((rule.name for rule in rules if rule.name in MACHINES), DEFAULT)
 
 
 def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Buffer], Loaded | None]:
-    """The decoded kernel, the arguments as its parameters and buffers, and its module if that was called back."""
+    """The decoded kernel, the arguments as its parameters and buffers, and its module if linked code calls back for
+    it."""
     if isinstance(kernel, Kernel):
         return kernel, *pointer_parameters(kernel, args), None
     if not isfunction(getattr(kernel, "py_func", kernel)):

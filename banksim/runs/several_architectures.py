@@ -76,7 +76,7 @@ def run_each(
 def named(
     execute: Callable[[tuple[Architecture, ...], bool], Run], group: tuple[Architecture, ...], first: bool
 ) -> Run:
-    """A run whose errors name the architecture."""
+    """Run the code of one group; an error names its architecture."""
     try:
         return execute(group, first)
     except BanksimError as error:

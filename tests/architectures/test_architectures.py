@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import banksim
-from banksim.architectures.bank_rules import Access, architecture, presets
+from banksim.architectures.bank_rules import AccessRule, architecture, presets
 from banksim.architectures.capabilities import CAPABILITIES
 from banksim.architectures.code_layout import MACHINES
 from banksim.architectures.occupancy import limits
@@ -236,7 +236,7 @@ def test_a_variant_that_cannot_be_is_refused(figures: dict[str, int]) -> None:
 
 
 def test_parts_that_cannot_fill_the_banks_are_refused() -> None:
-    quarters = {("ld", 4): Access(8, "assumed", "a question")}
+    quarters = {("ld", 4): AccessRule(8, "assumed", "a question")}
     with pytest.raises(InputError, match="parts of 8 lanes of ld, 4 bytes, are too small"):
         replace(architecture("hopper"), name="odd", accesses=quarters)
 

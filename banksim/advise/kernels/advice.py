@@ -364,7 +364,7 @@ class Search:
         return found
 
     def negligible(self, changes: Changes, after: Measured) -> str:
-        """That a change is not worth the while, if it is not, beside the best of those before it."""
+        """Why a change is not worth making, compared with the best so far; "" if it is."""
         best, before = self.best, self.before
         if best is not None and best.measured is not None and best.changes == changes[: len(best.changes)]:
             before = best.measured
@@ -406,7 +406,7 @@ def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) ->
 
 
 def slower(after: Measured, before: Measured) -> str:
-    """That the compiled code takes longer, if it does."""
+    """Why the compiled code takes longer; "" if it does not."""
     if after.cycles is None or before.cycles is None or after.cycles <= before.cycles:
         return ""
     return f"it is slower: {cycles(before, after)}"
@@ -418,7 +418,7 @@ def cycles(before: Measured, after: Measured) -> str:
 
 
 def losses(after: Measured, before: Measured, saved: int, arch: str) -> Iterator[str]:
-    """What a change loses, and that it gains too little: the transactions `saved` on one architecture."""
+    """What speaks against a change that leaves `saved` fewer transactions on one architecture, point by point."""
     for width, count in sorted(before.wide.items(), reverse=True):
         left = after.wide.get(width, 0)
         if left < count:

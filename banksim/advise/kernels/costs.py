@@ -18,7 +18,7 @@ SERVED = 1
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one run by one architecture; `transactions`, of a range the most, and `ideal`.
+    """The cost of one run by one architecture: its `transactions` (of a range the most) and their `ideal`.
 
     `time`: SM cycles in which the SM would do the launch's instructions and transactions if neither waited for
     anything; what two layouts of one kernel differ by, no prediction of how long it takes. `cycles`: that prediction,

@@ -26,7 +26,7 @@ from banksim.requests.trace import Trace
 MOST_WORK = 100_000_000
 """Requests that are judged for all layouts and architectures together: about a minute."""
 WORTH_COMPILING = 10_000
-"""Requests to judge from which on loading the compiled rule pays."""
+"""From so many requests on, the compiled rule is faster although it has to be loaded."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def advise(
 
 
 def parsed(mapped: Mapped) -> Pattern | None:
-    """The pattern with another order of the threads; None if there is none, as where a name hides a thread's."""
+    """The pattern with another order of the threads; None if it cannot be written, as where a let hides threadIdx."""
     try:
         return parse(mapped.description)
     except InputError:
@@ -194,7 +194,8 @@ def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
 
 
 def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, Requests]]:
-    """The arrays that requests go to, with these; what several warps or iterations do alike stands there once."""
+    """Each array that is accessed, with its requests; equal requests of several warps or iterations stand there
+    once."""
     lanes = (trace.mask[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
     first = trace.address[np.arange(len(trace)), np.argmax(lanes, axis=1)] if len(trace) else trace.mask
     for array in arrays:
@@ -287,13 +288,13 @@ def together(advice: Sequence[ArrayAdvice]) -> tuple[tuple[int, ...], int]:
 
 
 def is_better(one: Judged, before: Judged) -> bool:
-    """Whether no architecture takes more transactions, and one fewer."""
+    """Whether no architecture needs more transactions than before, and at least one needs fewer."""
     pairs = list(zip(one.transactions, before.transactions, strict=True))
     return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)
 
 
 def without_repetition(better: Sequence[Judged]) -> Iterator[Judged]:
-    """Of layouts that cost the same in every respect, all that say so simply: those with fewer bytes first."""
+    """Of each kind of layouts (the name up to its numbers), the first of those that cost the same."""
     seen: set[tuple[object, ...]] = set()
     for one in better:
         kind = one.layout.name.partition("<")[0].partition(" of ")[0]
@@ -381,9 +382,9 @@ def require_known(requests: Requests, archs: Sequence[Architecture]) -> None:
 
 
 def bound(requests: Requests, arch: Architecture) -> int:
-    """What the requests take in any layout, at the least: their ideal; of atomics that serve one lane a pass as
-    many passes as lanes want one address. Both depend on which lanes are at one address only, as no layout does.
-    """
+    """The fewest transactions that the requests need in any layout: their ideal or, of atomics that serve one lane in a
+    pass, as many passes as lanes have one address. Both depend only on which lanes share an address, and no layout
+    changes that."""
     least = np.asarray(
         ideal(requests.address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
     ).copy()

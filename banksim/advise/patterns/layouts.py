@@ -1,4 +1,4 @@
-"""The layouts that an array may have: where each lays the bytes that lie one behind the other as declared."""
+"""The layouts that are tried for an array: each maps a byte's offset in the declared array to one in the new layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from banksim.patterns.types import Record, Scalar, round_up
 
 Offsets = npt.NDArray[np.int64]
 LONGEST_PADDING = 32
-"""Elements that a row may get more."""
+"""The most elements by which a row is padded."""
 VECTOR = 16
 """Bytes of the widest access."""
 
@@ -46,9 +46,9 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class Layout:
-    """`move` takes byte offsets in the array as declared to those in this layout, which takes `size` bytes from a
-    multiple of `align` on. `operations`: integer operations that an access takes more. `piece`: wider loads and
-    stores become several of so many bytes (0: all stay whole)."""
+    """A way to store an array. `move` maps byte offsets in the declared array to those in this layout, which takes
+    `size` bytes and begins at a multiple of `align`. `operations`: integer operations that each access needs in
+    addition. `piece`: wider loads and stores become several of so many bytes (0: all stay whole)."""
 
     name: str
     size: int
@@ -62,7 +62,7 @@ class Layout:
 
 
 def mapping(layout: Layout, array: SharedArray) -> tuple[object, ...]:
-    """What two layouts of an array have in common if every byte lies at the same place in both."""
+    """A key that two layouts of an array share if every byte lies at the same place in both."""
     return layout.size, layout.align, layout.piece, layout.move(np.arange(array.size)).tobytes()
 
 
@@ -111,7 +111,7 @@ def ordered(array: SharedArray, order: Sequence[int], lengths: tuple[int, ...]) 
 
 
 def paddings(lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Lengths with the rows longer, or with another dimension longer, but for the first."""
+    """Lengths with longer rows, or with another dimension but the first made longer."""
     for axis in range(len(lengths) - 1, 0, -1):
         for more in range(1, LONGEST_PADDING + 1):
             yield (*lengths[:axis], lengths[axis] + more, *lengths[axis + 1 :])
@@ -302,7 +302,7 @@ def structs(array: SharedArray) -> Iterator[Layout]:
 
 
 def halved(array: SharedArray) -> Iterator[Layout]:
-    """Words of 8 bytes as two arrays of 4-byte words, a load or store of one as two: what cc 1.x wants."""
+    """8-byte words as two arrays of 4-byte words, each load or store as two: the cure on compute capability 1.x."""
     element, count = array.element, prod(array.lengths)
     if isinstance(element, Scalar) and element.size == 8:
         low, high = (f"{array.name}_{part}" for part in ("lo", "hi"))

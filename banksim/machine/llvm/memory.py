@@ -43,7 +43,7 @@ COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
 
 @dataclass
-class Access:
+class MemoryCall:
     """The arguments that every memory function has, while it is built."""
 
     context: ir.Value
@@ -88,7 +88,7 @@ class Memory:
         kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
-            a = Access(*arguments)
+            a = MemoryCall(*arguments)
             self.unless_empty(a, result)
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.load(s, width, signed), (), result)
@@ -106,7 +106,7 @@ class Memory:
         kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
-            a, values = Access(*arguments[:6]), arguments[6 : 6 + words]
+            a, values = MemoryCall(*arguments[:6]), arguments[6 : 6 + words]
             self.unless_empty(a, VOID)
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.store(s, width), values, VOID)
@@ -132,7 +132,7 @@ class Memory:
         use = (ADDED_LONG if bits == 64 else ADDED) if sums else READ | WRITTEN
 
         def build(*arguments: ir.Value) -> None:
-            a, values = Access(*arguments[:6]), arguments[6:]
+            a, values = MemoryCall(*arguments[:6]), arguments[6:]
             self.unless_empty(a, VOID)
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.atomic(s, kind, function, wanted, float_sum), values, VOID)
@@ -150,7 +150,7 @@ class Memory:
         """→ <32 x i32> from a constant bank, at addresses that registers give; width at most 4."""
 
         def build(*arguments: ir.Value) -> None:
-            a, e = Access(*arguments), self.e
+            a, e = MemoryCall(*arguments), self.e
             self.unless_empty(a, WORDS)
             size = e.b.trunc(e.get(a.context, CONTEXT, "constant_sizes", bank), INT[32])
             last = e.b.select(e.empty(size), INT[32](0), e.b.sub(size, INT[32](width)))
@@ -179,11 +179,11 @@ class Memory:
     def leave(self, result: ir.Type) -> None:
         self.e.b.ret_void() if isinstance(result, ir.VoidType) else self.e.b.ret(ir.Constant(result, None))
 
-    def unless_empty(self, a: Access, result: ir.Type) -> None:
+    def unless_empty(self, a: MemoryCall, result: ir.Type) -> None:
         with self.e.b.if_then(self.e.empty(a.mask), likely=False):
             self.leave(result)
 
-    def fail(self, a: Access, code: int, good: ir.Value) -> None:
+    def fail(self, a: MemoryCall, code: int, good: ir.Value) -> None:
         """Record the first fault of the warp: its pc, lanes and addresses."""
         e = self.e
         error = e.get(a.context, CONTEXT, "error", as_type=POINTER)
@@ -196,7 +196,7 @@ class Memory:
             e.b.store(wide, e.field(error, ERROR, "address"), align=8)
 
     def one_buffer(
-        self, a: Access, apart: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
+        self, a: MemoryCall, apart: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
     ) -> None:
         """Addresses that differ in their upper words go buffer by buffer."""
         e = self.e
@@ -210,7 +210,7 @@ class Memory:
 
     def by_window(
         self,
-        a: Access,
+        a: MemoryCall,
         space: str,
         part: Callable[[str], ir.Function],
         values: tuple[ir.Value, ...],
@@ -264,7 +264,7 @@ class Memory:
         b.ret(merged) if has_result else b.ret_void()
 
     def place(
-        self, a: Access, space: str, width: int, result: ir.Type, use: int, source: ir.Value | None = None
+        self, a: MemoryCall, space: str, width: int, result: ir.Type, use: int, source: ir.Value | None = None
     ) -> tuple[ir.Value, ir.Value, ir.Value]:
         """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about (`source`: bits
         that its addresses have besides), and what is done to global memory, `use`, noted if someone wants to know."""
@@ -325,7 +325,7 @@ class Memory:
             base = e.at(base, b.mul(warp, b.mul(thread_bytes, INT[64](LANES))))
         return base, offsets, first
 
-    def ask(self, a: Access, offsets: ir.Value, first: ir.Value, others: ir.Value) -> None:
+    def ask(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, others: ir.Value) -> None:
         """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
         that differ by a common shift that no bank rule sees, costs the same."""
         e = self.e
@@ -349,7 +349,7 @@ class Memory:
         if self.traced:
             self.write_down(a, offsets)
 
-    def write_down(self, a: Access, offsets: ir.Value) -> None:
+    def write_down(self, a: MemoryCall, offsets: ir.Value) -> None:
         """Add the request to the trace, which is handed on when it is full."""
         e = self.e
         b = e.b
@@ -366,13 +366,13 @@ class Memory:
         with b.if_then(b.icmp_signed("==", more, INT[64](TRACE_ROWS)), likely=False):
             e.call("hand_on", VOID, a.context)
 
-    def show(self, a: Access, values: tuple[ir.Value, ...]) -> None:
+    def show(self, a: MemoryCall, values: tuple[ir.Value, ...]) -> None:
         """Put the values that are to be stored where the race check finds them."""
         scratch = self.e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
         for word, v in enumerate(values):
             self.e.store(v, self.e.at(scratch, STORED + ROW * word))
 
-    def watch(self, a: Access, offsets: ir.Value, width: int) -> None:
+    def watch(self, a: MemoryCall, offsets: ir.Value, width: int) -> None:
         """Have the race check compare the request with those before it."""
         e = self.e
         scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
@@ -395,7 +395,7 @@ class Memory:
 
     def move_in(
         self,
-        a: Access,
+        a: MemoryCall,
         base: ir.Value,
         offsets: ir.Value,
         first: ir.Value,
@@ -440,14 +440,14 @@ class Memory:
             b.ret_void()
         self.few_addresses(a, base, offsets, words)
 
-    def neighbours(self, a: Access, offsets: ir.Value, first: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
+    def neighbours(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
         """(where lane 0 would be, whether every lane is `width` bytes behind the one below)."""
         b = self.e.b
         start = b.sub(first, b.mul(self.e.first_lane(a.mask), INT[32](width)))
         expected = b.add(splat(b, start), vector([width * lane for lane in range(LANES)]))
         return start, self.e.everywhere(b.icmp_unsigned("==", offsets, expected), b.not_(a.mask))
 
-    def put_result(self, a: Access, word: int, v: ir.Value, whole: bool = False) -> None:
+    def put_result(self, a: MemoryCall, word: int, v: ir.Value, whole: bool = False) -> None:
         e = self.e
         where = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), RESULT + ROW * word)
         if whole:
@@ -455,7 +455,7 @@ class Memory:
         else:
             e.masked_store(where, e.as_bools(a.mask), v)
 
-    def few_addresses(self, a: Access, base: ir.Value, offsets: ir.Value, words: int) -> None:
+    def few_addresses(self, a: MemoryCall, base: ir.Value, offsets: ir.Value, words: int) -> None:
         """Wide loads are mostly of few different places: broadcast each of up to four, gather the rest."""
         e = self.e
         b = e.b
@@ -491,7 +491,7 @@ class Memory:
 
     def move_out(
         self,
-        a: Access,
+        a: MemoryCall,
         base: ir.Value,
         offsets: ir.Value,
         first: ir.Value,

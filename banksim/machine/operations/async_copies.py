@@ -1,6 +1,6 @@
 """Copies from global to shared memory that a warp does not wait for.
 
-They are done at once: a program that waits for its copies, as it must, sees no difference.
+They are simulated as if each were done at once: a program that waits for its copies, as it must, sees no difference.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from banksim.requests.kinds import SOURCE_BIT
 
 @operation("LDGSTS", f"64 128 BYPASS ZFILL {CACHE}")
 def copy(x: Engine, i: Instruction) -> None:
-    """4, 8 or 16 bytes a lane; zeros where a predicate operand does not hold. Under ZFILL the source is off by as many
-    bytes as the last of the copy are zeros."""
+    """LDGSTS copies 4, 8 or 16 bytes for each lane, or zeros where a predicate operand does not hold. With .ZFILL, the
+    last bytes of the copy are zeros, and the source address is off by as many bytes."""
     to, source, *others = i.operands
     size, address = width(i), x.address(source, True)
     reads = next((x.predicate(o) for o in others), None)

@@ -29,7 +29,7 @@ def serve(x: Engine, i: Instruction) -> None:
 
 @operation("UBLKCP", "S G")
 def bulk_copy(x: Engine, i: Instruction) -> None:
-    """S.G: [shared, and behind it the transaction barrier], [global], units; G.S: [global], [shared], units."""
+    """S.G: [shared, and behind it the mbarrier], [global], units; G.S: [global], [shared], units."""
     to, source, units = i.operands
     size = x.value(units) * UNIT
     if i.opcode.endswith(".G.S"):

@@ -1,4 +1,4 @@
-"""Sums of floats that memory computes, and which instructions leave some lanes to the code behind them."""
+"""Atomic additions of floats, as memory computes them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def added(x: Engine, kind: str, old: Value, v: Value) -> Value:
 
 
 def check_float(kind: str, function: str) -> None:
-    """UnsupportedError for what memory does with floats, but the table does not."""
+    """UnsupportedError for an operation on floats that the GPU's memory has, but not this simulator."""
     if kind in FLOATS and function not in ("add", "exch"):
         raise UnsupportedError(f"an atomic {function} on {kind}")

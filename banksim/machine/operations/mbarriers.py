@@ -1,8 +1,8 @@
-"""Transaction barriers (mbarrier): words of shared memory at which threads arrive and copies add up their bytes.
+"""mbarriers (cuda::barrier): words of shared memory at which threads arrive and asynchronous copies count their bytes.
 
-Of the word of 64 bits, 1 to 20 hold minus the arrivals that a phase expects, 43 to 62 minus those still to come, 63 the
-parity of the phase, as the code around them shows; 21 to 42 are taken to hold the bytes still to come. The counters
-report no request for any of these instructions.
+Bits 1 to 20 of the 64-bit word hold the number of arrivals that a phase expects, bits 43 to 62 the number still to come
+(both negated), bit 63 the parity of the phase: so it follows from compiled code. Bits 21 to 42 are assumed to hold the
+bytes still to come. The hardware's counters report no request for any of these instructions.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from banksim.machine.operations.table import operation, which
 FORMS: dict[str, tuple[int | str, int | str]] = {
     "A1T0": (1, 0), "ART0": ("R", 0), "A0TR": (0, "R"), "A0TX": (0, "-R"), "A0T1": (0, 1), "": (1, "R"),
 }  # fmt: skip
-"""What a modifier, or none of them, adds: arrivals and bytes to come. R: the register's value."""
+"""By modifier ("" for none): what the instruction adds, as arrivals and bytes to come. R: the register's value."""
 COMPLETED = {"TRANSCNT": (0, -1), "ARVCNT": (1, 0)}
-"""The same of ARRIVES, which takes effect when the thread's copies have arrived."""
+"""The same for ARRIVES, which takes effect when the thread's copies are done."""
 
 
 def try_wait(i: Instruction) -> bool:
-    """Whether the instruction may wait for the end of a phase; each engine lets its threads wait in front of it."""
+    """Whether the instruction may wait for the end of a phase. The engines make its threads wait before they execute
+    it."""
     return i.name == "SYNCS" and "TRYWAIT" in i.modifiers
 
 
 def over(x: Engine, i: Instruction) -> Value:
-    """Whether the phase whose parity the operand's top bit tells is over."""
+    """Whether the phase has ended whose parity is the top bit of the operand."""
     _, high = x.fetch(i, "barrier", x.address(memory_operand(i), False), 8)
     return (high ^ x.raw(i.operands[-1])) >> 31 != 0
 

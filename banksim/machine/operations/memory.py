@@ -44,8 +44,8 @@ def function(i: Instruction) -> str:
 
 
 def result(i: Instruction) -> Operand | None:
-    """The register that an atomic's old value goes to, or the predicate that says whether CAST.SPIN did it (sm_100), if
-    anyone wants it."""
+    """The register for an atomic's old value, or the predicate for whether CAST.SPIN succeeded (sm_100); None if the
+    instruction has neither."""
     before = i.operands[: i.operands.index(memory_operand(i))]
     kinds = ("R", "P") if "CAST" in i.modifiers else ("R",)
     return next((o for o in before if o.kind in kinds and not o.is_zero), None)
@@ -153,8 +153,8 @@ def reduction(x: Engine, i: Instruction) -> None:
 
 @operation("ATOMG ATOM", f"{ATOMIC} CAST SPIN {' '.join(VECTORS)}")
 def atomic(x: Engine, i: Instruction) -> None:
-    """A predicate result: whether memory did it. It does all in global memory and exchanges in shared memory; the code
-    behind the instruction does the rest."""
+    """A predicate result says whether memory has done the operation. It does every one in global memory, but only
+    exchanges in shared memory; the code behind the instruction does the others."""
     flag = next((o for o in i.operands if o.kind in ("P", "UP") and not o.is_zero), None)
     name = FUNCTION_NAMES.get(function(i), function(i).lower())
     if flag is None:

@@ -25,7 +25,7 @@ def mov(x: Engine, i: Instruction) -> None:
 
 
 CLOCKS = {"SR_CLOCKLO": "SR_CLOCKHI", "SR_GLOBALTIMERLO": "SR_GLOBALTIMERHI"}
-"""The lower and the upper words of the clocks."""
+"""The special register with the upper word of each clock, by that with the lower word."""
 
 
 @operation("S2R S2UR CS2R CS2UR", "32")
@@ -39,7 +39,8 @@ def read_special(x: Engine, i: Instruction) -> None:
 
 @operation("LEPC")
 def load_pc(x: Engine, i: Instruction) -> None:
-    """The address of a place in the code, which is its pc; before sm_90 of the instruction itself."""
+    """LEPC d, target: the address of `target`, which is its pc here. Before sm_90 it has no target and gives its own
+    pc."""
     to, *place = i.operands
     x.write(to, x.raw(place[0]) if place else x.const(i.pc))
     x.write(to, x.const(0), word=1)
@@ -47,8 +48,8 @@ def load_pc(x: Engine, i: Instruction) -> None:
 
 @operation("R2UR", "OR")
 def to_uniform(x: Engine, i: Instruction) -> None:
-    """The value of the lowest executing lane; a predicate result: whether a lane's own value is another (OR: or the
-    predicate was true already)."""
+    """R2UR: the value of the lowest executing lane. A predicate result says whether a lane's own value differs (with
+    .OR: or the predicate was true already)."""
     *to, source = i.operands
     v = x.value(source)
     first = x.first(v)
@@ -74,7 +75,7 @@ BYTES = {"B1": 8, "B2": 16, "B3": 24}
 
 
 def predicate_byte(i: Instruction) -> int:
-    """By how many bits the byte of predicates is moved: the opcode or the register says so."""
+    """By how many bits the byte of predicates is shifted, as the opcode or the register says."""
     marks = i.modifiers.union(*(o.modifiers for o in i.operands))
     return next((shift for name, shift in BYTES.items() if name in marks), 0)
 

@@ -20,7 +20,7 @@ def executing(x: Engine, lane: Value) -> Value:
 
 @operation("VOTE VOTEU", "ANY ALL EQ")
 def vote(x: Engine, i: Instruction) -> None:
-    """A register result is the ballot, a predicate result the vote."""
+    """VOTE: a register result is the ballot, a predicate result is the vote."""
     *to, source = i.operands
     ballot, active = x.ballot(x.predicate(source)), x.active()
     if "ANY" in i.modifiers:

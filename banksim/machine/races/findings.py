@@ -22,7 +22,7 @@ BARRIERS = {True: ("cuda.syncwarp()", "cuda.syncthreads()"), False: ("__syncwarp
 @dataclass(frozen=True)
 class Access:
     """One lane's access. `kind`: read, write, asynchronous write, atomic, atomic read, atomic write, or arrival at and
-    wait for a transaction barrier."""
+    wait for an mbarrier."""
 
     kind: str
     site: Site

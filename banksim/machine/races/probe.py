@@ -3,7 +3,7 @@ with no barrier between, one of them writing.
 
 The blocks looked at are few, and of each no more than its first requests, so that it takes next to no time; every
 request of the others only meets a flag that is not set. What else may order two warps (an atomic whose result is used,
-a flag) counts as a barrier here: what is found is a race for the check too. Kernels with transaction barriers are not
+a flag) counts as a barrier here: what is found is a race for the check too. Kernels with mbarriers are not
 looked at.
 """
 

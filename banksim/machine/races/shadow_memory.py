@@ -506,7 +506,7 @@ def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any,
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 5))
 def watch_bulk(context: Any, warp: Any, pc: Any, start: Any, size: Any, inward: Any, barrier: Any) -> None:
-    """A bulk copy of some bytes of shared memory: out of it, or `inward`, with a transaction barrier that is told."""
+    """A bulk copy out of shared memory or, if `inward`, into it, where an mbarrier is told when it is done."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     r = watch_of(c)

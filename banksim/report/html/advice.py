@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Layout:
+class LayoutRow:
     """A row of the table: cells under the table's heads, each with its mood (`calm`, `hot` or none), what to write in
     each language, why it was refused."""
 
@@ -55,12 +55,12 @@ class Advised:
     is_calm: bool
     notes: tuple[str, ...]
     heads: tuple[str, ...]
-    layouts: tuple[Layout, ...]
+    layouts: tuple[LayoutRow, ...]
     """As written, then the others, the best first."""
     sides: tuple[Sides, ...]
 
     @property
-    def best(self) -> Layout | None:
+    def best(self) -> LayoutRow | None:
         return self.layouts[1] if len(self.layouts) > 1 else None
 
 
@@ -91,12 +91,12 @@ def of_pattern(advice: Sequence[ArrayAdvice]) -> str:
     return page("advice.html.j2", title=f"Layouts on {archs}", launch=summary, parts=parts, rows=(), diff=())
 
 
-def row(layout: Judged, advice: ArrayAdvice) -> Layout:
+def row(layout: Judged, advice: ArrayAdvice) -> LayoutRow:
     from banksim.report.text.pattern_advice import operations
 
     spelling = layout.layout.spelling
     counts = zip(layout.transactions, advice.bound, strict=True)
-    return Layout(
+    return LayoutRow(
         name=layout.names,
         cells=(
             *((number(count), "calm" if count == bound else "hot") for count, bound in counts),
@@ -154,7 +154,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Line:
+class DiffLine:
     """A line before and after; None where it is not there."""
 
     before: Side | None
@@ -184,11 +184,11 @@ class Line:
 def of_kernel(advice: KernelAdvice) -> str:
     """The page on the layouts of a kernel's arrays."""
     names = [arch.name for arch in advice.archs]
-    layouts = [Layout("as written", cells(advice.before, advice))]
+    layouts = [LayoutRow("as written", cells(advice.before, advice))]
     losers = sorted(advice.tried, key=lambda one: one.measured.of(advice.before) if one.measured else float("inf"))
     for one in sorted(losers, key=lambda one: bool(one.refused)):
         shown = cells(one.measured, advice) if one.measured and one.is_same else ()
-        layouts.append(Layout(one.name, shown, refused=one.refused))
+        layouts.append(LayoutRow(one.name, shown, refused=one.refused))
     part = Advised(
         title="Layouts",
         verdict=advice.verdict,
@@ -226,7 +226,7 @@ def cells(one: Measured, advice: KernelAdvice) -> tuple[tuple[str, str], ...]:
     )
 
 
-def lines(advice: KernelAdvice) -> Iterator[Line]:
+def lines(advice: KernelAdvice) -> Iterator[DiffLine]:
     """The lines of the file that access shared memory or change, with what they cost before and after."""
     old, new = (content.decode(errors="replace").splitlines() for content in (advice.source.content, advice.content))
     sides = [Program(advice, advice.before, old), Program(advice, advice.after, new)]
@@ -240,7 +240,7 @@ def lines(advice: KernelAdvice) -> Iterator[Line]:
                 if pair[0] and len(pair[0].steps) > 1 and drawn < MOST_PICTURES // 2 and advice.best:
                     drawn += 1
                     pictures.append(Sides(arch.name, *pair))
-            line = Line(before, after, tuple(pictures))
+            line = DiffLine(before, after, tuple(pictures))
             if any(side and side.figures for side in (before, after)) or len({*map(text_of, (before, after))}) > 1:
                 yield line
 

@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file, or what has none."""
 
     name: str
@@ -177,7 +177,7 @@ def total(conflicts: Conflicts) -> dict[str, Any]:
     }
 
 
-def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterator[Source]:
+def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterator[SourceFile]:
     """Every file with the lines around the kernel's."""
     by_place: dict[tuple[str, int], list[Figures]] = {}
     for conflicts in lines:
@@ -196,7 +196,7 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
             if line in texts or line in used
         )
         if any(row.sites for row in rows):
-            yield Source(shown(file), rows)
+            yield SourceFile(shown(file), rows)
 
 
 def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]]:
@@ -210,7 +210,7 @@ def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]
     return found
 
 
-def loose(lines: Sequence[Conflicts], drawer: Drawer) -> Iterator[Source]:
+def loose(lines: Sequence[Conflicts], drawer: Drawer) -> Iterator[SourceFile]:
     """What has no line: the accesses of a pattern, instructions without line information."""
     rows: dict[str, list[Figures]] = {}
     for conflicts in lines:
@@ -219,7 +219,7 @@ def loose(lines: Sequence[Conflicts], drawer: Drawer) -> Iterator[Source]:
                 text = site.text or site.opcode or access(site.op, site.width)
                 rows.setdefault(text, []).append(drawer.figures(conflicts, site))
     if rows:
-        yield Source("accesses", tuple(Row(None, text, tuple(sites)) for text, sites in rows.items()))
+        yield SourceFile("accesses", tuple(Row(None, text, tuple(sites)) for text, sites in rows.items()))
 
 
 class Drawer:

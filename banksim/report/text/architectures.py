@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from banksim.architectures.bank_rules import Access, Architecture
+from banksim.architectures.bank_rules import AccessRule, Architecture
 from banksim.architectures.gpus import GPUS, gpus_of
 from banksim.report.text.style import QUIET, STRONG
 from banksim.report.text.table import Column, above, beside, fold, prose
@@ -67,11 +67,11 @@ def lines_of(labels: Sequence[Text], columns: Sequence[Column], width: int) -> l
 class Sources:
     """Footnotes: the sources of rules, numbered in order."""
 
-    def __init__(self, rules: Iterable[Access]) -> None:
+    def __init__(self, rules: Iterable[AccessRule]) -> None:
         self.rules = list(rules)
         self.texts = list(dict.fromkeys(rule.source for rule in self.rules))
 
-    def status(self, rule: Access) -> str:
+    def status(self, rule: AccessRule) -> str:
         return f"{rule.status} [{self.texts.index(rule.source) + 1}]"
 
     def notes(self, width: int) -> Iterator[Text]:
@@ -82,7 +82,7 @@ class Sources:
             yield from fold(Text(text, QUIET), width)
 
 
-def together(rule: Access) -> str:
+def together(rule: AccessRule) -> str:
     """How many lanes are judged together; `16/32`: or so many if pairs merge."""
     return f"{rule.lanes}/{rule.merged}" if rule.merged else str(rule.lanes)
 
@@ -96,7 +96,7 @@ def details(architecture: Architecture, width: int) -> Text:
     for text in (f"{banks} ({a.evidence}: {a.source})", a.note):
         lines += fold(Text(text), width) if text else ()
     lines += named_gpus("GPUs: ", gpus_of(a.capability), width)
-    rules: dict[Access, dict[str, list[str]]] = {}
+    rules: dict[AccessRule, dict[str, list[str]]] = {}
     for (op, size), access in a.accesses.items():
         if not a.missing(op, size):
             rules.setdefault(replace(access, rows=LANES), {}).setdefault(op, []).append(str(size))
@@ -111,7 +111,7 @@ def details(architecture: Architecture, width: int) -> Text:
     return Text("\n").join([*lines, Text(), *lines_of(labels, columns, width), Text(), *sources.notes(width)])
 
 
-def serves(architecture: Architecture, rule: Access) -> str:
+def serves(architecture: Architecture, rule: AccessRule) -> str:
     """What one pass of a bank serves."""
     if rule.serves == "broadcast":
         return "one lane, or the broadcast word"

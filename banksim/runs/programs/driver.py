@@ -22,7 +22,7 @@ from banksim.runs.programs import device
 
 CONTEXT = 1
 FIRST_HANDLE = 16
-"""Of streams and events; 0 to 2 are the default streams."""
+"""The first handle of a stream or event; 0 to 2 are the default streams."""
 
 
 class Memory:
@@ -37,7 +37,7 @@ class Memory:
         return self.add(np.zeros(max(size, 1), np.uint8))
 
     def register(self, address: int, size: int) -> int:
-        """Let the device see memory that the program has."""
+        """Make memory of the program accessible to the device."""
         return self.add(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address)))
 
     def add(self, data: npt.NDArray[np.uint8]) -> int:
@@ -114,7 +114,7 @@ class Driver:
 
     @property
     def contexts(self) -> list[int]:
-        """The stack of this thread."""
+        """The stack of contexts of this thread."""
         stack: list[int] = self.of_thread.__dict__.setdefault("contexts", [])
         return stack
 

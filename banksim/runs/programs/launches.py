@@ -135,9 +135,9 @@ def in_order(conflicts: Conflicts) -> Conflicts:
 
 
 class Requests:
-    """Hands the requests of all launches on as one trace, in which the blocks of later launches are counted on.
+    """Writes the requests of all launches as one trace, in which the blocks of all launches are numbered consecutively.
 
-    `incomplete` where a launch did not come to its end.
+    `incomplete`: whether a launch did not come to its end.
     """
 
     def __init__(self, writer: Writer) -> None:
@@ -148,7 +148,7 @@ class Requests:
 
     @contextmanager
     def of_launch(self, kernel: str, shape: Shape) -> Iterator[Callable[[Trace], None]]:
-        """What takes the requests of one launch."""
+        """A context with the function that takes the requests of one launch."""
         from banksim.storage.schema import launch
 
         with self.lock:
@@ -182,7 +182,7 @@ class Launches:
         self.lock = threading.Lock()
 
     def add(self, run: Run, signature: tuple[str, ...], shape: Shape) -> None:
-        """Count one launch; of the same compiled kernel there is one object, which tells it from others."""
+        """Add one launch. Launches belong to one kernel if their `run.kernel` is the same object."""
         with self.lock:
             if id(run.kernel) not in self.numbers:
                 nothing = tuple(Conflicts(rule, ()) for rule in self.rules)
@@ -208,7 +208,7 @@ class Launches:
 
     @property
     def hints(self) -> tuple[Hint, ...]:
-        """What runs without checks saw of any kernel, once a kernel."""
+        """The hints at races of all kernels; there are hints where no check ran."""
         return tuple(one for kernel in self.kernels for one in kernel.hints)
 
     @property

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SUCCESS, INVALID_VALUE, NO_BINARY, NOT_FOUND = 0, 1, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
-"""Numbers of cuda.h."""
+"""Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")
 LAUNCH = struct.Struct("<Q3I3I4I")
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
@@ -78,7 +78,7 @@ class Process:
         return bytes(parts)
 
     def serve(self) -> None:
-        """Until the process ends."""
+        """Answer messages until the process ends."""
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
             "L": self.launch, "O": self.blocks,
@@ -99,7 +99,8 @@ class Process:
             pass
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
-        """What is wrong is told here, where the report will be, and to the program as CUDA would tell it."""
+        """Answer one message. An error is told here, where the report will be, and returned to the program as CUDA
+        would."""
         try:
             return SUCCESS, answer(content)
         except KeyError:
@@ -156,7 +157,7 @@ class Process:
         self.buffers[slot] = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
 
     def heap(self, content: bytes) -> None:
-        """That of malloc in kernels; what lies there stays from launch to launch."""
+        """The heap of malloc in kernels, whose content stays from launch to launch."""
         size = min(int.from_bytes(content, "little"), 1 << 31)
         self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
         self.buffers[HEAP_SLOT] = Buffer(np.zeros(size, np.uint8), "the heap of malloc")
@@ -215,7 +216,7 @@ class Process:
 
 
 def status_of(fault: Fault) -> int:
-    """The error that CUDA would tell."""
+    """The CUresult that CUDA would return for an error."""
     text = str(fault)
     for words, status in (
         ("misaligned", MISALIGNED),
