@@ -3,7 +3,6 @@ CUDA program in processes of its own.
 
 device.py        what the simulated GPU says of itself
 launches.py      what the launches cost, kernel by kernel
-simulation.py    how a launch is executed
 
 main_module.py   runs a Python program as Python does
 numba_hooks.py   puts all this under numba-cuda; the only file here that knows numba-cuda's inside
@@ -13,6 +12,7 @@ arguments.py     what a kernel of Numba is called with, as the machine takes it
 executable.py    what there is to run: compiles CUDA C++, refuses what cannot run
 standins.py      compiles cuda/: C sources of stand-ins for libcuda.so.1 and libcudart.so.13
 served.py        runs the program, whose processes find these and connect to banksim
+shared.py        what all its processes share
 process.py       one of them: its memory, its launches
 modules.py       a module that it loaded
 """
