@@ -1,12 +1,43 @@
-"""Profiles of Hypothesis: `ci`, the default, is the same in every run; `deep` searches anew and for long.
+"""Options of the whole suite.
 
-pytest --hypothesis-profile=deep tests/banks/test_rule.py
+pytest --hypothesis-profile=deep tests/banks/test_rule.py   searches anew and for long; `ci`, the default, is the same
+                                                            in every run
+pytest --rewrite-goldens                                    puts what is printed now into tests/goldens and the README,
+                                                            and says which files that changed
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from helpers import goldens
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile("ci")
+
+
+BEFORE = pytest.StashKey[dict[Path, bytes]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-goldens", action="store_true", help="rewrite tests/goldens and the README's outputs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    goldens.rewriting = config.getoption("rewrite_goldens")
+    if goldens.rewriting:
+        config.stash[BEFORE] = goldens.contents()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
+    yield
+    if goldens.rewriting:
+        changed = goldens.changed(config.stash[BEFORE])
+        terminalreporter.section("rewritten")
+        terminalreporter.write_line("\n".join(changed) or "nothing: every golden was as it is printed now")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import goldens
 from helpers.goldens import assert_golden
 from helpers.places import EXAMPLES, PACKAGES, ROOT
 
@@ -45,8 +46,8 @@ def test_a_command_prints_what_the_readme_shows(command: str, output: str) -> No
 
 
 def rewrite(before: str, output: str, found: str) -> None:
-    """With BANKSIM_WRITE_GOLDENS=1, put what was found in the place of what the README shows."""
-    if "BANKSIM_WRITE_GOLDENS" in os.environ:
+    """With --rewrite-goldens, put what was found in the place of what the README shows."""
+    if goldens.rewriting:
         text = README.read_text(encoding="utf-8")
         README.write_text(text.replace(before + output, before + found), encoding="utf-8")
 

@@ -1,15 +1,27 @@
-"""Goldens: what a report must say, as literal text in files of tests/goldens."""
+"""Goldens: what a report must say, as literal text in files of tests/goldens, and what the README shows."""
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
-from helpers.places import GOLDENS
+from helpers.places import GOLDENS, ROOT
+
+rewriting = False
+"""Whether what is said now is written into the goldens first: pytest --rewrite-goldens."""
 
 
 def assert_golden(text: str, name: str) -> None:
-    """`text` is what tests/goldens/`name`.txt holds; BANKSIM_WRITE_GOLDENS=1 writes it there first."""
+    """`text` is what tests/goldens/`name`.txt holds."""
     path = GOLDENS / f"{name}.txt"
-    if "BANKSIM_WRITE_GOLDENS" in os.environ:
+    if rewriting:
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
+
+
+def contents() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in [*GOLDENS.glob("*.txt"), ROOT / "README.md"]}
+
+
+def changed(before: dict[Path, bytes]) -> list[str]:
+    """The goldens that are not what they were, or new, from the root of the checkout."""
+    return sorted(path.relative_to(ROOT).as_posix() for path, text in contents().items() if before.get(path) != text)
