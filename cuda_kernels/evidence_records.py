@@ -17,7 +17,7 @@ EVIDENCE = Path(__file__).parent / "evidence" / "h200.json"
 """What an H200 measured; beside it the machine code that it ran."""
 FORMAT = 1
 Passes = tuple[tuple[tuple[int, int], ...], ...]
-"""Of each pass, of each warp: when it began and ended."""
+"""For each pass and each warp of it: when the warp began and ended."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from cuda_kernels.numba_cuda import INSTALLED, cuda, jit, module
 from cuda_kernels.predict import own_copy
 
 WARM_UP, SAMPLES, LAUNCHES = 3, 21, 10
-"""Launches before the first measurement; measurements; launches that one measurement is the mean of."""
+"""Launches before the first measurement; the number of measurements; launches of which each is the mean."""
 TRIES = 4
 PACKAGES = ("numba-cuda", "numba", "numpy", "nvidia-nvjitlink")
 

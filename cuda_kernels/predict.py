@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 IN_L1 = 8
-"""Cycles by which a load that finds its data in the L1 cache, as in a warm pass, comes later than one from shared
-memory
-(measured on one H200: 31 against 23, tests/data/hardware/timing/latency.npz, chain_ldg)."""
+"""Cycles by which a load that hits the L1 cache, as in a warm pass, takes longer than one from shared memory (measured
+on one H200: 31 against 23, tests/data/hardware/timing/latency.npz, chain_ldg)."""
 
 
 @dataclass(frozen=True)

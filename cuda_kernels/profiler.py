@@ -31,7 +31,7 @@ COUNTERS = {
     "requests_atom": "smsp__inst_executed_op_shared_atom.sum",
     "nanoseconds": "gpu__time_duration.sum",
 }
-"""What is asked for, by the names of the profiler; those that it does not know are left out."""
+"""The counters that are read, with the profiler's names; those that a profiler does not have are left out."""
 QUIET = ("--clock-control", "none", "--cache-control", "none")
 """The profiler must not change the clocks of a GPU that others may use, nor flush its caches."""
 SIDE_BY_SIDE = 4

@@ -19,7 +19,7 @@ Progress = Callable[[str, int, int], None]
 EXECUTED = "9.0"
 """The compute capability whose machine code banksim executes, and so can compare instruction by instruction."""
 FEW = 4
-"""So many kernels are predicted in this process; more of them are worth the start of others."""
+"""Up to so many kernels are predicted in this process; for more, starting other processes pays."""
 
 
 @dataclass(frozen=True)

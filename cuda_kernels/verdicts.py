@@ -18,9 +18,9 @@ from cuda_kernels.evidence_records import Record, Row, pass_cycles
 from cuda_kernels.predict import KINDS, Prediction
 
 NOISE = 0.10
-"""Excess of a whole kernel's counter over the prediction that is taken for arbitration, as a part of it."""
+"""By up to this part of the prediction, a whole kernel's counter may exceed it and still count as arbitration."""
 LIMITED = 0.5
-"""Part of the time for which the banks are busy from which on shared memory is called the limit."""
+"""If the banks are busy for at least this part of the time, shared memory is called the limit."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def counters(prediction: Prediction, record: Record) -> tuple[list[str], float]:
 
 LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
 SHARED = {"LDS": "ld", "STS": "st", "ATOMS": "atom"}
-"""By which counter an instruction on shared memory goes."""
+"""The counter that counts an instruction on shared memory."""
 
 
 # ---- simulated time against the clock of an SM
@@ -181,7 +181,7 @@ class Timing:
 
 
 def timing(verdicts: Sequence[Verdict]) -> Timing | None:
-    """None where no kernel measured itself."""
+    """How simulated and measured times agree; None where no kernel measured itself."""
     timed = [(v, *v.pass_cycles) for v in verdicts if v.pass_cycles]
     if not timed:
         return None

@@ -20,7 +20,7 @@ TITLE = "Shared-memory bank conflict"
 
 
 TITLES = {"races": "Shared-memory race", "uninitialized": "Uninitialized shared memory"}
-"""By the name of a check."""
+"""Titles of findings by the name of the check."""
 
 
 HINT_RULE, HINT_TITLE = "shared-memory-hint", "Shared memory touched by two warps"
@@ -44,7 +44,7 @@ def message(conflicts: Conflicts, site: SiteConflicts) -> str:
 
 
 def remarks(plain: Plain) -> Iterator[tuple[str, str]]:
-    """What is to be said of a report as a whole: whether it is all, and its notes."""
+    """Level and text of what holds for the report as a whole: that it is partial, and its notes."""
     for one in (plain, *plain.get("kernels", ())):
         name = f"{one['kernel']}: " if "kernel" in one else ""
         if one.get("partial"):

@@ -21,8 +21,8 @@ def github(
     hints: Sequence[Hint] = (),
     plain: Plain = NOTHING,
 ) -> str:
-    """Workflow commands: an annotation for each finding of a check, each hint, and each line with a conflict; of one
-    that a comment excuses it is a notice with the reason."""
+    """Workflow commands: an annotation for each finding of a check, each hint, and each line with a conflict.
+    The annotation of a line that a comment excuses is a notice with the reason."""
     lines = [annotation("error", accesses(one)[-1].site, TITLES[one.check], in_words(one)) for one in found]
     lines += [annotation("notice", one.second.site, HINT_TITLE, hinted(one)) for one in hints]
     for conflicts, site in conflicting(judged):

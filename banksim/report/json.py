@@ -78,7 +78,7 @@ def time_of(done: Run) -> dict[str, Any]:
 
 
 FORMAT = 1
-"""Grows when a reader of the old form would misread the new one; a new name in it is no reason."""
+"""The version of the schema. It grows when a reader of the old form would misread the new one, not for new names."""
 
 
 def plain(command: str, /, **content: Any) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def text(found: dict[str, Any]) -> str:
 
 
 def document(command: str, /, **content: Any) -> str:
-    """The same as text."""
+    """The report of a command as JSON text."""
     return text(plain(command, **content))
 
 

@@ -1,4 +1,4 @@
-"""Conflicts as code review shows them: GitHub's annotations, and SARIF for code scanning."""
+"""Findings as SARIF 2.1.0, which code scanning reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from banksim.system.paths import portable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 BASE = "SRCROOT"
-"""What SARIF calls the root of the project, whose place is the reader's to know: another checkout has another."""
+"""SARIF's name for the root of the project. Its place is not given, since every checkout has another."""
 RULE = "bank-conflict"
 RULES = {"races": "shared-memory-race", "uninitialized": "uninitialized-shared-memory"}
 
@@ -102,7 +102,8 @@ def sarif(
 
 
 def finding(one: Finding) -> dict[str, Any]:
-    """What a check found, at the line before which a barrier is missing, or of the read; the other line beside it."""
+    """The result for a finding of a check: at the line before which a barrier is missing, or of the read. The other
+    line is a related location."""
     *others, here = (access.site for access in accesses(one))
     result: dict[str, Any] = {
         "ruleId": RULES[one.check],
@@ -115,7 +116,7 @@ def finding(one: Finding) -> dict[str, Any]:
 
 
 def hint(one: Hint) -> dict[str, Any]:
-    """What a run without checks saw."""
+    """The result for a hint at a race, from a run without checks."""
     result: dict[str, Any] = {
         "ruleId": HINT_RULE,
         "ruleIndex": 1 + len(CHECKS),
@@ -127,7 +128,7 @@ def hint(one: Hint) -> dict[str, Any]:
 
 
 def located(here: Site, others: Sequence[Site]) -> dict[str, Any]:
-    """Where a result is, and what belongs to it."""
+    """The locations of a result, and those related to it."""
     if not (here.file and here.line):
         return {}
     related = [location(site) for site in others if site.file and site.line]

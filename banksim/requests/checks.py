@@ -1,4 +1,4 @@
-"""What anyone gives as requests, made columns of whole numbers, or refused with the first that cannot be."""
+"""Turns what a caller gives as requests into columns of integers, or refuses it and names the first bad one."""
 
 from __future__ import annotations
 

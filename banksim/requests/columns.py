@@ -1,4 +1,4 @@
-"""Columns of requests in compiled code, and on all cores: read in place, searched for what cannot be, ops by name.
+"""Columns of requests in compiled code, on all cores: read in place, checked, and the names of ops turned into codes.
 
 A column is handed to compiled code as an address and a stride, so that it may be any slice, or one value for all
 requests (stride 0), and nothing of the size of the trace is made. Needs numba.

@@ -36,4 +36,4 @@ ADDRESSED: tuple[int, ...] = tuple(
 )
 """For every op the lanes that give addresses: the rows of ldmatrix and stmatrix x1 come from the first 8."""
 SMALL = 8192
-"""Up to so many requests plain Python is faster than loading numba."""
+"""For up to so many requests, plain Python is faster than loading numba."""

@@ -18,7 +18,7 @@ from banksim.system.visible import visible
 ERROR = 2
 """The exit status of wrong use and of an error."""
 BY_SIGNAL = 128
-"""A shell's exit status of what a signal ended is this and the signal's number; so are those of commands."""
+"""Shells report a process that a signal ended by this plus the signal's number as exit status; so do our commands."""
 CLOSED_PIPE = BY_SIGNAL + 13
 FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 """What only standard output fails of without its name: every other file is written by `banksim.system.writing`."""
@@ -34,7 +34,7 @@ over = False
 lost = threading.Event()
 """Whether an interrupt was raised where nothing can be raised, and has not come again."""
 senders: list[threading.Thread] = []
-"""They see to that."""
+"""The threads that send a lost interrupt again."""
 
 
 def interrupted() -> int:

@@ -24,7 +24,7 @@ Work = Callable[..., Any]
 ATTEMPTS = 5
 """Workers that one task may lose: one that takes all the memory would lose any number of them."""
 LOST = (EOFError, OSError, pickle.UnpicklingError)
-"""What it raises to write to a worker that has died, or to read from it."""
+"""The errors of writing to a worker that has died, or reading from it."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ BAR = 24
 
 
 class Progress:
-    """Is told of more and more work done, from any thread; `total`: how much there is, if that is known."""
+    """Shows how much work is done; any thread may add to it. `total`: all the work, if that is known."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self.what, self.total = what, total

@@ -112,7 +112,7 @@ def details(architecture: Architecture, width: int) -> Text:
 
 
 def serves(architecture: Architecture, rule: AccessRule) -> str:
-    """What one pass of a bank serves."""
+    """Whom one pass of a bank serves, in words."""
     if rule.serves == "broadcast":
         return "one lane, or the broadcast word"
     if rule.serves == "once":

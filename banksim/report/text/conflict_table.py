@@ -172,7 +172,7 @@ def one_below_the_other(
 
 
 def colour(row: Row) -> str:
-    """Of a row's verdict."""
+    """The colour of a row's figures."""
     if row.excess is None:
         return STRONG
     return HOT if ends(row.excess).high else CALM

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
 MOST_RESOURCES = 4
-"""So many of the busiest resources are named."""
+"""How many of the busiest resources are named, at most."""
 HEADS: tuple[tuple[tuple[str, str], Callable[[Spent], int]], ...] = (
     (("", "issue"), lambda s: s.issue + s.contention),
     (("", "stalls"), lambda s: s.fixed),

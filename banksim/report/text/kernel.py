@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = False, sass: bool = False) -> Text:
     """What a launch cost, by source line.
 
-    `pictures` as in `terminal.report`; `all_lines`: also those without conflicts; `sass`: also the listing.
+    `pictures` as in `text.pattern.report`; `all_lines`: also those without conflicts; `sass`: also the listing.
     """
     heading = title(f"{run.kernel.plain_name}: bank conflicts", run.judged, width)
     paragraphs = [Text("\n").join([heading, *extent(run, width)])]
@@ -55,7 +55,7 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
 
 
 def of_one(run: Run, width: int, pictures: str, all_lines: bool) -> Iterator[Text]:
-    """What the lines of one code cost by all rules, and the worst request."""
+    """What each line costs by every architecture's rule, all judged on the same code, and the worst request."""
     lines = [by_line(conflicts) for conflicts in run.judged]
     hot, quiet = hot_first(lines)
     if all_lines or not hot[0].sites:
@@ -78,7 +78,7 @@ def of_several(run: Run, width: int, pictures: str, all_lines: bool) -> Iterator
 
 
 def extent(run: Run, width: int) -> Iterator[Text]:
-    """How much was executed, of what code, and whether that is all of it."""
+    """How much was executed, the code of which architecture, and whether the run was complete."""
     grid, block = (" × ".join(map(str, flat(size))) for size in (run.launch.grid, run.launch.block))
     launch = f"grid {grid}, block {block}"
     if not run.executions:
@@ -95,7 +95,7 @@ def extent(run: Run, width: int) -> Iterator[Text]:
 
 
 def zeros(run: Run, width: int) -> Iterator[Text]:
-    """Which variables were read as zeros since nobody filled them."""
+    """The variables that the kernel read although nobody filled them."""
     if run.unfilled:
         yield Text("\n").join(line for one in run.unfilled for line in fold(Text(unfilled(one), HOT), width))
 
@@ -112,7 +112,7 @@ def is_partial(run: Run) -> bool:
 
 
 def flat(size: tuple[int, int, int]) -> tuple[int, ...]:
-    """Without the dimensions behind the last one that matters."""
+    """Without trailing dimensions of 1."""
     x, y, z = size
     return (x,) if (y, z) == (1, 1) else (x, y) if z == 1 else size
 

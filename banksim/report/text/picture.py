@@ -20,11 +20,11 @@ from banksim.wording import number, plural, runs, ways
 LABEL = 6
 """Columns of a row's label: `16–31` and a space."""
 WIDEST = 4
-"""Columns of a bank at most; more would tear the picture apart."""
+"""The most columns for a bank; more would tear the picture apart."""
 FOLD = 4
-"""Neighbouring lanes with the same cells that are drawn as one row, at least."""
+"""From so many neighbouring lanes with the same cells on, they are drawn as one row."""
 TICK = 4
-"""Of so many banks one is numbered; every second number has a guide line under it."""
+"""One in so many banks is numbered; every second number has a guide line under it."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ TIME = "elapsed_time of events was answered by nan: banksim does not simulate ho
 def report(program: str, launches: Launches, width: int, pictures: str = "worst", all_lines: bool = False) -> Text:
     """What a program's launches cost.
 
-    `pictures` as in `terminal.report`; `all_lines`: also the lines without conflicts.
+    `pictures` as in `text.pattern.report`; `all_lines`: also the lines without conflicts.
     """
     judged = launches.judged
     heading = title(f"{Path(program).name}: bank conflicts", judged, width)
@@ -65,7 +65,7 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
 
 
 def extent(launches: Launches, width: int) -> Iterator[Text]:
-    """How much was executed, and what the program was not told."""
+    """How much was executed, on which code, and whether the program asked for times, which it did not get."""
     instructions = sum(kernel.instructions for kernel in launches.kernels)
     what = f"{plural(launches.count, 'launch')} of {plural(len(launches.kernels), 'kernel')}"
     yield from fold(Text(f"{what}: {plural(instructions, 'warp instruction')}", QUIET), width)
@@ -134,7 +134,7 @@ def share(times: Times) -> str:
 
 
 def microseconds(launches: int, times: Times) -> str:
-    """The sum of the estimates; of how many launches none is made."""
+    """The sum of the estimates, and how many launches have none."""
     if times.unestimated == launches:
         return "none: mostly assumed"
     missing = f" + {times.unestimated} without" if times.unestimated else ""
