@@ -372,7 +372,7 @@ static void faults(const std::string &which) { // the launch succeeds, and every
     if (which == "host") store<<<1, 1>>>(&failed, 0, 1);
     if (which == "misaligned") store_far<<<1, 1>>>((char *)a, 2);
     if (which == "assert") check_that<<<1, 1>>>(a, 3);
-    if (which == "trap") give_up<<<1, 1>>>();
+    if (which == "trap") say<<<1, 1>>>(9), give_up<<<1, 1>>>();
     printf("%s\n", cudaGetErrorName(cudaGetLastError()));
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     printf("%s\n", cudaGetErrorName(cudaMalloc(&a, 4)));
@@ -392,6 +392,7 @@ int main(int argc, char **argv) {
     if (what == "missing") { cudaArray_t array; cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); REFUSED(cudaErrorNotSupported, cudaMallocArray(&array, &d, 4)); }
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }
     if (what == "touch") { int *a; CHECK(cudaMalloc(&a, 4)); *a = 1; }
+    if (what == "launch") { say<<<1, 1>>>(1); printf("%s\n", cudaGetErrorName(cudaGetLastError())); }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
     if (what == "wait") wait();
     if (argc > 2) faults(argv[2]);

@@ -16,7 +16,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.kernels.compilers import tools
-from banksim.runs.programs import standins
+from banksim.runs.programs import executable, standins
 from helpers.places import PROGRAMS
 
 CUDA = PROGRAMS / "cuda"
@@ -107,7 +107,8 @@ def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said
     """As CUDA has it: by the launch not yet, by every call that follows, until the device is reset."""
     assert run(FEATURES, "fault", what) == 2
     told = capfd.readouterr()
-    assert told.out.split() == ["cudaSuccess", error, error]
+    printed = ["thread 0 of 9"] if what == "trap" else []
+    assert told.out.splitlines() == [*printed, "cudaSuccess", error, error]
     assert re.search(said, told.err)
     assert len(told.err.splitlines()) == 1
     if what in ("outside", "freed", "host", "misaligned"):
@@ -209,6 +210,14 @@ def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     status, report = reported(tmp_path, "make", "test")
     assert capfd.readouterr().out == "3\n"
     assert (status, report["launches"]) == (0, 1)
+
+
+def test_a_program_for_another_architecture_is_told_so(capfd: Said) -> None:
+    made = executable.command([FEATURES, "launch"], "sm_90", "")
+    assert run("--arch", "sm_80", *made) == 2
+    said = capfd.readouterr()
+    assert said.out == "cudaErrorNoKernelImageForDevice\n"
+    assert re.fullmatch(r"banksim: .*nothing in it runs on sm_80: it holds .*a cubin for sm_90.*\n", said.err)
 
 
 def test_nvidias_own_runtime_is_refused_with_what_cures_it(

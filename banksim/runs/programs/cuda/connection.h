@@ -24,12 +24,13 @@ void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The error of a kernel that a GPU would stop: every later call returns it, as CUDA's sticky errors do. */
 extern CUresult banksim_fault;
-/* What a function that asks something of the device begins with. */
-#define BEGIN()                                       \
-    do {                                              \
-        CUresult begun_ = banksim_connect();          \
-        if (!begun_) begun_ = banksim_fault;          \
-        if (begun_) return begun_;                    \
+/* What a function that asks something of the device begins with. What was printed before a fault is not lost. */
+#define BEGIN()                                            \
+    do {                                                   \
+        CUresult begun_ = banksim_connect();               \
+        if (!begun_ && banksim_fault) banksim_flush();     \
+        if (!begun_) begun_ = banksim_fault;               \
+        if (begun_) return begun_;                         \
     } while (0)
 
 /* ---- memory.c */

@@ -185,22 +185,24 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ho
     return launch(f, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
                   cooperative);
 }
-cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host) {
+cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host) {
     BEGIN();
     CUfunction f;
     int failed = banksim_function(host, &f);
     if (!failed) *kernel = (cudaKernel_t)f;
     return banksim_done(failed);
 }
-cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host) { return __cudaGetKernel(kernel, host); }
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *host) {
-    return __cudaGetKernel((cudaKernel_t *)function, host);
+    return cudaGetKernel((cudaKernel_t *)function, host);
+}
+/* Asked once before the first launch by <<<…>>>: the module is loaded by the launch, which tells its errors. */
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host) {
+    *kernel = (cudaKernel_t)host;
+    return cudaSuccess;
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
                                cudaStream_t stream) {
-    BEGIN();
-    if (!kernel) return banksim_done(cudaErrorInvalidDeviceFunction);
-    return launch((CUfunction)kernel, grid, block, arguments, shared, stream, false);
+    return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
 /* ---- what a kernel is */
