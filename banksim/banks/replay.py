@@ -58,7 +58,11 @@ def ideal(
     mask: object = FULL_MASK,
     arch: str | Architecture = "sm_90",
 ) -> int | Counts:
-    """Transactions that the same requests would take with no conflict; arguments as for `transactions`."""
+    """Transactions that the same requests would take with no conflict; arguments as for `transactions`.
+
+    >>> ideal([128 * lane for lane in range(32)])
+    1
+    """
     [found] = _counts(address, op, width, mask, architecture(arch), ideals=True)
     return int(found[0]) if np.ndim(address) == 1 else found
 
@@ -106,6 +110,10 @@ def explain(
     """One request, address (32,), pass by pass: the lanes, words and banks that each pass serves.
 
     Arguments and errors as for `transactions`; but where nobody knows the count, there are just no passes.
+
+    >>> found = explain([8 * lane for lane in range(32)])  # every second float
+    >>> found.transactions, found.degree
+    (2, 2)
     """
     address = as_array(address, "address")
     if address.ndim != 1:
@@ -120,6 +128,12 @@ def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
 
     A request with no active lane is no request. Where `arch` has no such access, or nobody knows its count,
     the site is there with its requests and status "unknown".
+
+    >>> row, column = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
+    >>> trace = Trace.from_arrays("ld", 4, FULL_MASK, [row, column])
+    >>> found = replay(trace, "sm_90")
+    >>> found.requests, found.transactions, found.ideal
+    (2, 33, 2)
     """
     rule = architecture(arch)
     if _is_small(len(trace)):

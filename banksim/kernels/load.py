@@ -149,6 +149,10 @@ def load(
     Triton its metadata are heeded. `defines`, `includes` and `std` are for CUDA C++ (see
     `banksim.kernels.compilers.compile_cuda`). Raises InputError for a file that cannot be read, CompileError with the
     compiler's message.
+
+    >>> kernels = load("transpose.cu")  # __global__ void transpose(float *out, const float *in)
+    >>> kernels["transpose"].plain_name
+    'transpose'
     """
     from banksim.kernels.compilers import assemble, compile_cuda
     from banksim.kernels.triton import preset

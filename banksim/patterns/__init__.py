@@ -52,5 +52,9 @@ def pattern(
     st, or what nvcc makes of an atomic function. Raises `PatternError`, an `InputError` whose attributes
     `message`, `text`, `start` and `end` say what is wrong and where; its own text is the message, the
     expression and a line of carets. Wrong sizes of blocks and the like raise a plain `InputError`.
+
+    >>> trace = pattern("tile[threadIdx.x][threadIdx.y]", declare="float tile[32][33]", block=(32, 32))
+    >>> len(trace)  # one request of each warp
+    32
     """
     return parse(Description(accesses, declare, block, grid, let, where, loops, stores, allow_out_of_bounds)).trace()

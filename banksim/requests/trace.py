@@ -74,6 +74,10 @@ class Trace:
         `op` is a name of `OPS`, n names, or n codes. Raises `InputError` for an unknown op, a width that is
         not 1, 2, 4, 8 or 16, a mask beyond 32 bits, an address that is negative, not an integer, beyond 32
         bits, or not a multiple of the width on an active lane.
+
+        >>> trace = Trace.from_arrays("ld", 4, 0xFFFFFFFF, [[4 * lane for lane in range(32)]] * 3, warp=[0, 1, 2])
+        >>> len(trace), trace.address.shape
+        (3, (3, 32))
         """
         codes, widths, masks, addresses = request_columns(op, width, mask, address)
         n = len(addresses)

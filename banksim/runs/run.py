@@ -65,6 +65,16 @@ def run(
 
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
+
+    >>> import numpy as np
+    >>> from banksim.kernels.load import load
+    >>> kernel = load("transpose.cu")["transpose"]  # its columns of 32 floats are read from shared memory
+    >>> given, out = np.arange(1024, dtype=np.float32).reshape(32, 32), np.zeros((32, 32), np.float32)
+    >>> done = run(kernel, 1, (32, 32), [out, given])
+    >>> bool((out == given.T).all())
+    True
+    >>> [(site.op, site.requests, site.transactions) for site in done.judged[0].sites]
+    [('st', 32, 32), ('ld', 32, 1024)]
     """
     options = Options(
         arch=arch,

@@ -44,7 +44,14 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
     is a place for them, without waiting for results (`chained`: each when the result of the one before has come); at a
     barrier (`Trace.epoch`) all wait until everything has been served. On sm_90 the requests then take the path that was
     measured on an H200; on other architectures the longer of what the banks and what the busiest warp take, at
-    published rates. Raises `InputError` for architectures of which nothing is known, `UnknownCountError` for a request
+    published rates.
+
+    >>> from banksim.patterns import pattern
+    >>> column, padded = (pattern("t[threadIdx.x][0]", declare=f"float t[32][{n}]", block=32) for n in (32, 33))
+    >>> block_cycles(column) > block_cycles(padded)
+    True
+
+    Raises `InputError` for architectures of which nothing is known, `UnknownCountError` for a request
     whose transactions nobody knows.
     """
     rule = architecture(arch)

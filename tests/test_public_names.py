@@ -1,0 +1,64 @@
+"""What banksim promises: its public names, and the examples in the docstrings of its functions."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+import banksim
+
+PROMISED = {
+    "banksim": """Architecture BanksimError Conflicts Range Site Trace architecture block_cycles errors explain ideal
+        load nsight_ideal pattern replay run transactions""",
+    "banksim.errors": "BanksimError CompileError Fault InputError UnknownCountError UnsupportedError",
+    "banksim.testing": "assert_conflict_free",
+    "banksim.storage": "open_trace write_trace",
+    "banksim.report": "text",
+    "banksim.distributed": "replay run",
+    "banksim.kernels.compilers": "assemble compile_cuda compile_numba link",
+}
+"""Names that programs of others may use; all else may move."""
+EXAMPLES = {
+    "transactions": "banks.replay", "ideal": "banks.replay", "nsight_ideal": "banks.replay", "explain": "banks.replay",
+    "replay": "banks.replay", "pattern": "patterns", "Trace.from_arrays": "requests.trace", "load": "kernels.load",
+    "run": "runs.run", "block_cycles": "timing.block_cycles",
+}  # fmt: skip
+TRANSPOSE = """__global__ void transpose(float *out, const float *in) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.y][threadIdx.x] = in[32 * threadIdx.y + threadIdx.x];
+    __syncthreads();
+    out[32 * threadIdx.y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+
+
+@pytest.mark.parametrize("module", PROMISED)
+def test_names_that_are_promised_are_there(module: str) -> None:
+    found = importlib.import_module(module)
+    missing = [name for name in PROMISED[module].split() if not hasattr(found, name)]
+    assert not missing
+
+
+def test_banksim_promises_these_names_and_no_others() -> None:
+    assert sorted(banksim.__all__) == sorted(PROMISED["banksim"].split())
+    assert set(banksim.__all__) <= set(dir(banksim))
+    assert all(getattr(banksim, name).__doc__ for name in banksim.__all__)
+
+
+@pytest.mark.parametrize(("name", "module"), EXAMPLES.items(), ids=list(EXAMPLES))
+def test_the_examples_of_a_docstring_hold(
+    name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "transpose.cu").write_text(TRANSPOSE)
+    monkeypatch.chdir(tmp_path)
+    found = importlib.import_module(f"banksim.{module}")
+    [example] = [
+        one for one in doctest.DocTestFinder(recurse=True).find(found) if one.name == f"{found.__name__}.{name}"
+    ]
+    assert example.examples
+    told: list[str] = []
+    doctest.DocTestRunner().run(example, out=told.append)
+    assert not told, "".join(told)
