@@ -1,0 +1,26 @@
+"""tests/data/README.md names every file of recorded data, and its size."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from helpers.places import DATA
+
+ROWS = re.findall(r"^\| `([^`]+)` \| (\d+|–) \|", (DATA / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def files(pattern: str) -> list[Path]:
+    found = DATA.glob(f"{pattern}/*" if pattern.endswith("**") else pattern)
+    return [path for path in found if path.is_file() and "__pycache__" not in path.parts]
+
+
+def test_every_file_stands_in_one_row() -> None:
+    listed = sorted(path for pattern, _ in ROWS for path in files(pattern))
+    assert listed == [path for path in sorted(files("**")) if path != DATA / "README.md"]
+
+
+def test_sizes_are_so() -> None:
+    recorded = {pattern: int(size) for pattern, size in ROWS if size != "–"}
+    sizes = {pattern: -(-sum(path.stat().st_size for path in files(pattern)) // 1024) for pattern in recorded}
+    assert sizes == recorded
