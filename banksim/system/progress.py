@@ -71,6 +71,18 @@ class BlocksProgress(Progress):
         return [f"{scaled(instructions)} thread instructions", f"{scaled(instructions / seconds)}/s"]
 
 
+class TranslationProgress(Progress):
+    """Is told how many instructions of a kernel are translated; LLVM works on all of them at once afterwards."""
+
+    def __init__(self, kernel: str, instructions: int) -> None:
+        super().__init__(kernel, instructions)
+
+    def text(self, seconds: float) -> str:
+        if self.done == self.total:
+            return f"compiling {self.what}: {self.total:,} instructions"
+        return f"translating {self.what}: {self.done:,} of {self.total:,} instructions"
+
+
 def scaled(number: float) -> str:
     """Three digits and what they count: 1.25 G, 47.3 k, 0.5."""
     for factor, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +15,9 @@ from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
 from banksim.kernels.kernel import BYTES
 from banksim.machine.basic_blocks import basic_blocks
+from banksim.machine.llvm import compile
 from banksim.machine.llvm.translate import LONGEST
+from banksim.system import progress
 
 STATEMENTS = 300
 LONG = "\n".join(
@@ -60,3 +64,21 @@ def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: pytest.
         banksim.load(tmp_path / "exp.cu")
     assert "\n" not in str(error.value)
     assert time.monotonic() - began < 2 * tools.PATIENCE + 5
+
+
+def test_the_translation_of_a_long_kernel_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "long.cu").write_text(LONG)
+    kernel = banksim.load(tmp_path / "long.cu")["k"]
+    monkeypatch.setattr(progress, "AFTER", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    compile.build(kernel, traced=False, stepwise=False, watched=False)
+    assert not capsys.readouterr().err, "only on a terminal"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    compile.build(kernel, traced=False, stepwise=False, watched=False)
+    lines = [line.removesuffix("\x1b[K") for line in capsys.readouterr().err.split("\r")]
+    of = f"{len(kernel.instructions):,} instructions"
+    told = [line for line in lines if re.fullmatch(rf"translating k: [\d,]+ of {of}", line)]
+    assert len(told) == len(basic_blocks(kernel, LONGEST)) > 1
+    assert lines[-2:] == [f"compiling k: {of}", ""]

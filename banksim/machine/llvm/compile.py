@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -20,6 +21,7 @@ from banksim.machine.llvm.emit import MOVES, Emitter
 from banksim.machine.llvm.translate import translate
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CONTEXT, ERROR, WARP
+from banksim.system.progress import TranslationProgress
 
 TRANSLATING = ("requests", "architectures", "kernels", "machine")
 """The rooms whose code decides what a kernel is translated to."""
@@ -253,13 +255,17 @@ def target_machine() -> Any:
 
 def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[bytes, bytes]:
     """(object code, JSON of what its counters mean)."""
-    out = translate(kernel, traced, stepwise, watched)
+    progress = TranslationProgress(kernel.plain_name, len(kernel.instructions))
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    out = translate(kernel, traced, stepwise, watched, progress if shown else None)
     add_begin(out.module, watched)
     add_pass(out.module)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
     module.link_in(llvm.parse_assembly(MOVES))
+    if shown:
+        progress(len(kernel.instructions) - progress.done)
     machine = target_machine()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = options.slp_vectorization = False
@@ -267,7 +273,11 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[
     passes.getModulePassManager().run(module, passes)
     calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
     meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls}
-    return machine.emit_object(module), json.dumps(meaning).encode()
+    if shown:
+        progress(0)
+    code = machine.emit_object(module)
+    progress.clear()
+    return code, json.dumps(meaning).encode()
 
 
 @lru_cache(maxsize=256)

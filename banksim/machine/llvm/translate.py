@@ -69,7 +69,7 @@ class Translator(ControlFlow):
         self.out = Translation(self.module)
         self.blocks = basic_blocks(kernel, 1 if stepwise else LONGEST)
 
-    def translate(self) -> Translation:
+    def translate(self, progress: Callable[[int], object] | None) -> Translation:
         e = self.e
         function = ir.Function(self.module, ir.FunctionType(INT[32], [POINTER, POINTER]), "warp")
         e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
@@ -83,7 +83,11 @@ class Translator(ControlFlow):
         begin = self.build_steps() if self.stepwise else self.build_scheduler()
         e.b = ir.IRBuilder(function.entry_basic_block)
         begin()
-        bodies = {block.start: self.body(number, block) for number, block in enumerate(self.blocks.values())}
+        bodies = {}
+        for number, block in enumerate(self.blocks.values()):
+            bodies[block.start] = self.body(number, block)
+            if progress:
+                progress((block.end - block.start) // BYTES)
         uses = {start: body.uses for start, body in bodies.items()}
         defines = {start: body.defines for start, body in bodies.items()}
         lives = live_out(self.blocks, uses, defines)
@@ -288,15 +292,21 @@ class Translator(ControlFlow):
                 getattr(self, CONTROL[last.name].does)(last, block.end)
 
 
-def translate(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Translation:
+def translate(
+    kernel: Kernel,
+    traced: bool = False,
+    stepwise: bool = False,
+    watched: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
     after each instruction; if `watched`, one that calls `races.shadow_memory` before every access to shared memory, and
-    at what orders them.
+    at what orders them. `progress` is told of every few instructions that are done.
 
     Raises `UnsupportedError` naming the instruction that is not known.
     """
     check(kernel)
     translator = Translator(kernel, traced, stepwise, watched)
-    out = translator.translate()
+    out = translator.translate(progress)
     out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
     return out
