@@ -20,7 +20,9 @@ from banksim.requests.counts import Status
 from banksim.requests.kinds import OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
-COPIES = "source page of one H200: tests/data/h200_copies.npz"
+COPIES = (
+    "source page of one H200: tests/data/h200_copies.npz; the banks' own counter agrees unless lanes meet on both sides"
+)
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"

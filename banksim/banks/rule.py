@@ -98,7 +98,11 @@ def queues(want: Wanted, access: AccessRule, lucky: bool = False) -> list[list[l
 
 def copies(address: Sequence[int], size: int, lanes: Sequence[int], arch: Architecture) -> list[list[int]]:
     """The lanes of each pass of a copy: as many passes as the lane that meets most lanes needs, itself included; lanes
-    meet that read from the same banks or write to them. Lanes that meet never share a pass."""
+    meet that read from the same banks or write to them. Lanes that meet never share a pass.
+
+    So Nsight's source page counts. The hardware's own counter of conflicts agreed on each of 145 requests in which no
+    two lanes of a part meet where they read, or none where they write; on 56 of 155 others (one H200).
+    """
     unit = max(size, arch.bank_width)
     groups = arch.banks * arch.bank_width // unit
     banks = source_banks(address, size)
