@@ -122,10 +122,10 @@ def judge_stretch(
 
 
 def run(
-    kernel: Any,
+    kernel: object,
     grid: int | Sequence[int],
     block: int | Sequence[int] | None,
-    args: Sequence[Any] = (),
+    args: Sequence[object] = (),
     *,
     scheduler: str | Client | None = None,
     workers: int | None = None,
@@ -217,8 +217,8 @@ def simulate_stretch(
 
 def spread(
     work: Work,
-    shared: Any,
-    tasks: Sequence[tuple[Any, ...]],
+    shared: object,
+    tasks: Sequence[tuple[object, ...]],
     scheduler: str | Client | None,
     workers: int | None,
     what: str,
@@ -241,7 +241,7 @@ def spread(
 
 
 def on_dask(
-    connected: Client, work: Work, shared: Any, tasks: Mapping[int, tuple[Any, ...]], what: str
+    connected: Client, work: Work, shared: object, tasks: Mapping[int, tuple[object, ...]], what: str
 ) -> Iterator[tuple[int, Outcome]]:
     """The same on the workers of a scheduler, of those tasks that come to an end: not where all that had what they
     share were lost."""

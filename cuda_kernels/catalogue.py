@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from banksim.errors import InputError
-from cuda_kernels.numba_cuda import require
+from cuda_kernels.numba_cuda import Dispatcher, require
 
 FAMILIES = (
     "tiles",
@@ -40,7 +40,7 @@ class Launch:
     is cold.
     """
 
-    kernel: Any
+    kernel: Dispatcher
     grid: tuple[int, ...]
     block: tuple[int, ...]
     arguments: tuple[Any, ...]
@@ -88,7 +88,7 @@ class Entry:
         """What can be chosen: `block`, `pad`."""
         return tuple(name for name in inspect.signature(self.make).parameters if name in ("block", "pad"))
 
-    def launch(self, **chosen: Any) -> Launch:
+    def launch(self, **chosen: object) -> Launch:
         """The launch with fresh arguments. InputError for a choice that this kernel does not have."""
         require()
         for name in chosen:

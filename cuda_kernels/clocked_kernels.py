@@ -6,9 +6,9 @@ import ast
 import functools
 import inspect
 import textwrap
-from typing import Any
 
-from cuda_kernels.numba_cuda import cuda, jit, module
+from banksim.system.compiled_types import Code, Signature, TargetContext, TypingContext
+from cuda_kernels.numba_cuda import Dispatcher, cuda, jit, module
 
 BEFORE = "_began = _clock()"
 AFTER = """
@@ -22,13 +22,15 @@ if _thread % 32 == 0:
 
 
 @functools.cache
-def clock() -> Any:
+def clock() -> Dispatcher:
     """A device function that reads the SM's cycle counter, in its place among barriers and memory accesses."""
     from llvmlite import ir
 
     @module("extending").intrinsic  # type: ignore[untyped-decorator]
-    def clock64(context: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+    def clock64(context: TypingContext) -> Code:
+        def generate(
+            _context: TargetContext, builder: ir.IRBuilder, _signature: Signature, _arguments: list[ir.Value]
+        ) -> ir.Value:
             kind = ir.FunctionType(ir.IntType(64), [])
             return builder.call(ir.InlineAsm(kind, "mov.u64 $0, %clock64;", "=l,~{memory}", side_effect=True), [])
 
@@ -37,7 +39,7 @@ def clock() -> Any:
     return clock64
 
 
-def twin(kernel: Any) -> Any:
+def twin(kernel: Dispatcher) -> Dispatcher:
     """The kernel with one argument more: int64[blocks, warps, 2], where each warp leaves when it began and ended."""
     body = kernel.py_func
     tree = ast.parse(textwrap.dedent(inspect.getsource(body)))

@@ -22,7 +22,7 @@ from banksim.system.extras import command
 from cuda_kernels.catalogue import Entry, Launch
 from cuda_kernels.clocked_kernels import clock, twin
 from cuda_kernels.evidence_records import Record, Spread, warm_passes
-from cuda_kernels.numba_cuda import INSTALLED, cuda, jit, module
+from cuda_kernels.numba_cuda import INSTALLED, Dispatcher, cuda, jit, module
 from cuda_kernels.predict import own_copy
 
 WARM_UP, SAMPLES, LAUNCHES = 3, 21, 10
@@ -87,11 +87,11 @@ def driver() -> str:
 
 
 @functools.cache
-def spinner() -> Any:
+def spinner() -> Dispatcher:
     """A kernel that waits for a number of cycles, so that what is launched meanwhile queues up behind it."""
     read = clock()
 
-    def spin(cycles: Any) -> None:
+    def spin(cycles: int) -> None:
         began = read()
         while read() - began < cycles:
             pass
@@ -162,11 +162,11 @@ def measure(kernel: Compiled) -> Record:
     )
 
 
-def on_device(arguments: list[Any]) -> list[Any]:
+def on_device(arguments: list[object]) -> list[Any]:
     return [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arguments]
 
 
-def configured(kernel: Any, launch: Launch) -> Callable[..., None]:
+def configured(kernel: Dispatcher, launch: Launch) -> Callable[..., None]:
     return kernel[launch.grid, launch.block, 0, launch.dynamic_shared]  # type: ignore[no-any-return]
 
 

@@ -8,12 +8,21 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from banksim.system.extras import missing
 
+Library: TypeAlias = Any
+"""A module of numba-cuda; none of them has types that a checker could use."""
+Dispatcher: TypeAlias = Any
+"""What numba-cuda's decorator makes of a function: `kernel[grid, block](…)` launches it."""
+Array: TypeAlias = np.ndarray
+"""An array on the GPU as a kernel sees it."""
+
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
-cuda: Any = None
+cuda: Library = None
 if INSTALLED:
     from numba import cuda as cuda
 
@@ -24,13 +33,13 @@ def require() -> None:
         raise missing("the kernels are written in Numba CUDA, which is missing", "cuda")
 
 
-def module(name: str) -> Any:
-    """A module of numba-cuda; none of them has types that a checker could use."""
+def module(name: str) -> Library:
+    """A module of numba-cuda."""
     require()
     return importlib.import_module(f"numba.cuda.{name}")
 
 
-def jit(function: Callable[..., None], lines: bool = True) -> Any:
+def jit(function: Callable[..., None], lines: bool = True) -> Dispatcher:
     """The function as a CUDA kernel, with line information."""
     require()
     return cuda.jit(lineinfo=lines)(function)

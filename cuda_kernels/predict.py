@@ -55,7 +55,9 @@ def predict(
     return replace(prediction(run, launch.wrong(arguments)), passes=passes)
 
 
-def execute(launch: Launch, arguments: list[Any], cubin: bytes, rule: Architecture, progress: Progress | None) -> Run:
+def execute(
+    launch: Launch, arguments: list[object], cubin: bytes, rule: Architecture, progress: Progress | None
+) -> Run:
     from banksim.kernels.cubin import decode
     from banksim.runs.run import run
 
@@ -74,7 +76,7 @@ def execute(launch: Launch, arguments: list[Any], cubin: bytes, rule: Architectu
     )
 
 
-def parameters(argument: Any) -> list[Any]:
+def parameters(argument: object) -> list[Any]:
     """What Numba's launcher passes to the machine code for an argument: of an array seven numbers and more."""
     if not isinstance(argument, np.ndarray):
         return [argument]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import textwrap
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ def source(launch: Launch) -> str:
     return inspect.getsource(launch.kernel.py_func)
 
 
-def described(argument: Any) -> str:
+def described(argument: object) -> str:
     if isinstance(argument, np.ndarray):
         return f"{argument.dtype}[{', '.join(map(str, argument.shape))}]"
     return f"{type(argument).__name__} = {argument}"

@@ -52,7 +52,7 @@ class Change:
             return None
         return ends(self.after or 0).high - ends(self.before or 0).high
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "line": self.label,
             "before": plain(self.before),
@@ -75,7 +75,7 @@ class Comparison:
     def is_regression(self) -> bool:
         return any(change.is_regression for change in self.changes)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "arch": self.arch,
             "regression": self.is_regression,
@@ -84,7 +84,7 @@ class Comparison:
         }
 
 
-def plain(count: Count | None) -> Any:
+def plain(count: Count | None) -> object:
     return count._asdict() if isinstance(count, Range) else count
 
 
@@ -102,7 +102,7 @@ def lines_of(sites: Iterable[Mapping[str, Any]]) -> list[Line]:
     ]
 
 
-def summed(sites: Iterable[Mapping[str, Any]], name: str) -> Count | None:
+def summed(sites: Iterable[Mapping[str, object]], name: str) -> Count | None:
     counts = [count(site[name]) for site in sites]
     known = [one for one in counts if one is not None]
     return total(known) if len(known) == len(counts) else None

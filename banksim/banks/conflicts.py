@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from banksim.errors import InputError
 from banksim.requests.copies import destinations, source_banks
@@ -107,7 +107,7 @@ class SiteConflicts:
     def text(self) -> str:
         return self.site.text
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data: numbers, text, lists; a range is {"low": …, "high": …}, unknown is None."""
         worst = self.worst
         return {
@@ -176,7 +176,7 @@ class Conflicts:
             return None
         return per_request(self.transactions, self.requests)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data, as `SiteConflicts.to_json`."""
         return {
             "arch": self.arch.name,
@@ -233,5 +233,5 @@ def worse(a: Request | None, b: Request | None) -> Request | None:
     return min(a, b, key=rank)
 
 
-def _plain(value: float | Range[int] | Range[float] | None) -> Any:
+def _plain(value: float | Range[int] | Range[float] | None) -> object:
     return value._asdict() if isinstance(value, Range) else value

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def here(call: Call, how: Options, path: str | None) -> Run:
     return done
 
 
-def save(arguments: Sequence[Any], folder: Path) -> None:
+def save(arguments: Sequence[object], folder: Path) -> None:
     """The arrays as the kernel left them."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, argument in enumerate(arguments):
@@ -144,7 +144,7 @@ def save(arguments: Sequence[Any], folder: Path) -> None:
 
 
 def report(done: Run, options: Namespace) -> int:
-    def plain() -> dict[str, Any]:
+    def plain() -> dict[str, object]:
         from banksim.report.json import conflicts
 
         return conflicts("kernel", done.judged, **described(done))

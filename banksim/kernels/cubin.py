@@ -151,7 +151,7 @@ class Reading:
         self,
         elf: Elf,
         name: str,
-        code: Mapping[str, list[dict[str, Any]]],
+        code: Mapping[str, list[dict[str, object]]],
         lines: Mapping[str, Sequence[tuple[int, Line]]],
         slot: int | None = None,
     ) -> None:

@@ -60,7 +60,7 @@ def unpack(packed: bytes, cubin: bytes, files: Mapping[str, str]) -> Kernels:
 
 
 # ---- one kernel
-def plain(kernel: Kernel) -> dict[str, Any]:
+def plain(kernel: Kernel) -> dict[str, object]:
     operands, sites = Table(), Table()
 
     def number(operand: Operand) -> int:
@@ -118,7 +118,7 @@ class Table:
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
 
-    def number(self, entry: Any) -> int:
+    def number(self, entry: object) -> int:
         return self.numbers.setdefault(entry, len(self.numbers))
 
     @property

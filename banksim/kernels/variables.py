@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class Constants(MutableMapping[str, bytes]):
         near = difflib.get_close_matches(str(name), known, 4, 0.5) or known[:8]
         raise InputError(f"no variable {name!r} in the module of {self._kernel}: choose one of {', '.join(near)}")
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         variable = self.variable(name)
         self._filled[variable.name] = content_of(value, variable)
 
@@ -74,7 +73,7 @@ class Constants(MutableMapping[str, bytes]):
             yield self.variable(name), content
 
 
-def content_of(value: Any, variable: Variable) -> bytes:
+def content_of(value: object, variable: Variable) -> bytes:
     """The bytes of what a variable is to hold."""
     name, size = variable.plain_name, variable.size
     if isinstance(value, bytes):

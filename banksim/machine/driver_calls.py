@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +58,7 @@ class Device:
     """Addresses to give out again, by their bytes."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Without the lock, which no other process can have."""
         return Device, (self.printed, self.size, self.heap, self.heap_bytes, self.used, self.sizes, self.freed)
 

@@ -15,7 +15,7 @@ Stretch = tuple[int, int]
 """Memory from an address of the host up to another."""
 
 
-def arrays(arguments: Iterable[Any]) -> Iterator[np.ndarray]:
+def arrays(arguments: Iterable[object]) -> Iterator[np.ndarray]:
     """The arrays among arguments, those in tuples and lists too."""
     for argument in arguments:
         if isinstance(argument, np.ndarray):
@@ -46,7 +46,7 @@ def extent(array: np.ndarray) -> Stretch:
 class Stretches:
     """The memory behind some arrays, in the order of the arrays: what overlaps is one stretch."""
 
-    def __init__(self, arguments: Iterable[Any] = ()) -> None:
+    def __init__(self, arguments: Iterable[object] = ()) -> None:
         self.all: list[Stretch] = []
         for array in arrays(arguments):
             self.add(extent(array))
@@ -70,30 +70,30 @@ class Stretches:
 class Raw:
     """Memory between two addresses, as NumPy takes it; `owner` keeps it alive."""
 
-    def __init__(self, low: int, high: int, owner: Any) -> None:
+    def __init__(self, low: int, high: int, owner: object) -> None:
         self.__array_interface__ = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
         self.owner = owner
 
 
-def bytes_of(stretch: Stretch, owner: Any) -> np.ndarray:
+def bytes_of(stretch: Stretch, owner: object) -> np.ndarray:
     """Memory in place; what owns it lives on with the result."""
     low, high = stretch
     return np.asarray(Raw(low, high, owner)) if low < high else np.zeros(0, np.uint8)
 
 
-def writable(arguments: Iterable[Any]) -> list[np.ndarray]:
+def writable(arguments: Iterable[object]) -> list[np.ndarray]:
     """The memory behind all arrays that a kernel can change, as bytes in place."""
     changing = [array for array in arrays(arguments) if array.flags.writeable and not array.dtype.hasobject]
     return [bytes_of(stretch, changing) for stretch in Stretches(changing).all]
 
 
-def copied(arguments: Iterable[Any]) -> list[Any]:
+def copied(arguments: Iterable[object]) -> list[Any]:
     """The same arguments over memory of their own, laid out alike."""
     given = list(arguments)
     known = Stretches(given)
     copies: dict[Stretch, np.ndarray] = {}
 
-    def one(value: Any) -> Any:
+    def one(value: object) -> Any:
         if isinstance(value, tuple | list):
             return type(value)(map(one, value)) if type(value) in (tuple, list) else copy.deepcopy(value)
         if not isinstance(value, np.ndarray) or value.dtype.hasobject:

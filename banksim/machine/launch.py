@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +130,7 @@ def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
     return x, y, z
 
 
-def whole(value: Any, what: str, least: int = 0, most: int = 2**62) -> int:
+def whole(value: object, what: str, least: int = 0, most: int = 2**62) -> int:
     """A whole number within limits. `InputError` for what is none."""
     if not isinstance(value, int | np.integer) or not least <= value <= most:
         end = f"to {most}" if most < 2**62 else "on"

@@ -48,7 +48,7 @@ def split(listed: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def as_declared(value: Any, size: int, declared: str | None, where: str) -> Any:
+def as_declared(value: object, size: int, declared: str | None, where: str) -> Any:
     """The value for a parameter of `size` bytes. `ArgumentTypeError` where C++ would take it for something else: the
     bits of a number of another kind, the address of other elements. A Python int for a float is converted."""
     if declared is None:
@@ -69,14 +69,14 @@ def as_declared(value: Any, size: int, declared: str | None, where: str) -> Any:
     raise ArgumentTypeError(f"{where} is {given}, and the parameter is {declared}")
 
 
-def dtype_of(value: Any) -> np.dtype[Any] | None:
+def dtype_of(value: object) -> np.dtype | None:
     """Of a number or an array; None for anything else."""
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype
     return np.asarray(value).dtype if isinstance(value, float | complex) else None
 
 
-def points_to(dtype: np.dtype[Any], element: str) -> bool:
+def points_to(dtype: np.dtype, element: str) -> bool:
     """Whether an array may stand for a pointer to a C++ type: of its numbers, unsigned ones as bits of floats, or plain
     bytes."""
     vector = VECTOR.fullmatch(element)

@@ -25,7 +25,7 @@ class Memory:
     """The buffers of a launch, in order of their first use. An array's buffer is all the memory that it is a view of,
     which a kernel reaches as on a GPU; arrays whose memory overlaps are in one buffer."""
 
-    def __init__(self, arguments: Iterable[Any] = ()) -> None:
+    def __init__(self, arguments: Iterable[object] = ()) -> None:
         self.buffers: list[Buffer] = []
         self.numbers: dict[Stretch, int] = {}
         self.stretches = Stretches(arguments)
@@ -50,7 +50,7 @@ def check_in_place(array: np.ndarray, name: str) -> None:
         raise InputError(f"{name} is not contiguous: pass numpy.ascontiguousarray of it")
 
 
-def check_content(value: Any, name: str) -> None:
+def check_content(value: object, name: str) -> None:
     """`InputError` for what a GPU does not know: objects, masks, numbers of the other byte order."""
     if isinstance(value, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array: a kernel sees no mask, pass its .filled() or .data")
@@ -65,7 +65,7 @@ def names_of(count: int, names: Sequence[str] = ()) -> list[str]:
     return [names[n] if n < len(names) else f"argument {n + 1}" for n in range(count)]
 
 
-def pointer_parameters(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[bytes], list[Buffer]]:
+def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[list[bytes], list[Buffer]]:
     """For CUDA C++ and PTX: an array is a pointer, a scalar or a structure takes its parameter's bytes.
 
     A Python int fits an integer parameter of any size, a Python float one of 8 bytes (double) or 4 (float); NumPy
@@ -102,7 +102,7 @@ def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequenc
     return [np.zeros(blocks * size, np.uint8) if size else None for size in preset.scratch]
 
 
-def scalar_bytes(argument: Any, size: int, name: str, memory: Memory) -> bytes:
+def scalar_bytes(argument: object, size: int, name: str, memory: Memory) -> bytes:
     if isinstance(argument, np.ndarray) and argument.ndim:
         return memory.address(argument, name).to_bytes(8, "little")
     if argument is None:
@@ -123,7 +123,7 @@ def scalar_bytes(argument: Any, size: int, name: str, memory: Memory) -> bytes:
 
 
 def numba_parameters(
-    fields: Sequence[Field], arguments: Sequence[Any], arguments_names: Sequence[str] = ()
+    fields: Sequence[Field], arguments: Sequence[object], arguments_names: Sequence[str] = ()
 ) -> tuple[list[bytes], list[Buffer]]:
     """For Numba: every argument taken apart into the parameters that `fields` list."""
     called = names_of(len(arguments), arguments_names)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.patterns.accesses import Finder
@@ -73,7 +72,7 @@ class Pattern(NamedTuple):
         return Trace(**columns, sites=tuple(Site(text=access.text) for access in finder.found))
 
 
-def requests(finder: Finder, first: int, last: int) -> dict[str, npt.NDArray[Any]]:
+def requests(finder: Finder, first: int, last: int) -> dict[str, np.ndarray]:
     """The columns of a `Trace` for the accesses found at points `first` to `last`."""
     threads, found = finder.scope.threads, finder.found
     lanes = (last - first, len(found), threads.warps, LANES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -386,7 +386,7 @@ def pointed(pointer: Pointer, what: str) -> Place:
     return Place(pointer.type, pointer.offset, pointer.variable, what)
 
 
-def pick(numbers: npt.NDArray[Any], point: int, thread: int) -> int:
+def pick(numbers: np.ndarray, point: int, thread: int) -> int:
     """The element for a thread, of an array whose axes may have length 1."""
     rows, columns = numbers.shape
     return int(numbers[point if rows > 1 else 0, thread if columns > 1 else 0])

@@ -7,12 +7,12 @@ error until a thread uses it: it is a *fault*, a number that travels beside the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[Any]
+Numbers = np.ndarray
 """Integers of some type, of shape (points, threads), either of which may be 1."""
 
 SUMS = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
 
-def described(done: Run) -> dict[str, Any]:
+def described(done: Run) -> dict[str, object]:
     """The launch as plain data; of several architectures the first's, and under `executions` that of each."""
     each = [{"arch": [one.arch.name for one in run.judged], **executed(run)} for run in done.executions]
     return {
@@ -36,7 +36,7 @@ def described(done: Run) -> dict[str, Any]:
     }
 
 
-def executed(done: Run) -> dict[str, Any]:
+def executed(done: Run) -> dict[str, object]:
     """What was executed of the code of one architecture."""
     return {
         "code": done.kernel.arch,
@@ -68,7 +68,7 @@ def executed(done: Run) -> dict[str, Any]:
     }
 
 
-def time_of(done: Run) -> dict[str, Any]:
+def time_of(done: Run) -> dict[str, object]:
     """The simulated time as plain data, if it was asked for."""
     if done.cycles is None:
         return {}
@@ -81,7 +81,7 @@ FORMAT = 1
 """The version of the schema. It grows when a reader of the old form would misread the new one, not for new names."""
 
 
-def plain(command: str, /, **content: Any) -> dict[str, Any]:
+def plain(command: str, /, **content: Any) -> dict[str, object]:
     """The report of a command as plain data: what schema it has, who wrote it, and its content."""
     from banksim.version import version
 
@@ -89,7 +89,7 @@ def plain(command: str, /, **content: Any) -> dict[str, Any]:
     return {**head, **portable_all(content)}
 
 
-def text(found: dict[str, Any]) -> str:
+def text(found: dict[str, object]) -> str:
     return json.dumps(found, indent=2)
 
 
@@ -98,7 +98,7 @@ def document(command: str, /, **content: Any) -> str:
     return text(plain(command, **content))
 
 
-def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> dict[str, Any]:
+def conflicts(command: str, judged: Sequence[Conflicts], **more: object) -> dict[str, object]:
     """Plain data: the command, what it adds, under `excused` the lines with a conflict that a comment allows, and under
     `conflicts` one object for each architecture."""
     allowed = [
@@ -108,7 +108,7 @@ def conflicts(command: str, judged: Sequence[Conflicts], **more: Any) -> dict[st
     return plain(command, **more, excused=allowed, conflicts=[c.to_json() for c in judged])
 
 
-def launches(program: str, status: int, found: Launches) -> dict[str, Any]:
+def launches(program: str, status: int, found: Launches) -> dict[str, object]:
     """Plain data: how a program ended, its kernels with their launches, and under `conflicts` all of them together."""
     return conflicts(
         "run",
@@ -129,7 +129,7 @@ def architectures(chosen: Iterable[Architecture]) -> str:
     return document("arch", architectures=[architecture(one) for one in chosen])
 
 
-def architecture(one: Architecture) -> dict[str, Any]:
+def architecture(one: Architecture) -> dict[str, object]:
     accesses = [
         {"op": op, "width": width, **asdict(access)}
         for (op, width), access in one.accesses.items()

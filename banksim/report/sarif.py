@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import Any
 
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import Findings
@@ -48,7 +47,7 @@ def sarif(
     excused = [site for site, _ in findings.excused]
     results = [finding(one) for one in found] + [hint(one) for one in hints]
     for conflicts, site in conflicting(judged):
-        one: dict[str, Any] = {
+        one: dict[str, object] = {
             "ruleId": RULE,
             "ruleIndex": 0,
             "level": level(conflicts, site, findings),
@@ -101,11 +100,11 @@ def sarif(
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def finding(one: Finding) -> dict[str, Any]:
+def finding(one: Finding) -> dict[str, object]:
     """The result for a finding of a check: at the line before which a barrier is missing, or of the read. The other
     line is a related location."""
     *others, here = (access.site for access in accesses(one))
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "ruleId": RULES[one.check],
         "ruleIndex": 1 + list(CHECKS).index(one.check),
         "level": "error",
@@ -115,9 +114,9 @@ def finding(one: Finding) -> dict[str, Any]:
     return result | located(here, others)
 
 
-def hint(one: Hint) -> dict[str, Any]:
+def hint(one: Hint) -> dict[str, object]:
     """The result for a hint at a race, from a run without checks."""
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "ruleId": HINT_RULE,
         "ruleIndex": 1 + len(CHECKS),
         "level": "note",
@@ -127,7 +126,7 @@ def hint(one: Hint) -> dict[str, Any]:
     return result | located(one.second.site, [one.first.site])
 
 
-def located(here: Site, others: Sequence[Site]) -> dict[str, Any]:
+def located(here: Site, others: Sequence[Site]) -> dict[str, object]:
     """The locations of a result, and those related to it."""
     if not (here.file and here.line):
         return {}
@@ -135,7 +134,7 @@ def located(here: Site, others: Sequence[Site]) -> dict[str, Any]:
     return {"locations": [location(here)], "relatedLocations": related}
 
 
-def location(site: SiteConflicts | Site) -> dict[str, Any]:
+def location(site: SiteConflicts | Site) -> dict[str, object]:
     """A line of a file: of one in a project the path from its root, of another the whole path."""
     from urllib.parse import quote
 
@@ -143,12 +142,12 @@ def location(site: SiteConflicts | Site) -> dict[str, Any]:
     file = portable(site.file)
     whole = PurePath(file).is_absolute()
     place = {"uri": Path(file).as_uri()} if whole else {"uri": quote(os.fsencode(file)), "uriBaseId": BASE}
-    region: dict[str, Any] = {"startLine": site.line}
+    region: dict[str, object] = {"startLine": site.line}
     if site.text.strip():
         region["snippet"] = {"text": site.text.strip()}
     return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
-def figures(site: SiteConflicts) -> dict[str, Any]:
+def figures(site: SiteConflicts) -> dict[str, object]:
     found = site.to_json()
     return {name: found[name] for name in ("op", "width", "requests", "transactions", "ideal", "excess", "degree")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.in
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 
 
-def as_array(value: object, name: str) -> npt.NDArray[Any]:
+def as_array(value: object, name: str) -> np.ndarray:
     """`value` as an array, or an `InputError` that names it."""
     try:
         return np.asarray(value)

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba.np.numpy_support import carray
 
 from banksim.requests.kinds import ADDRESSED, OPS
 from banksim.requests.lane_intrinsics import having, pointer, word
-from banksim.system.jit import inlined, outer
+from banksim.system.compiled_types import Integer, Integers, Place
+from banksim.system.jit import carray, inlined, outer
 
 Result = TypeVar("Result")
-Column = npt.NDArray[Any]
+Column = np.ndarray
 Ints = npt.NDArray[np.int64]
 CHUNK = 1 << 15
 """Requests that a thread takes at a time: 4 MiB of addresses."""
@@ -62,28 +62,28 @@ def cores() -> int:
 
 
 @inlined
-def row_of(column: Any, row: Any) -> Any:
+def row_of(column: tuple[Integer, Integer], row: Integer) -> Place:
     """Where a row of a column, (address, stride), lies."""
     return pointer(np.uint64(column[0] + row * column[1]))
 
 
 @inlined
-def byte_at(column: Any, row: Any) -> Any:
+def byte_at(column: tuple[Integer, Integer], row: Integer) -> Integer:
     return carray(row_of(column, row), 1, np.uint8)[0]
 
 
 @inlined
-def word_at(column: Any, row: Any) -> Any:
+def word_at(column: tuple[Integer, Integer], row: Integer) -> Integer:
     return carray(row_of(column, row), 1, np.uint32)[0]
 
 
 @inlined
-def unpacked(columns: Any, k: Any) -> Any:
+def unpacked(columns: Integers, k: Integer) -> tuple[Integer, Integer]:
     return columns[k, 0], columns[k, 1]
 
 
 @outer
-def _first_misaligned(columns: Any, rows: Any, read: Any) -> Any:
+def _first_misaligned(columns: Integers, rows: Integer, read: Integers) -> Integer:
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
     for row in range(rows):
@@ -126,7 +126,7 @@ WEIGHTS, CODES = _hashing()
 
 
 @outer
-def _codes(letters: Any, known: Any, weights: Any, codes: Any, out: Any) -> None:
+def _codes(letters: Integers, known: Integers, weights: Integers, codes: Integers, out: Integers) -> None:
     count = min(letters.shape[1], known.shape[1])
     for row in range(len(letters)):
         hashed = word(0)

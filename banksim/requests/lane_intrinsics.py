@@ -6,122 +6,124 @@ AVX2, SSE2, NEON). Places are pointers to 32 lanes of 32 bits.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+from banksim.system.compiled_types import Code, NumbaType, Place, Signature, TargetContext, TypingContext
+from banksim.system.jit import intrinsic
 
 word = np.uint32
 I32 = ir.IntType(32)
 LANES = ir.VectorType(I32, 32)
 
 
-def _intrinsic(function: Any) -> Any:
-    return intrinsic(function)
-
-
-def room(words: int) -> Any:
+def room(words: int) -> Callable[[], Place]:
     """A function that gives the address of so many 32-bit words on the stack: no request may allocate."""
 
-    def place(typing_context: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def place(typing_context: TypingContext) -> Code:
+        def generate(
+            context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]
+        ) -> ir.Value:
             array = cgutils.alloca_once(builder, ir.ArrayType(I32, words))  # type: ignore[no-untyped-call]
             array.align = 64
             return builder.bitcast(array, cgutils.voidptr_t)
 
         return types.voidptr(), generate
 
-    return _intrinsic(place)
+    return intrinsic(Place)(place)
 
 
-@_intrinsic
-def pointer(typing_context: Any, address: Any) -> Any:
+@intrinsic(Place)
+def pointer(typing_context: TypingContext, address: NumbaType) -> Code:
     """An integer as a pointer."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         return builder.inttoptr(args[0], cgutils.voidptr_t)
 
     return types.voidptr(types.uint64), generate
 
 
-@_intrinsic
-def ones(typing_context: Any, word: Any) -> Any:
+@intrinsic(int)
+def ones(typing_context: TypingContext, word: NumbaType) -> Code:
     """How many bits of a word are set."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         return builder.ctpop(args[0])
 
     return word(word), generate
 
 
-@_intrinsic
-def lowest(typing_context: Any, word: Any) -> Any:
+@intrinsic(int)
+def lowest(typing_context: TypingContext, word: NumbaType) -> Code:
     """The number of the lowest bit that is set; the number of bits of the word if none is."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return word(word), generate
 
 
-def _load(builder: Any, place: Any, first: Any = None) -> Any:
+def _load(builder: ir.IRBuilder, place: ir.Value, first: ir.Value | None = None) -> ir.Value:
     words = builder.bitcast(place, I32.as_pointer())
     if first is not None:
         words = builder.gep(words, [first])
     return builder.load(builder.bitcast(words, LANES.as_pointer()), align=4)
 
 
-def _everywhere(builder: Any, value: Any) -> Any:
+def _everywhere(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     undefined = ir.Constant(LANES, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
     return builder.shuffle_vector(first, undefined, ir.Constant(LANES, [0] * 32))
 
 
-@_intrinsic
-def equal_to(typing_context: Any, place: Any, value: Any) -> Any:
+@intrinsic(int)
+def equal_to(typing_context: TypingContext, place: NumbaType, value: NumbaType) -> Code:
     """The lanes that hold `value`."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         vector = _load(builder, args[0])
         return builder.bitcast(builder.icmp_unsigned("==", vector, _everywhere(builder, args[1])), I32)
 
     return types.uint32(types.voidptr, types.uint32), generate
 
 
-@_intrinsic
-def having(typing_context: Any, place: Any, bits: Any) -> Any:
+@intrinsic(int)
+def having(typing_context: TypingContext, place: NumbaType, bits: NumbaType) -> Code:
     """The lanes that hold any of `bits`."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         vector = builder.and_(_load(builder, args[0]), _everywhere(builder, args[1]))
         return builder.bitcast(builder.icmp_unsigned("!=", vector, ir.Constant(LANES, [0] * 32)), I32)
 
     return types.uint32(types.voidptr, types.uint32), generate
 
 
-@_intrinsic
-def equal(typing_context: Any, place: Any, i: Any, j: Any) -> Any:
+@intrinsic(int)
+def equal(typing_context: TypingContext, place: NumbaType, i: NumbaType, j: NumbaType) -> Code:
     """For which lanes the 32 words from word i on and the 32 words from word j on are equal."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         pair = [_load(builder, args[0], first) for first in args[1:]]
         return builder.bitcast(builder.icmp_unsigned("==", *pair), I32)
 
     return types.uint32(types.voidptr, types.int64, types.int64), generate
 
 
-def across(relation: str, order: list[int]) -> Any:
+def across(relation: str, order: list[int]) -> Callable[[Place], int]:
     """A function that gives the lanes i for which `relation` holds between lane i and lane `order[i]`."""
 
-    def lanes(typing_context: Any, place: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def lanes(typing_context: TypingContext, place: NumbaType) -> Code:
+        def generate(
+            context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]
+        ) -> ir.Value:
             vector = _load(builder, args[0])
             moved = builder.shuffle_vector(vector, ir.Constant(LANES, ir.Undefined), ir.Constant(LANES, order))
             return builder.bitcast(builder.icmp_unsigned(relation, vector, moved), I32)
 
         return types.uint32(types.voidptr), generate
 
-    return _intrinsic(lanes)
+    return intrinsic(int)(lanes)

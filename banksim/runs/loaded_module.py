@@ -97,7 +97,7 @@ def answered_by(loaded: Loaded, callback: Any) -> Iterator[None]:
     driver = module("cuda.bindings.driver")
     done = driver.CUresult.CUDA_SUCCESS
 
-    def find(handle: Any, name: bytes) -> tuple[Any, ...]:
+    def find(handle: object, name: bytes) -> tuple[Any, ...]:
         address, size = loaded.symbol(name.decode())
         return done, driver.CUdeviceptr(address), size
 
@@ -143,7 +143,7 @@ _loaded: WeakKeyDictionary[Any, dict[Kernel, Loaded]] = WeakKeyDictionary()
 _lock = threading.RLock()
 
 
-def loaded(function: Any, kernel: Kernel, compiled: Compiled) -> Loaded:
+def loaded(function: object, kernel: Kernel, compiled: Compiled) -> Loaded:
     """The module of a function's kernel, loaded when it is first asked for; it goes when the function does."""
     with _lock:
         known = _loaded.setdefault(function, {})

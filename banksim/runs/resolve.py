@@ -42,7 +42,9 @@ def launched(call: Call, rules: Sequence[Architecture], dynamic_shared: int | No
     return launch
 
 
-def judged_by(kernel: Any, arch: str | Architecture | Sequence[str | Architecture] | None) -> tuple[Architecture, ...]:
+def judged_by(
+    kernel: object, arch: str | Architecture | Sequence[str | Architecture] | None
+) -> tuple[Architecture, ...]:
     """The architectures that `run` was asked for."""
     if arch is None:
         arch = kernel.arch if isinstance(kernel, Kernel) else DEFAULT
@@ -54,7 +56,9 @@ def compiled_for(rules: Sequence[Architecture]) -> str:
     return next((rule.name for rule in rules if rule.name in MACHINES), DEFAULT)
 
 
-def resolve(kernel: Any, args: Sequence[Any], machine: str) -> tuple[Kernel, list[bytes], list[Buffer], Loaded | None]:
+def resolve(
+    kernel: object, args: Sequence[object], machine: str
+) -> tuple[Kernel, list[bytes], list[Buffer], Loaded | None]:
     """The decoded kernel, the arguments as its parameters and buffers, and its module if linked code calls back for
     it."""
     if isinstance(kernel, Kernel):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.errors import Fault, UnsupportedError
@@ -28,10 +27,10 @@ Execute = Callable[[Launch, Rules, Options], Run]
 
 # More than seven parameters: the public function, whose keywords help() and editors show. All else takes `Options`.
 def run(
-    kernel: Any,
+    kernel: object,
     grid: int | Sequence[int],
     block: int | Sequence[int] | None,
-    args: Sequence[Any] = (),
+    args: Sequence[object] = (),
     *,
     arch: str | Architecture | Sequence[str | Architecture] | None = None,
     dynamic_shared: int | None = None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
 
-def by_code(kernel: Any, rules: Sequence[Architecture]) -> list[tuple[Architecture, ...]]:
+def by_code(kernel: object, rules: Sequence[Architecture]) -> list[tuple[Architecture, ...]]:
     """The rules that are judged on the same code, in the order of the first of each."""
     groups: dict[str, list[Architecture]] = {rule.name: [] for rule in rules if rule.name in MACHINES}
     if len(groups) < 2 or (isinstance(kernel, Kernel) and kernel.for_arch is None):
@@ -37,7 +37,7 @@ def run_each(
     execute: Callable[[tuple[Architecture, ...], bool], Run],
     groups: Sequence[tuple[Architecture, ...]],
     rules: Sequence[Architecture],
-    args: Sequence[Any],
+    args: Sequence[object],
 ) -> Run:
     """The run of each group's code: the first, with what all found.
 
@@ -84,6 +84,6 @@ def named(
         raise type(error)(f"on {name}: {error}") from error
 
 
-def put(arrays: Sequence[np.ndarray[Any, Any]], contents: Sequence[np.ndarray[Any, Any]]) -> None:
+def put(arrays: Sequence[np.ndarray], contents: Sequence[np.ndarray]) -> None:
     for array, content in zip(arrays, contents, strict=True):
         array[...] = content

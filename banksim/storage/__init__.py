@@ -40,7 +40,7 @@ NEEDS_PYARROW = ("parquet", "arrow")
 class Writer(Protocol):
     """Takes the requests of a trace, chunk by chunk. `launches`: those that they are of, `storage.schema.launch`."""
 
-    launches: list[dict[str, Any]]
+    launches: list[dict[str, object]]
 
     def write(self, trace: Trace) -> None: ...
 

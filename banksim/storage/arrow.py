@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from zlib import crc32
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ class Writer:
     def __init__(self, file: BinaryIO) -> None:
         self.file = Summed(file)
         self.writer = pa.ipc.new_stream(self.file, SCHEMA)
-        self.sites, self.launches = SiteNumbers(), list[dict[str, Any]]()
+        self.sites, self.launches = SiteNumbers(), list[dict[str, object]]()
         self.told = (-1, -1)
 
     def write(self, trace: Trace) -> None:

@@ -9,10 +9,9 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.requests.kinds import LANES
@@ -74,7 +73,7 @@ def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
         ended(file, "address")
 
 
-def with_sites(columns: dict[str, npt.NDArray[Any]], address: npt.NDArray[Any], last: int | None) -> Trace:
+def with_sites(columns: dict[str, np.ndarray], address: np.ndarray, last: int | None) -> Trace:
     """A chunk whose sites are those of the whole file: numbers up to `last`, without a name."""
     from banksim.requests.trace import Site
 
@@ -91,7 +90,7 @@ def opened_array(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     return archive.open(entry)
 
 
-def head(archive: zipfile.ZipFile, file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def head(archive: zipfile.ZipFile, file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype]:
     """Shape and type of an array, checked against the size that the archive tells."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
@@ -109,7 +108,7 @@ def head(archive: zipfile.ZipFile, file: IO[bytes], name: str) -> tuple[tuple[in
     return shape, dtype
 
 
-def column(archive: zipfile.ZipFile, name: str, rows: int) -> npt.NDArray[Any]:
+def column(archive: zipfile.ZipFile, name: str, rows: int) -> np.ndarray:
     """One of the smaller arrays: a value for all requests, or one for each."""
     with opened_array(archive, name) as file:
         shape, dtype = head(archive, file, name)

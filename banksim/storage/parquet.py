@@ -43,7 +43,7 @@ class Writer:
         self.waiting: list[pa.RecordBatch] = []
         self.rows = 0
         self.sites = SiteNumbers()
-        self.launches: list[dict[str, Any]] = []
+        self.launches: list[dict[str, object]] = []
 
     def write(self, trace: Trace) -> None:
         """Add the requests of a trace; sites that are alike in several traces become one."""
@@ -85,7 +85,7 @@ class Writer:
 
 
 @contextmanager
-def reader(path: str, metadata: Any = None, verify: bool = True) -> Iterator[Any]:
+def reader(path: str, metadata: object = None, verify: bool = True) -> Iterator[Any]:
     """An open Parquet file, local or on any file system that fsspec knows; `metadata`: its footer, if known.
 
     `verify`: check the pages that have checksums.

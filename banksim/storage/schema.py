@@ -196,7 +196,7 @@ def launch(
     }
 
 
-def metadata_of(sites: Sequence[Site], launches: Sequence[dict[str, Any]]) -> dict[bytes, bytes]:
+def metadata_of(sites: Sequence[Site], launches: Sequence[dict[str, object]]) -> dict[bytes, bytes]:
     """What a file tells besides its requests."""
     found = {SITES_KEY: [asdict(site) for site in sites]}
     if launches:

@@ -11,40 +11,60 @@ import sys
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
 from numba import cfunc, njit
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
 from banksim.system.cache import usable
+from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
 from banksim.system.progress import Progress
 
 COMPILE = "numba:compile"
 """What numba calls the event of compiling a function."""
-NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+if TYPE_CHECKING:
+
+    def carray(place: Place, shape: Integer | tuple[Integer, ...], dtype: npt.DTypeLike = ...) -> Any:
+        """Numba's, as compiled code calls it: an array at a place. Its elements are known to numba only."""
+
+else:
+    from numba import carray as carray
 
 
-def inner(function: Callable[..., Any]) -> Any:
+def inner(function: Function) -> Function:
     """A function that compiled code calls; Python runs it as it is."""
-    return register_jitable(**NO_WRAPPERS)(function)
+    compiled: Function = register_jitable(**NO_WRAPPERS)(function)
+    return compiled
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Function) -> Function:
     """An `inner` one that each caller makes its own."""
-    return register_jitable(forceinline=True, **NO_WRAPPERS)(function)
+    compiled: Function = register_jitable(forceinline=True, **NO_WRAPPERS)(function)
+    return compiled
 
 
-def outer(function: Callable[..., Any]) -> Any:
+def outer(function: Function) -> Function:
     """A function that Python calls: its code is kept in numba's cache. Other threads of Python run meanwhile."""
-    return kept(function, lambda **how: njit(nogil=True, **how)(function))
+    compiled: Function = kept(function, lambda **how: njit(nogil=True, **how)(function))
+    return compiled
+
+
+def intrinsic(result: type[Made]) -> Callable[[Callable[..., Code]], Callable[..., Made]]:
+    """A function of compiled code that is written as LLVM code: defined by numba's types of its arguments, called with
+    values, so that only its `result` can be told here."""
+    return numba_intrinsic
 
 
 class Callback:
     """A function that the code of kernels calls by its address, compiled when this is first asked for."""
 
-    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
+    def __init__(self, signature: Signature, function: Callable[..., Any]) -> None:
         self.signature, self.py_func = signature, function
         self.name = function.__name__
 
@@ -54,7 +74,7 @@ class Callback:
             return int(kept(self.py_func, lambda **how: cfunc(self.signature, **how)(self.py_func)).address)
 
 
-def callback(signature: Any) -> Callable[[Callable[..., Any]], Callback]:
+def callback(signature: Signature) -> Callable[[Callable[..., Any]], Callback]:
     return lambda function: Callback(signature, function)
 
 

@@ -38,7 +38,7 @@ def portable(file: str) -> str:
     return (PurePath(file) if base is None else PurePath(file).relative_to(base)).as_posix()
 
 
-def portable_all(plain: Any) -> Any:
+def portable_all(plain: object) -> Any:
     """Plain data with every path in it, under the name `file`, made portable."""
     if isinstance(plain, Mapping):
         return {

@@ -41,7 +41,7 @@ class Outcome:
 
 
 def spread(
-    work: Work, shared: Any, tasks: Sequence[tuple[Any, ...]], workers: int, what: str
+    work: Work, shared: object, tasks: Sequence[tuple[object, ...]], workers: int, what: str
 ) -> Iterator[tuple[int, Outcome]]:
     """The number of each task and what became of it, as they end. `what` is named where workers die again and again."""
     pool = Pool(pickle.dumps((work, shared), pickle.HIGHEST_PROTOCOL), tasks, what)
@@ -61,7 +61,7 @@ def spread(
 class Pool:
     """Tasks that are left, what became of the others, and the processes that live."""
 
-    def __init__(self, greeting: bytes, tasks: Sequence[tuple[Any, ...]], what: str) -> None:
+    def __init__(self, greeting: bytes, tasks: Sequence[tuple[object, ...]], what: str) -> None:
         self.greeting, self.what = greeting, what
         self.left = iter([*enumerate(tasks)])
         self.done: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
@@ -115,7 +115,7 @@ class Worker:
         self.pool = pool
         self.process: subprocess.Popen[bytes] | None = None
 
-    def outcome(self, task: tuple[Any, ...]) -> Outcome:
+    def outcome(self, task: tuple[object, ...]) -> Outcome:
         """What becomes of a task, though processes be lost. `BanksimError` if it loses too many."""
         for _ in range(ATTEMPTS):
             try:
@@ -126,7 +126,7 @@ class Worker:
             f"{self.pool.what}: {ATTEMPTS} workers in a row were lost at one task: give fewer of them more memory each"
         )
 
-    def ask(self, task: tuple[Any, ...]) -> Outcome:
+    def ask(self, task: tuple[object, ...]) -> Outcome:
         greeting = b""
         if self.process is None:
             self.process, greeting = self.pool.process(), self.pool.greeting

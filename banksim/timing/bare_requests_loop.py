@@ -3,15 +3,28 @@ shared_memory_path.py."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from banksim.architectures.latencies import Numbers
 from banksim.banks.compiled.one_request import parts as parts_of
 from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inner, outer
-from banksim.timing.shared_memory_path import NEVER, SUB_CORES, has_place, new_path, new_waiting, offer, serve, take_in
+from banksim.timing.shared_memory_path import (
+    NEVER,
+    SUB_CORES,
+    Path,
+    Waiting,
+    has_place,
+    new_path,
+    new_waiting,
+    offer,
+    serve,
+    take_in,
+)
 
 RESULT = 0
 """The one scoreboard of a warp here."""
@@ -27,7 +40,9 @@ class Requests(NamedTuple):
 
 
 @outer
-def parts_of_each(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+def parts_of_each(
+    address: Integers, mask: Integers, op: Integers, width: Integers, rule: Integers
+) -> npt.NDArray[np.int64]:
     """How many parts each request has, counting those without an active lane."""
     found = np.zeros(len(address), np.int64)
     for n in range(len(address)):
@@ -36,19 +51,19 @@ def parts_of_each(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> An
     return found
 
 
-def path_cycles(requests: Requests, numbers: Any, chained: bool) -> int:
+def path_cycles(requests: Requests, numbers: Numbers, chained: bool) -> int:
     """Cycles until all requests of a block have been served and their results have come."""
     warps = int(requests.number.max()) + 1
     return int(run(requests, new_path(), new_waiting(warps, 1), numbers, warps, chained))
 
 
 @outer
-def run(requests: Any, path: Any, waiting: Any, f: Any, warps: Any, chained: Any) -> Any:
+def run(requests: Requests, path: Path, waiting: Waiting, f: Numbers, warps: Integer, chained: bool) -> Integer:
     total = len(requests.number)
     next_of = np.full(warps, -1)
     end_of = np.zeros(warps, np.int64)
     ready = np.zeros(warps, np.int64)
-    t = np.int64(0)
+    t: Integer = np.int64(0)
     first = 0
     while first < total:
         last = first
@@ -71,8 +86,16 @@ def run(requests: Any, path: Any, waiting: Any, f: Any, warps: Any, chained: Any
 
 @inner
 def epoch(
-    requests: Any, path: Any, waiting: Any, f: Any, next_of: Any, end_of: Any, ready: Any, t: Any, chained: Any
-) -> Any:
+    requests: Requests,
+    path: Path,
+    waiting: Waiting,
+    f: Numbers,
+    next_of: Integers,
+    end_of: Integers,
+    ready: Integers,
+    t: Integer,
+    chained: bool,
+) -> Integer:
     """Serve the requests between two barriers. Returns the cycle at which the last result has come."""
     warps = len(next_of)
     left = 0
@@ -107,7 +130,7 @@ def epoch(
 
 
 @inner
-def idle(path: Any) -> Any:
+def idle(path: Path) -> bool:
     """Whether no request is under way."""
     for s in range(SUB_CORES):
         if path.sub_cores[s].count:

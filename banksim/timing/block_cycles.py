@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,9 @@ from banksim.architectures.published_rates import Rates, rates
 from banksim.errors import InputError
 
 if TYPE_CHECKING:
+    from banksim.requests.columns import Column, Ints
     from banksim.requests.trace import Trace
+    from banksim.system.compiled_types import Integers
 from banksim.banks.rule import Explanation, pairs_merge
 
 
@@ -84,7 +86,7 @@ def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], np
     return np.where(returns, np.maximum(cost, parts), cost).astype(np.int64), np.where(returns, parts, 0)
 
 
-def count_parts(address: Any, mask: Any, op: Any, width: Any, words: Any) -> npt.NDArray[np.int64]:
+def count_parts(address: Column, mask: Column, op: Column, width: Column, words: Integers) -> npt.NDArray[np.int64]:
     from banksim.timing.bare_requests_loop import parts_of_each
 
     found: npt.NDArray[np.int64] = parts_of_each(
@@ -93,7 +95,7 @@ def count_parts(address: Any, mask: Any, op: Any, width: Any, words: Any) -> npt
     return found
 
 
-def simulated(trace: Trace, rows: Any, cost: Any, parts: Any, chained: bool) -> int:
+def simulated(trace: Trace, rows: Ints, cost: Ints, parts: Ints, chained: bool) -> int:
     """One block on the model of the path; rows sorted by epoch, warp, then as they came."""
     from banksim.architectures.latencies import figures
     from banksim.timing.bare_requests_loop import Requests, path_cycles
@@ -108,7 +110,7 @@ def simulated(trace: Trace, rows: Any, cost: Any, parts: Any, chained: bool) -> 
     return int(path_cycles(given, figures("sm_90").numbers(), chained))
 
 
-def estimated(trace: Trace, rows: Any, cost: Any, known: Rates, chained: bool) -> int:
+def estimated(trace: Trace, rows: Ints, cost: Ints, known: Rates, chained: bool) -> int:
     """One block at the rates of its generation: by epochs."""
     total = 0
     for epoch in np.unique(trace.epoch[rows]):

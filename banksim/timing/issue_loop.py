@@ -6,17 +6,20 @@ result may be used. So a kernel that reads the clock, or spins on it, reads the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import carray, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic
+from numba import types
 
+from banksim.architectures.latencies import Numbers
 from banksim.machine import codes, state
+from banksim.machine.compiled_records import Context, Warp
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.jit import inlined, inner, outer
+from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
+from banksim.system.jit import carray, inlined, inner, intrinsic, outer
+from banksim.timing.issue_records import IssueRow, ResidentWarp
 from banksim.timing.issue_table import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
 from banksim.timing.shared_memory_path import (
     NEVER,
@@ -79,11 +82,13 @@ CYCLE, PER_MILLE, ISSUED, ALLOWED = range(4)
 """`Multiprocessor.clock`: the cycle; nanoseconds of a thousand cycles; instructions issued, and how many may be."""
 
 
-@intrinsic
-def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
+@intrinsic(int)
+def call(typing_context: TypingContext, function: NumbaType, context: NumbaType, warp: NumbaType) -> Code:
     """Call a function of two pointers at an address; returns what `step` returns."""
 
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        target: TargetContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.IntType(32), [byte, byte])
         function, *values = arguments
@@ -92,16 +97,13 @@ def _call(typing_context: Any, function: Any, context: Any, warp: Any) -> Any:
     return types.int32(types.uint64, types.uint64, types.uint64), generate
 
 
-call: Any = _call
-
-
 @inlined
-def record_of(warp: Any) -> Any:
+def record_of(warp: ResidentWarp) -> Warp:
     return carray(pointer(warp.record), 1, _WARP)[0]
 
 
 @inlined
-def executes(row: Any, record: Any) -> Any:
+def executes(row: IssueRow, record: Warp) -> bool:
     """Whether the guard predicate holds for any thread of the running group."""
     if row.guard < 0:
         return True
@@ -113,7 +115,7 @@ def executes(row: Any, record: Any) -> Any:
 
 
 @inlined
-def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
+def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> bool:
     """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
     warp = sm.warps[w]
     if warp.state != READY:
@@ -143,7 +145,7 @@ def may_issue(sm: Any, path: Any, waiting: Any, f: Any, w: Any, t: Any) -> Any:
 
 
 @inlined
-def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
+def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
     """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
     after others, in the order in which they came to wait."""
     best, best_key = -1, NEVER
@@ -165,7 +167,7 @@ def choose(sm: Any, path: Any, waiting: Any, f: Any, s: Any, t: Any) -> Any:
 
 
 @inner
-def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
+def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> None:
     """Account the cycles since the warp issued its last instruction to what it waited for."""
     warp = sm.warps[w]
     here = sm.spent[warp.next]
@@ -201,7 +203,7 @@ def account(sm: Any, waiting: Any, w: Any, t: Any) -> None:
 
 
 @inlined
-def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any) -> None:
+def watch(sm: Multiprocessor, waiting: Waiting, w: Integer, scoreboard: Integer, owner: Integer, what: Integer) -> None:
     """Count a scoreboard of the warp up by one."""
     if scoreboard >= 0:
         waiting.pending[w, scoreboard] += 1
@@ -210,7 +212,17 @@ def watch(sm: Any, waiting: Any, w: Any, scoreboard: Any, owner: Any, what: Any)
 
 
 @inlined
-def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, context: Any, active: Any) -> None:
+def request(
+    sm: Multiprocessor,
+    path: Path,
+    waiting: Waiting,
+    f: Numbers,
+    w: Integer,
+    i: Integer,
+    t: Integer,
+    context: Context,
+    active: Integer,
+) -> None:
     """Put the request of a memory instruction into the queue. Without an active thread it takes one transaction's
     time."""
     row = sm.code[i]
@@ -238,7 +250,7 @@ def request(sm: Any, path: Any, waiting: Any, f: Any, w: Any, i: Any, t: Any, co
 
 
 @inner
-def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
+def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> None:
     """Release a warp from a barrier whose phase ended at cycle t."""
     warp = sm.warps[w]
     warp.ready = warp.released = max(t + f.barrier, warp.ready)
@@ -247,7 +259,7 @@ def release(sm: Any, waiting: Any, f: Any, w: Any, t: Any) -> None:
 
 
 @inner
-def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> Any:
+def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, place: Integer, t: Integer) -> Integer:
     """Let those waiting warps of a block go on that can. Returns OK or a fault."""
     for w in range(len(sm.warps)):
         warp = sm.warps[w]
@@ -264,7 +276,7 @@ def wake_block(sm: Any, waiting: Any, f: Any, step: Any, place: Any, t: Any) -> 
 
 
 @inlined
-def phases(context: Any) -> Any:
+def phases(context: Context) -> Integer:
     """A number that changes whenever a barrier of the block ends a phase."""
     n = np.uint32(0)
     for b in range(codes.BLOCK_BARRIERS):
@@ -273,7 +285,9 @@ def phases(context: Any) -> Any:
 
 
 @inlined
-def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -> Any:
+def issue(
+    sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer
+) -> Integer:
     """Execute the next instruction of warp w at cycle t. Returns OK or a fault."""
     warp = sm.warps[w]
     i = warp.next
@@ -349,7 +363,7 @@ def issue(sm: Any, path: Any, waiting: Any, f: Any, step: Any, w: Any, t: Any) -
 
 
 @inner
-def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
+def next_event(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, t: Integer) -> Integer:
     """The next cycle in which anything can happen, given that nothing did in cycle t."""
     soon = t + 1
     first = NEVER
@@ -382,7 +396,7 @@ def next_event(sm: Any, path: Any, waiting: Any, f: Any, t: Any) -> Any:
 
 
 @inlined
-def finished(sm: Any, place: Any) -> Any:
+def finished(sm: Multiprocessor, place: Integer) -> bool:
     """Whether all warps of the block at a place have exited."""
     left = 0
     for w in range(len(sm.warps)):
@@ -391,13 +405,13 @@ def finished(sm: Any, place: Any) -> Any:
 
 
 @inlined
-def bare(array: Any) -> Any:
+def bare(array: np.ndarray) -> np.ndarray:
     """The same memory as an array that nobody counts references to: counting takes longer than the simulation."""
     return carray(pointer(array.ctypes.data), array.shape, array.dtype)
 
 
 @outer
-def run(sm: Any, path: Any, waiting: Any, f: Any, step: Any) -> Any:
+def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer) -> Integer:
     """Simulate until a block has finished. Returns −1 − its place, or FAULT + a code of machine/codes.py."""
     sm = Multiprocessor(
         bare(sm.code), bare(sm.warps), bare(sm.members), bare(sm.pipes), bare(sm.busy), bare(sm.served),

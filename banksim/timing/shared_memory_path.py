@@ -9,11 +9,13 @@ found from, and with others.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from banksim.architectures.latencies import Numbers
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
 
 SUB_CORES = 4
@@ -111,7 +113,7 @@ def new_waiting(warps: int, scoreboards: int) -> Waiting:
 
 
 @inlined
-def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
+def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) -> None:
     """Note that something which a scoreboard counts ends at a cycle."""
     if scoreboard >= 0:
         waiting.pending[warp, scoreboard] -= 1
@@ -120,7 +122,7 @@ def settle(waiting: Any, warp: Any, scoreboard: Any, at: Any) -> None:
 
 
 @inlined
-def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
+def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     """In the slot whose cycle this is, end a request and begin the next. Returns whether either happened."""
     slot, one = t & 1, path.one[0]
     moved = False
@@ -138,7 +140,7 @@ def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
         return moved
     busy = -1
     if path.slots[1 - slot] >= 0 and path.ends[1 - slot] > t:
-        busy = path.requests[path.slots[1 - slot]].warp
+        busy = path.requests[int(path.slots[1 - slot])].warp
     for place in range(min(one.pool, f.look_ahead)):
         row = path.pool[place]
         request = path.requests[row]
@@ -155,7 +157,7 @@ def serve(path: Any, waiting: Any, f: Any, t: Any) -> Any:
 
 
 @inlined
-def pending(places: Any, left: Any, t: Any) -> Any:
+def pending(places: Integers, left: Integer, t: Integer) -> Integer:
     """How many places of the queue were left so recently that they are not free yet."""
     n = 0
     while n < min(left, len(places)) and places[(left - 1 - n) % len(places)] > t:
@@ -164,7 +166,7 @@ def pending(places: Any, left: Any, t: Any) -> Any:
 
 
 @inlined
-def grant(path: Any, s: Any) -> None:
+def grant(path: Path, s: Integer) -> None:
     """Sub-core s has had its turn."""
     n = 0
     while path.order[n] != s:
@@ -176,7 +178,7 @@ def grant(path: Any, s: Any) -> None:
 
 
 @inlined
-def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
+def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     """Take one request from the sub-cores' queues into the pool. Returns whether there was one."""
     one = path.one[0]
     if one.pool + pending(path.pool_places, one.left, t) >= f.pool:
@@ -212,14 +214,24 @@ def take_in(path: Any, waiting: Any, f: Any, t: Any) -> Any:
 
 
 @inlined
-def has_place(path: Any, f: Any, s: Any, t: Any) -> Any:
+def has_place(path: Path, f: Numbers, s: Integer, t: Integer) -> bool:
     """Whether sub-core s may issue a memory instruction."""
     core = path.sub_cores[s]
     return t >= core.issued + f.apart and core.count + pending(path.queue_places[s], core.left, t) < f.queue
 
 
 @inlined
-def offer(path: Any, waiting: Any, f: Any, s: Any, t: Any, warp: Any, cost: Any, parts: Any, later: Any) -> Any:
+def offer(
+    path: Path,
+    waiting: Waiting,
+    f: Numbers,
+    s: Integer,
+    t: Integer,
+    warp: Integer,
+    cost: Integer,
+    parts: Integer,
+    later: Integer,
+) -> Integer:
     """Put a request into the queue of sub-core s. Returns its row, whose scoreboards the caller sets."""
     core, one = path.sub_cores[s], path.one[0]
     one.free -= 1

@@ -8,32 +8,32 @@ warp leaves when it began and ended in `clocks[pass, warp]`. The first pass meet
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import float32, float64, int32
 
+from banksim.system.compiled_types import NumbaType
 from cuda_kernels.catalogue import Launch, add, small_integers
 from cuda_kernels.clocked_kernels import clock
-from cuda_kernels.numba_cuda import INSTALLED, cuda, jit
+from cuda_kernels.numba_cuda import INSTALLED, Array, Dispatcher, cuda, jit
 
 PASSES, ROUNDS = 4, 4
 SIDE = 32
-started: Any = None
-ended: Any = None
+started: Dispatcher = None
+ended: Dispatcher = None
 
 if INSTALLED:
     read = clock()
 
     @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-    def started(number: Any) -> Any:
+    def started(number: int) -> int:
         """The clock, when all warps have come to this pass."""
         if cuda.syncthreads_count(int32(number < 0)) > 0:
             return 0
-        return read()
+        return read()  # type: ignore[no-any-return]
 
     @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-    def ended(clocks: Any, number: Any, began: Any) -> None:
+    def ended(clocks: Array, number: int, began: int) -> None:
         """Leave when this warp began and ended a pass."""
         now = read()
         thread = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
@@ -42,7 +42,9 @@ if INSTALLED:
             clocks[number, thread // 32, 1] = now
 
 
-def launch(kernel: Any, block: tuple[int, ...], *given: Any, expected: Any, tolerance: float = 0.0) -> Launch:
+def launch(
+    kernel: Dispatcher, block: tuple[int, ...], *given: Array, expected: np.ndarray, tolerance: float = 0.0
+) -> Launch:
     """A launch of one block: (out, what is given, rounds, clocks)."""
     warps = -(-int(np.prod(block)) // 32)
     clocks = np.zeros((PASSES, warps, 2), np.int64)
@@ -52,11 +54,11 @@ def launch(kernel: Any, block: tuple[int, ...], *given: Any, expected: Any, tole
 
 
 # ---- a tile turned over from one array to another, and brought back by rows
-def turn_over(row: int, mask: int) -> Any:
+def turn_over(row: int, mask: int) -> Dispatcher:
     """Rows of `row` elements; `mask` 31 swizzles the columns, 0 leaves them."""
 
     @jit
-    def blockTranspose(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockTranspose(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         one = cuda.shared.array((SIDE, row), int32)
         other = cuda.shared.array((SIDE, row), int32)
         x, y, step = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
@@ -95,9 +97,9 @@ for _label, _row, _mask in (("", 32, 0), ("Pad", 33, 0), ("Swizzled", 32, 31)):
 
 
 # ---- sums
-def add_up(threads: int, neighbours: bool) -> Any:
+def add_up(threads: int, neighbours: bool) -> Dispatcher:
     @jit
-    def blockReduceHalves(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockReduceHalves(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(threads, int32)
         t = cuda.threadIdx.x
         mine = a[t]
@@ -118,7 +120,7 @@ def add_up(threads: int, neighbours: bool) -> Any:
         out[t] = mine
 
     @jit
-    def blockReduceNeighbours(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockReduceNeighbours(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(threads, int32)
         t = cuda.threadIdx.x
         mine = a[t]
@@ -157,13 +159,13 @@ for _threads in (64, 1024):
 
 
 # ---- prefix sums
-def scan(threads: int, pad: int) -> Any:
+def scan(threads: int, pad: int) -> Dispatcher:
     """Blelloch's two sweeps over 2 · threads numbers; an index grows by one for every 32 where `pad` is 1."""
     size = 2 * threads
     room = size + pad * (size // 32)
 
     @jit
-    def blockScan(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockScan(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(room, int32)
         t = cuda.threadIdx.x
         first, second = t + pad * (t // 32), t + threads + pad * ((t + threads) // 32)
@@ -223,9 +225,9 @@ for _threads in (128, 512):
 
 
 # ---- products of two tiles
-def multiply(side: int, row: int, turned_over: bool) -> Any:
+def multiply(side: int, row: int, turned_over: bool) -> Dispatcher:
     @jit
-    def blockProduct(out: Any, a: Any, b: Any, rounds: Any, clocks: Any) -> None:
+    def blockProduct(out: Array, a: Array, b: Array, rounds: int, clocks: Array) -> None:
         one = cuda.shared.array((side, row), float32)
         other = cuda.shared.array((side, row), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -242,7 +244,7 @@ def multiply(side: int, row: int, turned_over: bool) -> Any:
         out[y, x] = total
 
     @jit
-    def blockProductTurned(out: Any, a: Any, b: Any, rounds: Any, clocks: Any) -> None:
+    def blockProductTurned(out: Array, a: Array, b: Array, rounds: int, clocks: Array) -> None:
         one = cuda.shared.array((side, row), float32)
         other = cuda.shared.array((side, row), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -276,11 +278,11 @@ for _side in (16, 32):
 
 
 # ---- histograms
-def count_up(threads: int, copies: int) -> Any:
+def count_up(threads: int, copies: int) -> Dispatcher:
     """`copies` histograms of 32 bins, of each warp in turn."""
 
     @jit
-    def blockHistogram(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockHistogram(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         bins = cuda.shared.array((copies, SIDE), int32)
         t = cuda.threadIdx.x
         copy = (t // 32) % copies
@@ -319,14 +321,14 @@ for _threads in (64, 512):
 
 
 # ---- strides, structs, doubles
-def walk(stride: int, kind: Any, size: int) -> Any:
+def walk(stride: int, kind: NumbaType, size: int) -> Dispatcher:
     @jit
-    def blockStride(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockStride(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(size, kind)
         t = cuda.threadIdx.x
         for i in range(t, size, cuda.blockDim.x):
             s[i] = a[i]
-        total = kind(0)
+        total = kind(0)  # type: ignore[call-overload]
         for number in range(clocks.shape[0]):
             began = started(number)
             for r in range(rounds):
@@ -338,7 +340,7 @@ def walk(stride: int, kind: Any, size: int) -> Any:
     return blockStride
 
 
-def walked(stride: int, kind: Any, dtype: str, threads: int) -> Launch:
+def walked(stride: int, kind: NumbaType, dtype: str, threads: int) -> Launch:
     size = 2048
     a = small_integers(dtype, size, seed=8)
     t = np.arange(threads)
@@ -367,9 +369,9 @@ for _stride in (1, 4):
 
 
 # ---- sorting, stencils, random places, chains
-def sort(size: int) -> Any:
+def sort(size: int) -> Dispatcher:
     @jit
-    def blockSort(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockSort(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(size, int32)
         t = cuda.threadIdx.x
         s[t] = a[t]
@@ -401,9 +403,9 @@ def sorted_(size: int) -> Launch:
     return launch(sort(size), (size,), a, expected=np.sort(a))
 
 
-def stencil(down: bool) -> Any:
+def stencil(down: bool) -> Dispatcher:
     @jit
-    def blockStencilAlong(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockStencilAlong(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array((SIDE, SIDE), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         s[y, x] = a[y, x]
@@ -419,7 +421,7 @@ def stencil(down: bool) -> Any:
         out[y, x] = s[y, x]
 
     @jit
-    def blockStencilAcross(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockStencilAcross(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array((SIDE, SIDE), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         s[x, y] = a[x, y]
@@ -445,11 +447,11 @@ def stenciled(down: bool) -> Launch:
     return launch(stencil(down), (SIDE, SIDE), a, expected=expected.astype(np.int32))
 
 
-def follow(size: int) -> Any:
+def follow(size: int) -> Dispatcher:
     """Each thread follows a chain of places: nothing but latency."""
 
     @jit
-    def blockChain(out: Any, a: Any, rounds: Any, clocks: Any) -> None:
+    def blockChain(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(size, int32)
         t = cuda.threadIdx.x
         for i in range(t, size, cuda.blockDim.x):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import int32
 
 from cuda_kernels.catalogue import Launch, add
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 BINS = 256
 THREADS = 256
@@ -18,9 +18,9 @@ ALL_BINS = WARPS * BINS
 BLOCKS = 264
 
 
-def shared_atomics() -> Any:
+def shared_atomics() -> Dispatcher:
     @jit
-    def histogramShared(out: Any, a: Any) -> None:
+    def histogramShared(out: Array, a: Array) -> None:
         s = cuda.shared.array(BINS, int32)
         t = cuda.threadIdx.x
         s[t] = 0
@@ -35,11 +35,11 @@ def shared_atomics() -> Any:
     return histogramShared
 
 
-def privatised() -> Any:
+def privatised() -> Dispatcher:
     """Each warp has bins of its own."""
 
     @jit
-    def histogramPrivatised(out: Any, a: Any) -> None:
+    def histogramPrivatised(out: Array, a: Array) -> None:
         s = cuda.shared.array(ALL_BINS, int32)
         t = cuda.threadIdx.x
         for warp in range(WARPS):
@@ -59,7 +59,7 @@ def privatised() -> Any:
     return histogramPrivatised
 
 
-def histogram(factory: Any) -> Launch:
+def histogram(factory: Callable[..., Dispatcher]) -> Launch:
     random = np.random.default_rng(0)
     size = 1 << 21
     a = random.integers(0, BINS, size)

@@ -5,14 +5,14 @@ Elements are small integers, so every order of summation gives the same float32,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import float32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 SIZE = 256
 STRIP = 64
@@ -20,11 +20,11 @@ DEPTH = 16
 EACH = 4
 
 
-def from_global() -> Any:
+def from_global() -> Dispatcher:
     """No shared memory."""
 
     @jit
-    def productGlobal(a: Any, b: Any, c: Any) -> None:
+    def productGlobal(a: Array, b: Array, c: Array) -> None:
         x, y = cuda.grid(2)
         total = float32(0)
         for k in range(a.shape[1]):
@@ -34,12 +34,12 @@ def from_global() -> Any:
     return productGlobal
 
 
-def tiled(tile: int, pad: int) -> Any:
+def tiled(tile: int, pad: int) -> Dispatcher:
     """Through tiles in shared memory whose rows are `pad` elements longer than the tile."""
     row = tile + pad
 
     @jit
-    def productTiled(a: Any, b: Any, c: Any) -> None:
+    def productTiled(a: Array, b: Array, c: Array) -> None:
         shared_a = cuda.shared.array((tile, row), float32)
         shared_b = cuda.shared.array((tile, row), float32)
         x, y = cuda.grid(2)
@@ -57,11 +57,11 @@ def tiled(tile: int, pad: int) -> Any:
     return productTiled
 
 
-def without_barrier(tile: int) -> Any:
+def without_barrier(tile: int) -> Dispatcher:
     """The barrier behind the inner loop is missing: a fast warp overwrites the tile that a slow one still reads."""
 
     @jit
-    def productNoBarrier(a: Any, b: Any, c: Any) -> None:
+    def productNoBarrier(a: Array, b: Array, c: Array) -> None:
         shared_a = cuda.shared.array((tile, tile), float32)
         shared_b = cuda.shared.array((tile, tile), float32)
         x, y = cuda.grid(2)
@@ -78,12 +78,12 @@ def without_barrier(tile: int) -> Any:
     return productNoBarrier
 
 
-def unrolled(tile: int, pad: int) -> Any:
+def unrolled(tile: int, pad: int) -> Dispatcher:
     """Four products a turn of the inner loop, written out."""
     row = tile + pad
 
     @jit
-    def productUnrolled(a: Any, b: Any, c: Any) -> None:
+    def productUnrolled(a: Array, b: Array, c: Array) -> None:
         shared_a = cuda.shared.array((tile, row), float32)
         shared_b = cuda.shared.array((tile, row), float32)
         x, y = cuda.grid(2)
@@ -104,13 +104,13 @@ def unrolled(tile: int, pad: int) -> Any:
     return productUnrolled
 
 
-def dynamic(tile: int, pad: int) -> Any:
+def dynamic(tile: int, pad: int) -> Dispatcher:
     """Both tiles in dynamic shared memory."""
     row = tile + pad
     second = tile * row
 
     @jit
-    def productDynamic(a: Any, b: Any, c: Any) -> None:
+    def productDynamic(a: Array, b: Array, c: Array) -> None:
         s = cuda.shared.array(0, float32)
         x, y = cuda.grid(2)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -127,12 +127,12 @@ def dynamic(tile: int, pad: int) -> Any:
     return productDynamic
 
 
-def transposed(tile: int, pad: int) -> Any:
+def transposed(tile: int, pad: int) -> Dispatcher:
     """A's tile lies transposed: it is stored by columns, where a padded row does help."""
     row = tile + pad
 
     @jit
-    def productTransposedA(a: Any, b: Any, c: Any) -> None:
+    def productTransposedA(a: Array, b: Array, c: Array) -> None:
         shared_a = cuda.shared.array((tile, row), float32)
         shared_b = cuda.shared.array((tile, tile), float32)
         x, y = cuda.grid(2)
@@ -150,7 +150,7 @@ def transposed(tile: int, pad: int) -> Any:
     return productTransposedA
 
 
-def registers(pad: int) -> Any:
+def registers(pad: int) -> Dispatcher:
     """Each of 16 × 16 threads computes 4 × 4 elements from strips of 64: shared memory is read 16 bytes at once.
 
     A's strip is stored by columns; a padding of 4 keeps its rows aligned for 16-byte loads.
@@ -158,7 +158,7 @@ def registers(pad: int) -> Any:
     row = STRIP + pad
 
     @jit
-    def productRegisters(a: Any, b: Any, c: Any) -> None:
+    def productRegisters(a: Array, b: Array, c: Array) -> None:
         strip_a = cuda.shared.array((DEPTH, row), float32)
         strip_b = cuda.shared.array((DEPTH, STRIP), float32)
         sums = cuda.local.array((EACH, EACH), float32)
@@ -184,7 +184,9 @@ def registers(pad: int) -> Any:
     return productRegisters
 
 
-def product(factory: Any, tile: int, threads: int = 0, checked: bool = True, shared: int = 0) -> Launch:
+def product(
+    factory: Callable[..., Dispatcher], tile: int, threads: int = 0, checked: bool = True, shared: int = 0
+) -> Launch:
     a, b = (small_integers("float32", SIZE, SIZE, seed=seed) for seed in (0, 1))
     side = threads or tile
     c = np.zeros((SIZE, SIZE), np.float32)

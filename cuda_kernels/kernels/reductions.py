@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import int32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 THREADS = 256
 BLOCKS = 4096
 
 
-def in_global() -> Any:
+def in_global() -> Dispatcher:
     """In place in global memory: no shared memory at all."""
 
     @jit
-    def reduceGlobal(out: Any, a: Any) -> None:
+    def reduceGlobal(out: Array, a: Array) -> None:
         t, first = cuda.threadIdx.x, cuda.blockIdx.x * THREADS
         half = THREADS // 2
         while half > 0:
@@ -33,11 +33,11 @@ def in_global() -> Any:
     return reduceGlobal
 
 
-def in_shared() -> Any:
+def in_shared() -> Dispatcher:
     """The textbook's version: halves until one warp is left, which adds the rest without barriers of the block."""
 
     @jit
-    def reduceShared(out: Any, a: Any) -> None:
+    def reduceShared(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, int32)
         t = cuda.threadIdx.x
         s[t] = a[cuda.blockIdx.x * THREADS + t]
@@ -62,11 +62,11 @@ def in_shared() -> Any:
     return reduceShared
 
 
-def divergent() -> Any:
+def divergent() -> Dispatcher:
     """Neighbours first: the threads that add lie ever farther apart, so all warps stay at work."""
 
     @jit
-    def reduceInterleavedDivergent(out: Any, a: Any) -> None:
+    def reduceInterleavedDivergent(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, int32)
         t = cuda.threadIdx.x
         s[t] = a[cuda.blockIdx.x * THREADS + t]
@@ -83,11 +83,11 @@ def divergent() -> Any:
     return reduceInterleavedDivergent
 
 
-def strided() -> Any:
+def strided() -> Dispatcher:
     """Neighbours first, added by neighbouring threads: their addresses lie ever farther apart, and conflict."""
 
     @jit
-    def reduceInterleavedStrided(out: Any, a: Any) -> None:
+    def reduceInterleavedStrided(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, int32)
         t = cuda.threadIdx.x
         s[t] = a[cuda.blockIdx.x * THREADS + t]
@@ -105,11 +105,11 @@ def strided() -> Any:
     return reduceInterleavedStrided
 
 
-def sequential(parts: int) -> Any:
+def sequential(parts: int) -> Dispatcher:
     """Halves of the array are added; with `parts` > 1 each thread first adds that many numbers while loading."""
 
     @jit
-    def reduceSequential(out: Any, a: Any) -> None:
+    def reduceSequential(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, int32)
         t = cuda.threadIdx.x
         first = cuda.blockIdx.x * THREADS * parts + t
@@ -130,11 +130,11 @@ def sequential(parts: int) -> Any:
     return reduceSequential
 
 
-def shuffled() -> Any:
+def shuffled() -> Dispatcher:
     """The last warp adds through registers."""
 
     @jit
-    def reduceShuffle(out: Any, a: Any) -> None:
+    def reduceShuffle(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, int32)
         t = cuda.threadIdx.x
         s[t] = a[cuda.blockIdx.x * THREADS + t]
@@ -155,9 +155,9 @@ def shuffled() -> Any:
     return reduceShuffle
 
 
-def dynamic() -> Any:
+def dynamic() -> Dispatcher:
     @jit
-    def reduceDynamic(out: Any, a: Any) -> None:
+    def reduceDynamic(out: Array, a: Array) -> None:
         s = cuda.shared.array(0, int32)
         t = cuda.threadIdx.x
         s[t] = a[cuda.blockIdx.x * cuda.blockDim.x + t]
@@ -174,7 +174,7 @@ def dynamic() -> Any:
     return reduceDynamic
 
 
-def reduction(factory: Any, parts: int = 1, dynamic_shared: int = 0) -> Launch:
+def reduction(factory: Callable[..., Dispatcher], parts: int = 1, dynamic_shared: int = 0) -> Launch:
     a = small_integers("int32", BLOCKS * THREADS, low=-1000, high=1000)
     blocks = BLOCKS // parts
     sums = a.reshape(blocks, -1).sum(1, dtype=np.int32)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import float32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 THREADS = 128
 ROWS, COLUMNS = 2048, 1024
 
 
-def times_vector() -> Any:
+def times_vector() -> Dispatcher:
     """One block a row; the partial sums are added up in shared memory."""
 
     @jit
-    def matrixVector(out: Any, a: Any, v: Any) -> None:
+    def matrixVector(out: Array, a: Array, v: Array) -> None:
         s = cuda.shared.array(THREADS, float32)
         t, row = cuda.threadIdx.x, cuda.blockIdx.x
         total = float32(0)
@@ -40,11 +39,11 @@ def times_vector() -> Any:
     return matrixVector
 
 
-def normalised() -> Any:
+def normalised() -> Dispatcher:
     """One block a row: greatest element, exponentials, their sum, quotients."""
 
     @jit
-    def softmaxRows(out: Any, a: Any) -> None:
+    def softmaxRows(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, float32)
         t, row = cuda.threadIdx.x, cuda.blockIdx.x
         top = a[row, t]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import int32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 THREADS = 256
 ITEMS = 2 * THREADS
@@ -18,9 +18,9 @@ LOG_BANKS = 5
 PADDED_ITEMS = ITEMS + (ITEMS >> LOG_BANKS)
 
 
-def blelloch() -> Any:
+def blelloch() -> Dispatcher:
     @jit
-    def scanWorkEfficient(out: Any, a: Any) -> None:
+    def scanWorkEfficient(out: Array, a: Array) -> None:
         s = cuda.shared.array(ITEMS, int32)
         t, first = cuda.threadIdx.x, cuda.blockIdx.x * ITEMS
         s[2 * t] = a[first + 2 * t]
@@ -52,11 +52,11 @@ def blelloch() -> Any:
     return scanWorkEfficient
 
 
-def blelloch_padded() -> Any:
+def blelloch_padded() -> Dispatcher:
     """The literature's padding against conflicts: index i lies at i + i / 32."""
 
     @jit
-    def scanConflictFree(out: Any, a: Any) -> None:
+    def scanConflictFree(out: Array, a: Array) -> None:
         s = cuda.shared.array(PADDED_ITEMS, int32)
         t, first = cuda.threadIdx.x, cuda.blockIdx.x * ITEMS
         low, high = t, t + THREADS
@@ -93,7 +93,7 @@ def blelloch_padded() -> Any:
     return scanConflictFree
 
 
-def scan(factory: Any) -> Launch:
+def scan(factory: Callable[..., Dispatcher]) -> Launch:
     a = small_integers("int32", BLOCKS * ITEMS, low=-1000, high=1000)
     parts = a.reshape(BLOCKS, ITEMS)
     sums = (np.cumsum(parts, axis=1, dtype=np.int32) - parts).ravel()

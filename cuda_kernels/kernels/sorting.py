@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import int32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 ITEMS = 1024
 BLOCKS = 264
 
 
-def bitonic() -> Any:
+def bitonic() -> Dispatcher:
     @jit
-    def bitonicSort(out: Any, a: Any) -> None:
+    def bitonicSort(out: Array, a: Array) -> None:
         s = cuda.shared.array(ITEMS, int32)
         t, first = cuda.threadIdx.x, cuda.blockIdx.x * ITEMS
         s[t] = a[first + t]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import float32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 THREADS = 256
 RADIUS = 4
@@ -19,11 +18,11 @@ FIELD = (HEIGHT + 2, WIDTH + 2)
 SIZE = 1024
 
 
-def line() -> Any:
+def line() -> Dispatcher:
     """Nine points: 4·a[i] + Σ (4 − r)·(a[i − r] + a[i + r]), zero beyond the ends."""
 
     @jit
-    def stencil1D(out: Any, a: Any) -> None:
+    def stencil1D(out: Array, a: Array) -> None:
         s = cuda.shared.array(LINE, float32)
         i, t = cuda.grid(1), cuda.threadIdx.x
         s[t + RADIUS] = a[i]
@@ -39,11 +38,11 @@ def line() -> Any:
     return stencil1D
 
 
-def plane() -> Any:
+def plane() -> Dispatcher:
     """Five points: the neighbours' sum minus four times the middle, zero beyond the edges."""
 
     @jit
-    def stencil2D(out: Any, a: Any) -> None:
+    def stencil2D(out: Array, a: Array) -> None:
         s = cuda.shared.array(FIELD, float32)
         x, y = cuda.grid(2)
         tx, ty = cuda.threadIdx.x + 1, cuda.threadIdx.y + 1

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numba import int32
 
 from banksim.errors import InputError
 from cuda_kernels.catalogue import Launch, add
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 
-def by_rows_by_rows(rows: int, row: int) -> Any:
+def by_rows_by_rows(rows: int, row: int) -> Dispatcher:
     @jit
-    def setRowReadRow(out: Any) -> None:
+    def setRowReadRow(out: Array) -> None:
         tile = cuda.shared.array((rows, row), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
@@ -32,9 +31,9 @@ def by_rows_by_rows(rows: int, row: int) -> Any:
     return setRowReadRow
 
 
-def by_columns_by_columns(rows: int, row: int) -> Any:
+def by_columns_by_columns(rows: int, row: int) -> Dispatcher:
     @jit
-    def setColReadCol(out: Any) -> None:
+    def setColReadCol(out: Array) -> None:
         tile = cuda.shared.array((rows, row), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
@@ -45,9 +44,9 @@ def by_columns_by_columns(rows: int, row: int) -> Any:
     return setColReadCol
 
 
-def by_rows_by_columns(rows: int, row: int) -> Any:
+def by_rows_by_columns(rows: int, row: int) -> Dispatcher:
     @jit
-    def setRowReadCol(out: Any) -> None:
+    def setRowReadCol(out: Array) -> None:
         tile = cuda.shared.array((rows, row), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
@@ -58,9 +57,9 @@ def by_rows_by_columns(rows: int, row: int) -> Any:
     return setRowReadCol
 
 
-def by_columns_by_rows(rows: int, row: int) -> Any:
+def by_columns_by_rows(rows: int, row: int) -> Dispatcher:
     @jit
-    def setColReadRow(out: Any) -> None:
+    def setColReadRow(out: Array) -> None:
         tile = cuda.shared.array((rows, row), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
@@ -71,9 +70,9 @@ def by_columns_by_rows(rows: int, row: int) -> Any:
     return setColReadRow
 
 
-def rectangle_by_columns(rows: int, row: int) -> Any:
+def rectangle_by_columns(rows: int, row: int) -> Dispatcher:
     @jit
-    def setRowReadColRect(out: Any) -> None:
+    def setRowReadColRect(out: Array) -> None:
         tile = cuda.shared.array((rows, row), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
@@ -84,11 +83,11 @@ def rectangle_by_columns(rows: int, row: int) -> Any:
     return setRowReadColRect
 
 
-def dynamic(store_columns: bool, load_columns: bool, row: int) -> Any:
+def dynamic(store_columns: bool, load_columns: bool, row: int) -> Dispatcher:
     """The square tiles in dynamic shared memory, which has one dimension."""
 
     @jit
-    def tileDyn(out: Any) -> None:
+    def tileDyn(out: Array) -> None:
         tile = cuda.shared.array(0, int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
@@ -100,9 +99,9 @@ def dynamic(store_columns: bool, load_columns: bool, row: int) -> Any:
     return tileDyn
 
 
-def rectangle_dynamic(rows: int, row: int) -> Any:
+def rectangle_dynamic(rows: int, row: int) -> Dispatcher:
     @jit
-    def setRowReadColRectDyn(out: Any) -> None:
+    def setRowReadColRectDyn(out: Array) -> None:
         tile = cuda.shared.array(0, int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x

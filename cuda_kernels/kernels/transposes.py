@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import float32
 
 from cuda_kernels.catalogue import Launch, add
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 SIZE = 2048
 TILE = 32
 
 
-def copy_rows() -> Any:
+def copy_rows() -> Dispatcher:
     @jit
-    def copyRows(out: Any, a: Any) -> None:
+    def copyRows(out: Array, a: Array) -> None:
         x, y = cuda.grid(2)
         out[y, x] = a[y, x]
 
     return copyRows
 
 
-def copy_columns() -> Any:
+def copy_columns() -> Dispatcher:
     @jit
-    def copyColumns(out: Any, a: Any) -> None:
+    def copyColumns(out: Array, a: Array) -> None:
         x, y = cuda.grid(2)
         out[x, y] = a[x, y]
 
     return copyColumns
 
 
-def naive_rows() -> Any:
+def naive_rows() -> Dispatcher:
     @jit
-    def transposeNaiveRows(out: Any, a: Any) -> None:
+    def transposeNaiveRows(out: Array, a: Array) -> None:
         x, y = cuda.grid(2)
         out[x, y] = a[y, x]
 
     return transposeNaiveRows
 
 
-def naive_columns() -> Any:
+def naive_columns() -> Dispatcher:
     @jit
-    def transposeNaiveColumns(out: Any, a: Any) -> None:
+    def transposeNaiveColumns(out: Array, a: Array) -> None:
         x, y = cuda.grid(2)
         out[y, x] = a[x, y]
 
     return transposeNaiveColumns
 
 
-def shared(pad: int) -> Any:
+def shared(pad: int) -> Dispatcher:
     row = TILE + pad
 
     @jit
-    def transposeShared(out: Any, a: Any) -> None:
+    def transposeShared(out: Array, a: Array) -> None:
         tile = cuda.shared.array((TILE, row), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
@@ -66,11 +66,11 @@ def shared(pad: int) -> Any:
     return transposeShared
 
 
-def dynamic(pad: int) -> Any:
+def dynamic(pad: int) -> Dispatcher:
     row = TILE + pad
 
     @jit
-    def transposeDynamic(out: Any, a: Any) -> None:
+    def transposeDynamic(out: Array, a: Array) -> None:
         tile = cuda.shared.array(0, float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
@@ -81,12 +81,12 @@ def dynamic(pad: int) -> Any:
     return transposeDynamic
 
 
-def unrolled(pad: int) -> Any:
+def unrolled(pad: int) -> Dispatcher:
     """Each thread moves four elements, eight rows apart."""
     row = TILE + pad
 
     @jit
-    def transposeUnrolled(out: Any, a: Any) -> None:
+    def transposeUnrolled(out: Array, a: Array) -> None:
         tile = cuda.shared.array((TILE, row), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
@@ -99,12 +99,12 @@ def unrolled(pad: int) -> Any:
     return transposeUnrolled
 
 
-def diagonal() -> Any:
+def diagonal() -> Dispatcher:
     """Blocks go through the matrix along its diagonals, so that those at work hit different memory partitions."""
     row = TILE + 1
 
     @jit
-    def transposeDiagonal(out: Any, a: Any) -> None:
+    def transposeDiagonal(out: Array, a: Array) -> None:
         tile = cuda.shared.array((TILE, row), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         left = (cuda.blockIdx.x + cuda.blockIdx.y) % cuda.gridDim.x * TILE
@@ -116,11 +116,11 @@ def diagonal() -> Any:
     return transposeDiagonal
 
 
-def swizzled() -> Any:
+def swizzled() -> Dispatcher:
     """Row y of the tile is permuted by x ^ y: no padding, and yet no two elements of a column in one bank."""
 
     @jit
-    def transposeSwizzled(out: Any, a: Any) -> None:
+    def transposeSwizzled(out: Array, a: Array) -> None:
         tile = cuda.shared.array((TILE, TILE), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
@@ -131,7 +131,9 @@ def swizzled() -> Any:
     return transposeSwizzled
 
 
-def moved(factory: Any, transposed: bool = True, rows: int = TILE, dynamic_row: int = 0) -> Launch:
+def moved(
+    factory: Callable[..., Dispatcher], transposed: bool = True, rows: int = TILE, dynamic_row: int = 0
+) -> Launch:
     a = np.arange(SIZE * SIZE, dtype=np.float32).reshape(SIZE, SIZE)
     grid = (SIZE // TILE, SIZE // TILE)
     expected = {0: np.ascontiguousarray(a.T) if transposed else a.copy()}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import complex64, float32, float64, from_dtype, int8
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 THREADS = 256
 BLOCKS = 132
@@ -19,12 +18,12 @@ POINT = np.dtype([("x", np.float32), ("y", np.float32), ("z", np.float32)], alig
 TYPES = {"float64": float64, "complex64": complex64, "int8": int8}
 
 
-def reversed_in_blocks(dtype: str) -> Any:
+def reversed_in_blocks(dtype: str) -> Dispatcher:
     """Every block turns its part around."""
     kind = TYPES[dtype]
 
     @jit
-    def reverse(out: Any, a: Any) -> None:
+    def reverse(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, kind)
         i, t = cuda.grid(1), cuda.threadIdx.x
         s[t] = a[i]
@@ -34,12 +33,12 @@ def reversed_in_blocks(dtype: str) -> Any:
     return reverse
 
 
-def strided(dtype: str, stride: int) -> Any:
+def strided(dtype: str, stride: int) -> Dispatcher:
     """Thread t stores at t and loads at t · stride."""
     kind = TYPES[dtype]
 
     @jit
-    def stride_load(out: Any, a: Any) -> None:
+    def stride_load(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, kind)
         i, t = cuda.grid(1), cuda.threadIdx.x
         s[t] = a[i]
@@ -49,12 +48,12 @@ def strided(dtype: str, stride: int) -> Any:
     return stride_load
 
 
-def structs() -> Any:
+def structs() -> Dispatcher:
     """An array of structs of three floats: 12 bytes apart, which is odd in words, so nothing conflicts."""
     kind = from_dtype(POINT)
 
     @jit
-    def structOf3(out: Any, a: Any) -> None:
+    def structOf3(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, kind)
         i, t = cuda.grid(1), cuda.threadIdx.x
         s[t].x = a[i, 0]
@@ -67,12 +66,12 @@ def structs() -> Any:
     return structOf3
 
 
-def half_warps(stride: int) -> Any:
+def half_warps(stride: int) -> Dispatcher:
     """Lane l of each half-warp, 0 to 15, loads at l · stride; the second half one word on. Summed over rounds."""
     words = 16 * stride + ROUNDS + 1
 
     @jit
-    def halfWarpStride(out: Any, a: Any) -> None:
+    def halfWarpStride(out: Array, a: Array) -> None:
         s = cuda.shared.array(words, float32)
         i, t = cuda.grid(1), cuda.threadIdx.x
         for k in range(t, words, THREADS):
@@ -87,11 +86,11 @@ def half_warps(stride: int) -> Any:
     return halfWarpStride
 
 
-def broadcast() -> Any:
+def broadcast() -> Dispatcher:
     """All threads of a warp load the same word, round by round another one."""
 
     @jit
-    def broadcastWord(out: Any, a: Any) -> None:
+    def broadcastWord(out: Array, a: Array) -> None:
         s = cuda.shared.array(THREADS, float32)
         i, t = cuda.grid(1), cuda.threadIdx.x
         s[t] = a[i]

@@ -176,7 +176,7 @@ class KernelAdvice:
         )
         return "".join(difflib.unified_diff(before, after, name, name))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "kernel": self.source.name,
             "file": str(self.source.file),
@@ -197,7 +197,7 @@ class KernelAdvice:
             "diff": self.diff(),
         }
 
-    def figures(self, one: Measured) -> dict[str, Any]:
+    def figures(self, one: Measured) -> dict[str, object]:
         return {
             "requests": one.requests,
             "transactions": list(one.transactions),
@@ -215,7 +215,7 @@ def advise_kernel(
     source: Source,
     grid: int | Sequence[int],
     block: int | Sequence[int],
-    args: Sequence[Any] = (),
+    args: Sequence[object] = (),
     *,
     arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
     dynamic_shared: int = 0,
@@ -260,7 +260,7 @@ class Bench:
         source: Source,
         grid: int | Sequence[int],
         block: int | Sequence[int],
-        args: Sequence[Any],
+        args: Sequence[object],
         archs: tuple[Architecture, ...],
         dynamic_shared: int,
     ) -> None:
@@ -276,7 +276,7 @@ class Bench:
             return self.measure(()), ()
         return measured, tuple(one for one in measured.run.findings if isinstance(one, Race))
 
-    def measure(self, changes: Changes, **options: Any) -> Measured:
+    def measure(self, changes: Changes, **options: object) -> Measured:
         """Compile, execute, and count."""
         self.runs += 1
         dynamic = self.dynamic_shared

@@ -32,7 +32,7 @@ class Rewritten:
 class NumbaSource:
     """A Numba kernel, whose function may be made by another with variables of that one in its closure."""
 
-    def __init__(self, kernel: Any, file: str | Path | None = None) -> None:
+    def __init__(self, kernel: object, file: str | Path | None = None) -> None:
         """`file`: how the user calls the file."""
         body = getattr(kernel, "py_func", kernel)
         if not isinstance(body, FunctionType):
@@ -120,7 +120,7 @@ def plain(code: CodeType) -> list[object]:
 class Reader:
     """Finds shared arrays and their uses in a function that knows `names`."""
 
-    def __init__(self, content: bytes, function: ast.FunctionDef, names: Mapping[str, Any]) -> None:
+    def __init__(self, content: bytes, function: ast.FunctionDef, names: Mapping[str, object]) -> None:
         self.content, self.function, self.names = content, function, names
         self.starts = [0]
         for line in content.splitlines(keepends=True):

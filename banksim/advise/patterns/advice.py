@@ -46,7 +46,7 @@ class Judged:
         """`column ^ row = Swizzle<5, 0, 5>`: the layout by all its names."""
         return " = ".join((self.layout.name, *self.layout.also))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "layout": self.layout.name,
             "also": list(self.layout.also),
@@ -102,7 +102,7 @@ class ArrayAdvice:
             return "No layout can do better: every request takes the least that any layout allows."
         return f"The best of {self.tried} layouts; it is not proven that no other does better."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "array": self.array.name,
             "architectures": [arch.name for arch in self.archs],

@@ -47,7 +47,7 @@ class Mapped:
     description: Description
 
 
-def each(given: Any, change: Callable[[str], str]) -> Any:
+def each(given: object, change: Callable[[str], str]) -> Any:
     """Every text in what a user gave, changed."""
     if isinstance(given, str):
         return change(given)

@@ -5,10 +5,7 @@ Work goes in chunks, and within them sixteen requests at a time.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba.np.numpy_support import carray
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.compiled.one_request import UNKNOWN, judge_at, rule_words
@@ -42,14 +39,17 @@ from banksim.requests.columns import (  # fmt: skip
     word_at,
 )
 from banksim.requests.lane_intrinsics import having, pointer, room, word
-from banksim.system.jit import inlined, outer
+from banksim.system.compiled_types import Integer, Integers, Place
+from banksim.system.jit import carray, inlined, outer
 
 NO_ORDER = np.empty(0, np.int64)
 room_for_sixteen = room((4 + FIGURES) * REQUESTS)
 
 
 @inlined
-def judge_rows(columns: Any, order: Any, first: Any, last: Any, table: Any, place: Any) -> Any:
+def judge_rows(
+    columns: Integers, order: Integers, first: Integer, last: Integer, table: Integers, place: Place
+) -> tuple[Integers, Integers]:
     """Judge the requests from `first` on, `REQUESTS` of them or what is left before `last`; `order` is empty, or says
     which row of the columns is the first, the second, and so on.
 
@@ -66,7 +66,7 @@ def judge_rows(columns: Any, order: Any, first: Any, last: Any, table: Any, plac
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
     count = min(REQUESTS, last - first)
     for k in range(count):
-        row = order[first + k] if len(order) else first + k
+        row: Integer = int(order[first + k]) if len(order) else first + k
         row_at[k] = np.uint64(addresses[0] + row * addresses[1])
         mask_at[k] = word_at(mask, row)
         kind_at[k] = table[np.uint32(byte_at(ops, row)) * np.uint32(WIDEST) + np.uint32(byte_at(widths, row))]
@@ -80,7 +80,16 @@ def judge_rows(columns: Any, order: Any, first: Any, last: Any, table: Any, plac
 
 
 @outer
-def _count(columns: Any, rows: Any, read: Any, table: Any, rule: Any, ideals: Any, low_out: Any, high_out: Any) -> Any:
+def _count(
+    columns: Integers,
+    rows: Integer,
+    read: Integers,
+    table: Integers,
+    rule: Integers,
+    ideals: Integer,
+    low_out: Integers,
+    high_out: Integers,
+) -> Integer:
     """Counts of each row; returns the first row that is misaligned or unknown, or −1."""
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
@@ -90,8 +99,11 @@ def _count(columns: Any, rows: Any, read: Any, table: Any, rule: Any, ideals: An
         found, kind = judge_rows(columns, NO_ORDER, first, rows, table, place)
         for k in range(min(REQUESTS, rows - first)):
             row = first + k
-            low: Any = np.int64(found[TRANSACTIONS, k])
-            high, ideal = low, np.int64(found[IDEAL, k])
+            low: Integer
+            high: Integer
+            ideal: Integer
+            low = high = np.int64(found[TRANSACTIONS, k])
+            ideal = np.int64(found[IDEAL, k])
             if kind[k] >= ELSEWHERE:
                 address, mask = row_of(addresses, row), word_at(masks, row)
                 low, high, ideal, _, _ = judge_at(address, mask, byte_at(ops, row), byte_at(widths, row), rules)

@@ -10,20 +10,28 @@ Only where lanes share a group is it asked whether they share a word too.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.numpy_support import carray
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.requests.kinds import OPS, SOURCE_BIT, WIDTHS
 from banksim.requests.lane_intrinsics import across, equal, equal_to, lowest, ones, pointer, room, word
-from banksim.system.jit import callback, inlined, inner, outer
+from banksim.system.compiled_types import (
+    Code,
+    Integer,
+    Integers,
+    NumbaType,
+    Place,
+    Signature,
+    TargetContext,
+    TypingContext,
+)
+from banksim.system.jit import callback, carray, inlined, inner, intrinsic, outer
 
 WORD, LANE, ONCE, BROADCAST, COPY = range(5)
 UNKNOWN = -1
@@ -74,6 +82,9 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
 
 
 pair = np.uint64
+Bits = TypeVar("Bits", np.uint32, np.uint64)
+Sums: TypeAlias = tuple[Integer, Integer, Integer, Integer, Integer, Integer]
+"""Of each group how many lanes: bit by bit, a word each."""
 ALL = np.uint32(0xFFFFFFFF)
 _room_for_keys, _room_for_bits, _room_for_tags = room(33), room(32), room(64)
 _room_for_left, _room_for_lanes, _room_for_picked = room(32), room(32), room(32)
@@ -83,19 +94,19 @@ _below_next, _above_next = (across(relation, [*range(1, 32), 31]) for relation i
 
 
 @inlined
-def lane_word(mask: Any, lane: Any) -> Any:
+def lane_word(mask: Integer, lane: Integer) -> Integer:
     """All bits set if the lane is active, else none. (Every step is cut to 32 bits: numba would widen it.)"""
     return word(word(0) - word(word(mask >> word(lane)) & word(1)))
 
 
 @inlined
-def full_adder(a: Any, b: Any, c: Any) -> Any:
+def full_adder(a: Bits, b: Bits, c: Bits) -> tuple[Bits, Bits]:
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
 
 @inlined
-def lanes_of_groups(bits: Any) -> Any:
+def lanes_of_groups(bits: Place) -> Sums:
     """The sum of 32 words bit by bit of the sum: word k holds bit k of the number of lanes of each group."""
     pairs = carray(bits, 16, np.uint64)  # two lanes at a time, until the last step
     s0 = s1 = s2 = s3 = s4 = pair(0)
@@ -118,7 +129,7 @@ def lanes_of_groups(bits: Any) -> Any:
 
 
 @inlined
-def most_lanes(sums: Any, field: Any) -> Any:
+def most_lanes(sums: Sums, field: Integer) -> tuple[Integer, Integer]:
     """The most lanes in any of the groups of `field`, and the groups that have so many."""
     n0, n1, n2, n3, n4, n5 = sums
     most = 0
@@ -130,7 +141,7 @@ def most_lanes(sums: Any, field: Any) -> Any:
 
 
 @inlined
-def pairs_merge(address: Any, mask: Any) -> Any:
+def pairs_merge(address: Place, mask: Integer) -> bool:
     """As rule.pairs_merge."""
     both = word(mask & (mask >> word(1))) & word(0x55555555)
     if not word(both & ~_equal_across_1(address)):
@@ -140,7 +151,7 @@ def pairs_merge(address: Any, mask: Any) -> Any:
 
 
 @inlined
-def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
+def all_differ(keys: Place, lanes: Integer, count: Integer) -> bool:
     """Whether no two of `lanes`, which are `count`, hold the same key."""
     held = carray(keys, 33, np.uint32)
     if count <= 4:  # Mostly so, hence without branches. For want of a lane, `lowest` is 32; no key is held[32].
@@ -161,14 +172,14 @@ def all_differ(keys: Any, lanes: Any, count: Any) -> Any:
 
 
 @inlined
-def monotonic(keys: Any) -> Any:
+def monotonic(keys: Place) -> bool:
     """Whether keys only rise, or only fall, from lane to lane: then no two are equal."""
     neighbours = word(ALL >> word(1))
     return not neighbours & ~_below_next(keys) or not neighbours & ~_above_next(keys)
 
 
 @inner
-def drop_repeats(keys: Any, bits: Any, mask: Any, part: Any, shift: Any) -> None:
+def drop_repeats(keys: Place, bits: Place, mask: Integer, part: Integer, shift: Integer) -> None:
     """Clear the bit of every lane that wants what an earlier lane of its part wants."""
     held, tags = carray(keys, 33, np.uint32), _room_for_tags()
     tag = carray(tags, 64, np.uint32)
@@ -187,9 +198,11 @@ def drop_repeats(keys: Any, bits: Any, mask: Any, part: Any, shift: Any) -> None
 
 
 @inlined
-def most_of_parts(sums: Any, parts: Any, groups: Any) -> Any:
+def most_of_parts(sums: Sums, parts: Integer, groups: Integer) -> tuple[Integer, Integer, Integer]:
     """Over the parts: sum of the most lanes in one group, parts that have a lane, most of all."""
-    total = ideal = worst = 0
+    total: Integer = 0
+    worst: Integer = 0
+    ideal = 0
     for part in range(parts):
         most, _ = most_lanes(sums, part_field(part, groups))
         total += most
@@ -199,13 +212,13 @@ def most_of_parts(sums: Any, parts: Any, groups: Any) -> Any:
 
 
 @inlined
-def part_field(part: Any, groups: Any) -> Any:
+def part_field(part: Integer, groups: Integer) -> Integer:
     """The bits that a part's lanes may have."""
     return word(((1 << groups) - 1) << (part * groups))
 
 
 @inlined
-def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> Any:
+def shared_words(keys: Place, bits: Place, sums: Sums, parts: Integer, groups: Integer) -> bool:
     """Whether lanes may share a word so that a part takes less: seen in one of its busiest groups."""
     for part in range(parts):
         most, busiest = most_lanes(sums, part_field(part, groups))
@@ -215,7 +228,7 @@ def shared_words(keys: Any, bits: Any, sums: Any, parts: Any, groups: Any) -> An
 
 
 @inner
-def broadcasts(bank: Any, count: Any, words: Any, sign: Any) -> Any:
+def broadcasts(bank: Integers, count: Integers, words: Integer, sign: Integer) -> Integer:
     """The length of rule.broadcasts: `words` words, each with its bank and how many lanes want it; `sign`: −1 for the
     shortest, 1 for the longest."""
     left = carray(_room_for_left(), 32, np.int32)
@@ -250,14 +263,21 @@ def broadcasts(bank: Any, count: Any, words: Any, sign: Any) -> Any:
 
 
 @callback(types.void(*[types.voidptr] * 2, *[types.int64] * 5))
-def judge_broadcast(address: Any, found: Any, mask: Any, width: Any, groups: Any, part: Any, shift: Any) -> None:
+def judge_broadcast(
+    address: Place, found: Place, mask: Integer, width: Integer, groups: Integer, part: Integer, shift: Integer
+) -> None:
     """`judge_at` where a pass serves one word to all who want it and one lane of every other bank; to `found`, five
     numbers. Only GPUs of compute capability 1.x have such passes: others are spared its compilation."""
     addresses = carray(address, 32, np.uint32)
     bank = carray(_room_for_banks(), 32, np.int32)
     key = carray(_room_for_words(), 32, np.uint32)
     count = carray(_room_for_counts(), 32, np.int32)
-    low = high = ideal = worst_low = worst_high = 0
+    ideal = 0
+    low: Integer
+    high: Integer
+    worst_low: Integer
+    worst_high: Integer
+    low = high = worst_low = worst_high = 0
     for offset in range(0, width, 1 << shift):
         for first in range(0, 32, 1 << part):
             words = np.int64(0)
@@ -281,34 +301,33 @@ def judge_broadcast(address: Any, found: Any, mask: Any, width: Any, groups: Any
     result[0], result[1], result[2], result[3], result[4] = low, high, ideal, worst_low, worst_high
 
 
-@intrinsic
-def _call_broadcast(
-    typing_context: Any,
-    function: Any,
-    address: Any,
-    found: Any,
-    mask: Any,
-    width: Any,
-    groups: Any,
-    part: Any,
-    shift: Any,
-) -> Any:
+@intrinsic(object)
+def call_broadcast(
+    typing_context: TypingContext,
+    function: NumbaType,
+    address: NumbaType,
+    found: NumbaType,
+    mask: NumbaType,
+    width: NumbaType,
+    groups: NumbaType,
+    part: NumbaType,
+    shift: NumbaType,
+) -> Code:
     """Call `judge_broadcast`, at an address."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         long = ir.IntType(64)
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [long] * 5)
         builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-        return context.get_dummy_value()
+        return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
     return types.void(types.int64, *[types.voidptr] * 2, *[types.int64] * 5), generate
 
 
-call_broadcast: Any = _call_broadcast
-
-
 @inner
-def copies(address: Any, mask: Any, width: Any, groups: Any, part: Any, shift: Any) -> Any:
+def copies(
+    address: Place, mask: Integer, width: Integer, groups: Integer, part: Integer, shift: Integer
+) -> tuple[Integer, Integer, Integer]:
     """The lengths of banks.copies: the sum over the parts, parts that have a lane, the longest."""
     addresses = carray(address, 32, np.uint32)
     froms, tos = _room_for_keys(), _room_for_bits()
@@ -333,7 +352,9 @@ def copies(address: Any, mask: Any, width: Any, groups: Any, part: Any, shift: A
 
 
 @inlined
-def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+def judge_at(
+    address: Place, mask: Integer, op: Integer, width: Integer, rule: Place
+) -> tuple[Integer, Integer, Integer, Integer, Integer]:
     """`judge_both` of pointers."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
     rules = carray(rule, RULE_WORDS, np.int64)
@@ -360,11 +381,11 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
         total, ideal, worst = copies(address, mask, np.int64(width), groups, part, shift)
         return total * passes, total * passes, ideal * passes, worst, worst
     if serves == ONCE:
-        ideal = 0
+        taken = 0
         for p in range(parts):
             lanes = (1 << (1 << part)) - 1
-            ideal += int((np.int64(mask) >> (p << part)) & lanes != 0)
-        return ideal * passes, ideal * passes, ideal * passes, 1, 1
+            taken += int((np.int64(mask) >> (p << part)) & lanes != 0)
+        return taken * passes, taken * passes, taken * passes, 1, 1
     # From here on the types and the "& 31" let LLVM keep to 32 bits, which halves the vectors.
     log_part, log_unit, keep = word(part & 31), word(shift & 31), word(rules[KEEP])
     keys, bits = _room_for_keys(), _room_for_bits()
@@ -373,19 +394,19 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
     used = word(0)
     for lane in range(32):
         wants = word(word(addresses[lane] & keep) >> log_unit)
-        place = word(word(word(lane) >> log_part) * word(groups)) + word(wants & word(groups - 1))
+        group = word(word(word(lane) >> log_part) * word(groups)) + word(wants & word(groups - 1))
         key[lane] = wants
-        bit[lane] = word(word(word(mask >> word(lane)) & word(1)) << word(place & word(31)))
+        bit[lane] = word(word(word(mask >> word(lane)) & word(1)) << word(group & word(31)))
         used |= bit[lane]
     key[32] = ALL
     free = ones(used) == ones(mask)  # each lane alone in its group
     if not free and serves == WORD and ones(used) <= parts:
         free = not mask & ~equal_to(keys, key[lowest(mask)])  # all in one word
     if free:
-        ideal = 0
+        busy = 0
         for p in range(parts):
-            ideal += int(word(used & part_field(p, groups)) != 0)
-        return ideal * passes, ideal * passes, ideal * passes, 1, 1
+            busy += int(word(used & part_field(p, groups)) != 0)
+        return busy * passes, busy * passes, busy * passes, 1, 1
     sums = lanes_of_groups(bits)
     if serves == WORD and shared_words(keys, bits, sums, parts, groups) and not (mask == ALL and monotonic(keys)):
         drop_repeats(keys, bits, mask, log_part, log_unit)
@@ -395,7 +416,7 @@ def judge_at(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
 
 
 @inner
-def parts(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+def parts(address: Place, mask: Integer, op: Integer, width: Integer, rule: Integers) -> Integer:
     """Parts of one request, with or without an active lane; 1 where the rule is not known. Arguments: as `judge`, but
     `address` a pointer."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
@@ -409,13 +430,17 @@ def parts(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
 
 
 @outer
-def judge_both(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+def judge_both(
+    address: Integers, mask: Integer, op: Integer, width: Integer, rule: Integers
+) -> tuple[Integer, Integer, Integer, Integer, Integer]:
     """`judge` with both ends of the degree: (low, high, ideal, degree low, degree high)."""
     return judge_at(pointer(address.ctypes.data), mask, op, width, pointer(rule.ctypes.data))
 
 
 @outer
-def judge(address: Any, mask: Any, op: Any, width: Any, rule: Any) -> Any:
+def judge(
+    address: Integers, mask: Integer, op: Integer, width: Integer, rule: Integers
+) -> tuple[Integer, Integer, Integer, Integer]:
     """(low, high, ideal, degree) of one request; low is −1 where the count is unknown.
 
     `address` is uint32[32], contiguous, and holds multiples of `width`; `mask` has a bit for each lane, `op`

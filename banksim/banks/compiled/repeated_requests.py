@@ -9,7 +9,7 @@ to be alike was compared lane by lane.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from banksim.requests.columns import (
 from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.requests.lane_intrinsics import pointer, word
 from banksim.requests.trace import Trace
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, outer
 
 Rows = npt.NDArray[np.int64]
@@ -57,7 +58,9 @@ class Kinds(NamedTuple):
 
 
 @outer
-def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, room: Any, out: Any) -> Any:
+def _kinds(
+    sites: Integers, ops: Integers, widths: Integers, masks: Integers, heads: Integers, room: Integers, out: Integers
+) -> Integer:
     """How many kinds there are, each with its (site, op and width, next kind of the site) in `room`; −1: too many."""
     used = 0
     for row in range(len(sites)):
@@ -81,7 +84,9 @@ def _kinds(sites: Any, ops: Any, widths: Any, masks: Any, heads: Any, room: Any,
 
 
 @outer
-def _warps(kinds: Any, blocks: Any, warps: Any, count: Any) -> Any:
+def _warps(
+    kinds: Integers, blocks: Integers, warps: Integers, count: Integer
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """(kind, block, mask of warps) of every stretch of requests of a kind from one block."""
     last, seen = np.full(count, -1, np.int64), np.zeros(count, np.uint64)
     kind_out = np.empty(len(kinds) + count, np.int32)
@@ -106,7 +111,7 @@ def _warps(kinds: Any, blocks: Any, warps: Any, count: Any) -> Any:
 
 
 @inlined
-def _base(addresses: Any, row: Any, active: Any, keep: Any) -> Any:
+def _base(addresses: Integers, row: Integer, active: Integer, keep: Integer) -> Integer:
     """The place that the addresses of a request are counted from: the period that its first lane is in."""
     for lane in range(LANES):
         if active >> word(lane) & word(1):
@@ -116,8 +121,16 @@ def _base(addresses: Any, row: Any, active: Any, keep: Any) -> Any:
 
 @outer
 def _alike(
-    addresses: Any, masks: Any, ops: Any, kinds: Any, blocks: Any, warps: Any, read: Any, factors: Any, keep: Any
-) -> Any:
+    addresses: Integers,
+    masks: Integers,
+    ops: Integers,
+    kinds: Integers,
+    blocks: Integers,
+    warps: Integers,
+    read: Integers,
+    factors: Integers,
+    keep: Integer,
+) -> tuple[Rows, Rows]:
     """The first request by (block, warp, order) of all that are alike, and how many they are.
 
     Empty where few requests are alike, so that there is nothing to gain.
@@ -173,7 +186,15 @@ def _alike(
 
 
 @outer
-def _tally(columns: Any, kinds: Any, rows: Any, times: Any, table: Any, rule: Any, entries: Any) -> None:
+def _tally(
+    columns: Integers,
+    kinds: Integers,
+    rows: Integers,
+    times: Integers,
+    table: Integers,
+    rule: Integers,
+    entries: Integers,
+) -> None:
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
     blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
@@ -183,9 +204,14 @@ def _tally(columns: Any, kinds: Any, rows: Any, times: Any, table: Any, rule: An
         found, record = judge_rows(columns, rows, start, len(rows), table, room)
         for k in range(min(REQUESTS, len(rows) - start)):
             row = rows[start + k]
-            low: Any = np.int64(found[TRANSACTIONS, k])
+            low: Integer
+            high: Integer
+            ideal: Integer
+            degree_low: Integer
+            degree: Integer
+            low = high = np.int64(found[TRANSACTIONS, k])
             ideal, degree = np.int64(found[IDEAL, k]), np.int64(found[DEGREE, k])
-            high, degree_low = low, degree
+            degree_low = degree
             if record[k] >= ELSEWHERE:
                 address, op, width = row_of(addresses, row), byte_at(ops, row), byte_at(widths, row)
                 low, high, ideal, degree_low, degree = judge_at(address, word_at(masks, row), op, width, rules)
@@ -195,8 +221,10 @@ def _tally(columns: Any, kinds: Any, rows: Any, times: Any, table: Any, rule: An
 
 def kinds_of(trace: Trace) -> Kinds:
     out = np.empty(len(trace), np.int32)
+    used: Integer
     site, op, width, mask = map(np.ascontiguousarray, (trace.site, trace.op, trace.width, trace.mask))
-    size, used = 64, -1
+    size = 64
+    used = -1
     while used < 0:
         heads, room = np.full(len(trace.sites), -1, np.int32), np.empty((size, 3), np.int32)
         used = _kinds(site, op, width, mask, heads, room, out)
@@ -207,11 +235,11 @@ def kinds_of(trace: Trace) -> Kinds:
 def warps_of(trace: Trace, kinds: Kinds) -> list[Warps]:
     """For each kind the warps that made its requests."""
     block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
-    kind, block, mask = _warps(kinds.of, block, warp, len(kinds.keys))
+    kind, blocks, mask = _warps(kinds.of, block, warp, len(kinds.keys))
     order = np.argsort(kind, kind="stable")
     ends = np.searchsorted(kind[order], np.arange(len(kinds.keys) + 1))
     parts = [order[start:end] for start, end in pairwise(ends)]
-    return [Warps.of_masks(block[part], mask[part]) for part in parts]
+    return [Warps.of_masks(blocks[part], mask[part]) for part in parts]
 
 
 def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:

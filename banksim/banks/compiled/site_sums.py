@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from banksim.requests.columns import (
 )
 from banksim.requests.lane_intrinsics import pointer
 from banksim.requests.trace import Trace
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, outer
 
 Key = tuple[int, int, int]
@@ -53,18 +53,18 @@ NO_EXCESS = -2
 
 
 @inlined
-def kind_of(op: Any, width: Any) -> Any:
+def kind_of(op: Integer, width: Integer) -> Integer:
     return np.int64(op) << np.int64(8) | np.int64(width)
 
 
 @inlined
-def place_of(block: Any, warp: Any) -> Any:
+def place_of(block: Integer, warp: Integer) -> Integer:
     """A number by which warps are in the order of (block, warp)."""
     return np.int64(block) << np.int64(32) | np.int64(warp)
 
 
 @inlined
-def entry_of(site: Any, kind: Any, heads: Any, entries: Any) -> Any:
+def entry_of(site: Integer, kind: Integer, heads: Integers, entries: Integers) -> Integer:
     """The number of an entry, or −1."""
     entry = heads[site]
     while entry >= 0 and entries[entry, KIND] != kind:
@@ -73,7 +73,7 @@ def entry_of(site: Any, kind: Any, heads: Any, entries: Any) -> Any:
 
 
 @inlined
-def begin(entries: Any, n: Any, place: Any, row: Any) -> None:
+def begin(entries: Integers, n: Integer, place: Integer, row: Integer) -> None:
     """Set the figures of entry n to those of no request; the first to come is that of `row`."""
     entries[n, FIGURES:] = 0
     entries[n, EXCESS], entries[n, PLACE], entries[n, WORST] = NO_EXCESS, place, row
@@ -81,8 +81,8 @@ def begin(entries: Any, n: Any, place: Any, row: Any) -> None:
 
 @inlined
 def add(
-    entries: Any, n: Any, times: Any, low: Any, high: Any, ideal: Any, degree_low: Any, degree_high: Any,
-    place: Any, row: Any,
+    entries: Integers, n: Integer, times: Integer, low: Integer, high: Integer, ideal: Integer,
+    degree_low: Integer, degree_high: Integer, place: Integer, row: Integer,
 ) -> None:  # fmt: skip
     """Add a request that comes `times` times to the figures of entry n."""
     entries[n, COUNT] += times
@@ -98,7 +98,7 @@ def add(
 
 
 @inlined
-def note_warp(entries: Any, n: Any, block: Any, warp: Any) -> None:
+def note_warp(entries: Integers, n: Integer, block: Integer, warp: Integer) -> None:
     """Count the warp for entry n if it is new in the last block that came."""
     bit = np.int64(1) << np.int64(warp & 63)
     if entries[n, LAST] != block:
@@ -112,8 +112,16 @@ def note_warp(entries: Any, n: Any, block: Any, warp: Any) -> None:
 
 @outer
 def _tally(
-    columns: Any, first: Any, last: Any, table: Any, rule: Any, used: Any, before: Any, heads: Any, entries: Any
-) -> Any:
+    columns: Integers,
+    first: Integer,
+    last: Integer,
+    table: Integers,
+    rule: Integers,
+    used: Integer,
+    before: Integer,
+    heads: Integers,
+    entries: Integers,
+) -> tuple[Integer, Integer, Integer, bool | np.bool]:
     """Add the rows to the entries of their keys; `before` is the block of the row before.
 
     Returns (row reached, entries used, block reached, whether warps are counted right: blocks come in order and have at
@@ -123,7 +131,7 @@ def _tally(
     ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
     blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
     rules = pointer(rule.ctypes.data)
-    ordered: Any = True
+    ordered: bool | np.bool = True
     room = room_for_sixteen()
     for start in range(first, last, REQUESTS):
         if used + REQUESTS > len(entries):
@@ -146,9 +154,14 @@ def _tally(
                 entries[n, LAST], entries[n, LAST_WARPS], entries[n, WARPS] = block, 0, 0
                 begin(entries, n, place, row)
             note_warp(entries, n, block, warp)
-            low: Any = np.int64(found[TRANSACTIONS, k])
+            low: Integer
+            high: Integer
+            ideal: Integer
+            degree_low: Integer
+            degree: Integer
+            low = high = np.int64(found[TRANSACTIONS, k])
             ideal, degree = np.int64(found[IDEAL, k]), np.int64(found[DEGREE, k])
-            high, degree_low = low, degree
+            degree_low = degree
             if record[k] >= ELSEWHERE:
                 low, high, ideal, degree_low, degree = judge_at(row_of(addresses, row), mask, op, width, rules)
             add(entries, n, 1, low, high, ideal, degree_low, degree, place, row)
@@ -156,7 +169,7 @@ def _tally(
 
 
 @outer
-def _count_warps(columns: Any, rows: Any, heads: Any, entries: Any, seen: Any) -> Any:
+def _count_warps(columns: Integers, rows: Integer, heads: Integers, entries: Integers, seen: Integers) -> bool:
     """Count the warps of each entry, in any order of rows. `seen`, (slots, 2) of zeros, is a hash table of what
     was counted: entry + 1, and block and warp; False if it fills up."""
     masks, ops, widths = unpacked(columns, MASK), unpacked(columns, OP), unpacked(columns, WIDTH)
@@ -210,10 +223,13 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0) -> dict[Key, Tally
     def work(first: int, last: int) -> Stretch:
         heads = np.full(len(trace.sites), -1, np.int64)
         entries = np.empty((max(64, len(heads) + REQUESTS), ENTRY), np.int64)
-        used, block, ordered = 0, 0, True
+        used: Integer = 0
+        block: Integer = 0
+        ordered = True
         while first < last:
-            first, used, block, right = _tally(columns, first, last, table, rule, used, block, heads, entries)
-            ordered = ordered and right
+            reached, used, block, right = _tally(columns, first, last, table, rule, used, block, heads, entries)
+            first = int(reached)
+            ordered = ordered and bool(right)
             if first < last:
                 entries = np.concatenate([entries, np.empty_like(entries)])
         return Stretch(entries[:used], ordered)

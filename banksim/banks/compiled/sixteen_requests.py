@@ -17,18 +17,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.compiled.one_request import BROADCAST, COPY, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
 from banksim.requests.kinds import OPS, WIDTHS
+from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
+from banksim.system.jit import intrinsic
 
 REQUESTS = 16
 """Requests that are judged together."""
@@ -80,10 +80,10 @@ def records(arch: Architecture) -> npt.NDArray[np.uint32]:
 class Words:
     """Sixteen 32-bit words of compiled code; operations with a number take it sixteen times."""
 
-    builder: Any
-    value: Any
+    builder: ir.IRBuilder
+    value: ir.Value
 
-    def of(self, other: Words | int) -> Any:
+    def of(self, other: Words | int) -> ir.Value:
         return other.value if isinstance(other, Words) else ir.Constant(VECTOR, [other] * REQUESTS)
 
     def __and__(self, other: Words | int) -> Words:
@@ -119,11 +119,11 @@ class Words:
     def like(self, number: int) -> Words:
         return Words(self.builder, self.of(number))
 
-    def which(self, relation: str, other: Words | int) -> Any:
+    def which(self, relation: str, other: Words | int) -> ir.Value:
         """For each request whether `relation` (unsigned) holds."""
         return self.builder.icmp_unsigned(relation, self.value, self.of(other))
 
-    def where(self, which: Any, other: Words | int = 0) -> Words:
+    def where(self, which: ir.Value, other: Words | int = 0) -> Words:
         """The word of `self` where `which` is true, else that of `other`."""
         return Words(self.builder, self.builder.select(which, self.value, self.of(other)))
 
@@ -133,7 +133,7 @@ class Words:
     def larger(self, other: Words) -> Words:
         return self.where(self.which(">", other), other)
 
-    def any(self) -> Any:
+    def any(self) -> ir.Value:
         """Whether a bit of any of the words is set, as a condition."""
         bits = self.builder.bitcast(self.which("!=", 0), ir.IntType(REQUESTS))
         return self.builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(REQUESTS), 0))
@@ -159,9 +159,9 @@ class Variable:
         return Words(self.builder, self.builder.load(self.place))
 
 
-def transposed(builder: Any, rows: Any) -> list[Words]:
+def transposed(builder: ir.IRBuilder, rows: ir.Value) -> list[Words]:
     """The 32 lanes of sixteen requests, from the address of each."""
-    halves: list[list[Any]] = [[], []]
+    halves: list[list[ir.Value]] = [[], []]
     for request in range(REQUESTS):
         place = builder.load(builder.gep(rows, [ir.Constant(I32, request)]))
         for half in range(2):
@@ -170,7 +170,7 @@ def transposed(builder: Any, rows: Any) -> list[Words]:
     return [Words(builder, lane) for half in halves for lane in swapped(builder, half)]
 
 
-def swapped(builder: Any, rows: list[Any]) -> list[Any]:
+def swapped(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     """A matrix of 16 × 16 words, rows and columns swapped: in each step blocks of twice the size."""
     for size in (1, 2, 4, 8):
         low = [lane + 16 - size if lane & size else lane for lane in range(16)]
@@ -221,7 +221,7 @@ def counted(bits: Sequence[Words]) -> list[Words]:
     return sums
 
 
-def pairs_merge(lanes: Sequence[Words], mask: Words, other: int) -> Any:
+def pairs_merge(lanes: Sequence[Words], mask: Words, other: int) -> ir.Value:
     """For which requests every active lane finds lane ^ `other` inactive or at its own address."""
     differ = mask.like(0)
     for lane in range(LANES):
@@ -303,7 +303,7 @@ def most_lanes(sums: Sequence[Words], field: Words) -> Words:
     return most
 
 
-def judged(builder: Any, rows: Any, mask: Words, record: Words, keep: Words) -> Iterator[Words]:
+def judged(builder: ir.IRBuilder, rows: ir.Value, mask: Words, record: Words, keep: Words) -> Iterator[Words]:
     """The code that judges sixteen requests; `FIGURES` of them."""
     lanes = transposed(builder, rows)
     union = reduce(or_, lanes)
@@ -335,17 +335,20 @@ def judged(builder: Any, rows: Any, mask: Words, record: Words, keep: Words) -> 
     yield union
 
 
-def _intrinsic(function: Any) -> Any:
-    return intrinsic(function)
-
-
-@_intrinsic
-def judge_sixteen(typing_context: Any, rows: Any, masks: Any, records: Any, keep: Any, figures: Any) -> Any:
+@intrinsic(object)
+def judge_sixteen(
+    typing_context: TypingContext,
+    rows: NumbaType,
+    masks: NumbaType,
+    records: NumbaType,
+    keep: NumbaType,
+    figures: NumbaType,
+) -> Code:
     """Judge sixteen requests: addresses of their 32 words, uint64[16]; uint32[16] of masks and of records; the address
     bits that tell words apart; and where `FIGURES` × uint32[16] go. All are places, but `keep` is a word."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def vector(place: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
+        def vector(place: ir.Value) -> ir.Value:
             return builder.bitcast(place, VECTOR.as_pointer())
 
         mask, record = (Words(builder, builder.load(vector(place), align=4)) for place in args[1:3])
@@ -354,19 +357,19 @@ def judge_sixteen(typing_context: Any, rows: Any, masks: Any, records: Any, keep
         found = judged(builder, builder.bitcast(args[0], I64.as_pointer()), mask, record, keep)
         for number, words in enumerate(found):
             builder.store(words.value, builder.gep(vector(args[4]), [ir.Constant(I32, number)]), align=4)
-        return context.get_dummy_value()
+        return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
     return types.void(types.voidptr, types.voidptr, types.voidptr, types.uint32, types.voidptr), generate
 
 
-@_intrinsic
-def fetch(typing_context: Any, place: Any) -> Any:
+@intrinsic(object)
+def fetch(typing_context: TypingContext, place: NumbaType) -> Code:
     """Have a line of memory brought near; wherever it is, none need be there."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, I32, I32, I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
         builder.call(function, [args[0], *(ir.Constant(I32, word) for word in (0, 3, 1))])
-        return context.get_dummy_value()
+        return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
     return types.void(types.voidptr), generate

@@ -9,7 +9,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from banksim.commands.shared.sizes import natural, short
 from banksim.errors import InputError
@@ -82,7 +81,7 @@ def number(text: str) -> int | float | bool | None:
     return found
 
 
-def type_of(name: str) -> np.dtype[Any]:
+def type_of(name: str) -> np.dtype:
     if name in AMBIGUOUS:
         raise InputError(f"say {AMBIGUOUS[name]} in place of {name}")
     try:
@@ -103,7 +102,7 @@ def shape_of(text: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -> npt.NDArray[Any]:
+def array(dtype: np.dtype, shape: tuple[int, ...], value: str, seed: int) -> np.ndarray:
     """An array filled as `value` says."""
     size = prod(length or 1 for length in shape) * dtype.itemsize
     if size > memory():
@@ -126,7 +125,7 @@ def array(dtype: np.dtype[Any], shape: tuple[int, ...], value: str, seed: int) -
     raise InputError(f"{short(value)!r} is none of {', '.join(FILLS)}")
 
 
-def filled(dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> npt.NDArray[Any]:
+def filled(dtype: np.dtype, shape: tuple[int, ...], value: float) -> np.ndarray:
     """`value` everywhere, if the type can hold it."""
     if dtype.kind == "b" and value not in (0, 1):
         raise InputError(f"{short(str(value))} is no {dtype}: give 0 or 1")
@@ -139,9 +138,7 @@ def filled(dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> npt.ND
         raise InputError(f"{short(str(value))} is no {dtype}") from None
 
 
-def random(
-    dtype: np.dtype[Any], shape: tuple[int, ...], low: float | None, high: float | None, seed: int
-) -> npt.NDArray[Any]:
+def random(dtype: np.dtype, shape: tuple[int, ...], low: float | None, high: float | None, seed: int) -> np.ndarray:
     """Random numbers from `low` to below `high`, or from 0 to what suits the type."""
     if low is None or high is None:
         most = {"f": 1, "c": 1, "b": 2}.get(dtype.kind) or min(256, int(np.iinfo(dtype).max) + 1)
@@ -162,7 +159,7 @@ def random(
     return generator.integers(int(low), int(high), shape, drawn).astype(dtype)
 
 
-def from_file(name: str) -> npt.NDArray[Any]:
+def from_file(name: str) -> np.ndarray:
     try:
         found = np.load(name, allow_pickle=False)
     except OSError as error:

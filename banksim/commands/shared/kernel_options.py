@@ -95,12 +95,12 @@ def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Ar
     return chosen(kernels if name not in module else module, name, file)
 
 
-def is_kernel(value: Any) -> bool:
+def is_kernel(value: object) -> bool:
     """Whether it is what `numba.cuda.jit` makes of a kernel, not of a device function."""
     return hasattr(value, "py_func") and not getattr(value, "targetoptions", {}).get("device")
 
 
-def chosen(kernels: Mapping[str, Any], name: str | None, file: str) -> Any:
+def chosen(kernels: Mapping[str, object], name: str | None, file: str) -> Any:
     """The kernel of this name, or the only one."""
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))

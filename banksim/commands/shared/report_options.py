@@ -166,7 +166,7 @@ def write_html(
 
 def review(
     options: Namespace,
-    plain: dict[str, Any],
+    plain: dict[str, object],
     judged: Sequence[Conflicts],
     kernels: Sequence[Sequence[Conflicts]] = (),
     found: Sequence[Finding] = (),

@@ -110,14 +110,14 @@ def compile_once(
         ask("nvrtcDestroyProgram", program)
 
 
-def result(program: Any, what: str) -> bytes:
+def result(program: object, what: str) -> bytes:
     (size,) = ask(f"nvrtcGet{what}Size", program)
     buffer = bytearray(size)
     ask(f"nvrtcGet{what}", program, buffer)
     return bytes(buffer)
 
 
-def ask(function: str, *arguments: Any) -> tuple[Any, ...]:
+def ask(function: str, *arguments: object) -> tuple[Any, ...]:
     """What a function of NVRTC returns beside its status. CompileError names a status that is not success."""
     try:
         from cuda.bindings import nvrtc

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
+from numba import types
 
 from banksim.banks.compiled.one_request import judge_at, parts
+from banksim.machine.compiled_records import Memo, Tally
 from banksim.machine.llvm.scheduler import POINTER
 from banksim.machine.record_types import _TALLY, CONTEXT, MEMO, MEMOS, WARP
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.jit import callback, inner
+from banksim.system.compiled_types import Integer, Place, Records
+from banksim.system.jit import callback, carray, inner
 
 
 @inner
-def credit(memo: Any, tallies: Any, architectures: Any) -> None:
+def credit(memo: Memo, tallies: Records[Tally], architectures: Integer) -> None:
     """Add the cost of a site's last request to its sums, times how often such a request came."""
     hits = memo.hits
     for a in range(architectures):
@@ -31,15 +31,15 @@ def credit(memo: Any, tallies: Any, architectures: Any) -> None:
 
 
 @callback(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER))
-def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> None:
+def judge_new(context: Place, warp: Place, memo: Place, mask: Integer, addresses: Place) -> None:
     """A site makes a request that is not like its last one: add the cost of that one, and judge this one by every bank
     rule."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     m = carray(memo, 1)[0]
-    count: Any = np.int64(c.architectures)
+    count = np.int64(c.architectures)
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
-    words: Any = np.int64(c.rule_words)  # a constant would not be part of the key under which this code is cached
+    words = np.int64(c.rule_words)  # a constant would not be part of the key under which this code is cached
     rules = carray(pointer(c.rules), (count, words), np.int64)
     if m.hits:
         credit(m, tallies, count)
@@ -62,7 +62,7 @@ def judge_new(context: Any, warp: Any, memo: Any, mask: Any, addresses: Any) -> 
 
 
 @callback(types.void(types.uint64, POINTER, types.uint32, types.uint32, types.uint32))
-def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
+def note(notes: Integer, offsets: Place, mask: Integer, width: Integer, use: Integer) -> None:
     """Record a use of the bytes that lanes access."""
     at = carray(offsets, 32, np.uint32)
     for lane in range(32):
@@ -73,7 +73,7 @@ def note(notes: Any, offsets: Any, mask: Any, width: Any, use: Any) -> None:
 
 
 @callback(types.void(CONTEXT))
-def settle(context: Any) -> None:
+def settle(context: Place) -> None:
     """At the end of a launch, add the cost of every site's last request."""
     c = carray(context, 1)[0]
     memos = carray(pointer(c.memos), c.memo_count, MEMOS)

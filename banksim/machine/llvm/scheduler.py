@@ -7,13 +7,10 @@ called from LLVM code by name; all of them work on the records of machine/state.
 
 from __future__ import annotations
 
-from typing import Any
-
 import llvmlite.ir as ir
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
+from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from banksim.machine import codes
 from banksim.machine.codes import (
@@ -33,34 +30,50 @@ from banksim.machine.codes import (
     WARPSYNC,
     YIELDED,
 )
+from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import lowest, ones, pointer, room
-from banksim.system.jit import callback, inner
+from banksim.system.compiled_types import (
+    Code,
+    Integer,
+    Integers,
+    NumbaType,
+    Place,
+    Signature,
+    TargetContext,
+    TypingContext,
+)
+from banksim.system.jit import callback, carray, inner, intrinsic
 
 _room_for_parts, _room_for_later = room(32), room(32)
 POINTER = types.voidptr
 
 
-@intrinsic
-def _tell(typing_context: Any, function: Any, c: Any, w: Any, mask: Any, what: Any, number: Any) -> Any:
+@intrinsic(object)
+def tell(
+    typing_context: TypingContext,
+    function: NumbaType,
+    c: NumbaType,
+    w: NumbaType,
+    mask: NumbaType,
+    what: NumbaType,
+    number: NumbaType,
+) -> Code:
     """Call the function at an address that the race check has given, races.ordering_events.follow."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         address, *records, mask, what, number = args
         word = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [word] * 3)
         places = [builder.bitcast(record, cgutils.voidptr_t) for record in records]
         builder.call(builder.inttoptr(address, kind.as_pointer()), [*places, mask, what, number])
-        return context.get_dummy_value()
+        return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
     return types.void(types.uint64, c, w, *[types.uint32] * 3), generate
 
 
-tell: Any = _tell
-
-
 @inner
-def put_aside(w: Any, mask: Any, pc: Any, wait: Any, phase: Any) -> None:
+def put_aside(w: Warp, mask: Integer, pc: Integer, wait: Integer, phase: Integer) -> None:
     """Park a group, on top of the others."""
     n = w.groups
     w.group_mask[n] = mask
@@ -71,7 +84,7 @@ def put_aside(w: Any, mask: Any, pc: Any, wait: Any, phase: Any) -> None:
 
 
 @inner
-def remove(w: Any, g: Any) -> None:
+def remove(w: Warp, g: Integer) -> None:
     """Take a group out of those that are parked; the others keep their order."""
     w.groups -= 1
     for h in range(g, w.groups):
@@ -82,7 +95,7 @@ def remove(w: Any, g: Any) -> None:
 
 
 @inner
-def come_to(w: Any, g: Any) -> Any:
+def come_to(w: Warp, g: Integer) -> Integer:
     """The threads that wait at the same convergence barrier as group g, for the same threads."""
     b = w.group_wait[g]
     gathered = w.convergence[b, lowest(w.group_mask[g])]
@@ -95,7 +108,7 @@ def come_to(w: Any, g: Any) -> Any:
 
 
 @inner
-def release(c: Any, w: Any, g: Any, released: Any) -> Any:
+def release(c: Context, w: Warp, g: Integer, released: Integer) -> Integer:
     """Group g is the last to come to its convergence barrier: it goes on with all threads of `released`. Returns its
     new place among the groups. Threads left behind at the barrier no longer wait for those released. Groups that came
     to the barrier at different pcs go on apart, unless the barrier opens a collective region."""
@@ -124,7 +137,7 @@ def release(c: Any, w: Any, g: Any, released: Any) -> Any:
 
 
 @inner
-def with_yield(w: Any) -> Any:
+def with_yield(w: Warp) -> Integer:
     """The threads that have yielded."""
     yielded = np.uint32(0)
     for g in range(w.groups):
@@ -134,7 +147,7 @@ def with_yield(w: Any) -> Any:
 
 
 @inner
-def join(c: Any, w: Any) -> None:
+def join(c: Context, w: Warp) -> None:
     """Make the groups at a convergence barrier one ready group where all the live threads that it gathers have come.
     A BSYNC does not wait for threads that have yielded (measured on one H200)."""
     yielded = with_yield(w)
@@ -152,7 +165,7 @@ def join(c: Any, w: Any) -> None:
 
 
 @inner
-def left_alone(c: Any, w: Any) -> Any:
+def left_alone(c: Context, w: Warp) -> Integer:
     """The place of a group at a WARPSYNC that goes on though threads which it names have not come; -1 if there is none.
     It may, where all of those wait at a BSYNC and no other group can go on (measured on one H200; numba-cuda's own
     reduction relies on it)."""
@@ -168,15 +181,15 @@ def left_alone(c: Any, w: Any) -> Any:
 
 
 @inner
-def phase_over(c: Any, where: Any) -> Any:
+def phase_over(c: Context, where: Integer) -> Integer:
     """Whether the phase of an mbarrier has ended. `where`: its address, plus the parity of the phase as lowest bit."""
-    address: Any = np.uint64(c.shared) + np.uint64(where & np.uint32(0xFFFFFFF8))
+    address = np.uint64(c.shared) + np.uint64(where & np.uint32(0xFFFFFFF8))
     upper = carray(pointer(address), 2, np.uint32)[1]
     return upper >> np.uint32(31) != where & np.uint32(1)
 
 
 @callback(types.int32(CONTEXT, WARP))
-def schedule(context: Any, warp: Any) -> Any:
+def schedule(context: Place, warp: Place) -> Integer:
     """Choose the group that runs next. Returns RUN (`active` and `pc` are set), BLOCKED or DONE.
 
     The part that the last branch parked (`slot`) goes first, and alone. If there is none, groups are a stack: of those
@@ -198,7 +211,7 @@ def schedule(context: Any, warp: Any) -> Any:
             over = b >= 0 and c.phase[b] != w.group_phase[g]
         if over:
             w.group_wait[g] = READY
-    best = -1
+    best: Integer = -1
     for g in range(w.groups):
         if w.group_wait[g] == READY or w.group_wait[g] == APART:
             best = g
@@ -235,7 +248,7 @@ def schedule(context: Any, warp: Any) -> Any:
 
 
 @callback(types.void(WARP, types.uint32, types.uint32, types.uint32, types.uint32))
-def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
+def part(warp: Place, taken: Integer, target: Integer, rest: Integer, behind: Integer) -> None:
     """Split the group at a divergent branch: the side with fewer threads goes on (`active` and `pc` are set), if they
     are equal that which falls through; the other is parked (measured on one H200)."""
     w = carray(warp, 1)[0]
@@ -248,7 +261,7 @@ def part(warp: Any, taken: Any, target: Any, rest: Any, behind: Any) -> None:
 
 
 @inner
-def find_parts(mask: Any, keys: Any, parts: Any) -> None:
+def find_parts(mask: Integer, keys: Integers, parts: Integers) -> None:
     """Divide the threads of `mask` by their keys into `parts`, in the order in which they run (32 masks; 0 after the
     last). The threads with the key of the lowest lane are split off first; they run before the rest, unless the rest
     has fewer threads. The rest is divided in the same way (measured on one H200)."""
@@ -276,7 +289,7 @@ def find_parts(mask: Any, keys: Any, parts: Any) -> None:
 
 
 @inner
-def run_first(w: Any, parts: Any, targets: Any) -> None:
+def run_first(w: Warp, parts: Integers, targets: Integers) -> None:
     """Let the first of several parts go on (`active` and `pc` are set) and park the others, each to run by itself."""
     for n in range(31, 0, -1):
         if parts[n]:
@@ -285,7 +298,7 @@ def run_first(w: Any, parts: Any, targets: Any) -> None:
 
 
 @callback(types.void(WARP, types.uint32, POINTER))
-def scatter(warp: Any, mask: Any, targets: Any) -> None:
+def scatter(warp: Place, mask: Integer, targets: Place) -> None:
     """Split the threads of `mask` by their targets (one word for each lane) at an indirect branch, call or return."""
     pc = carray(targets, 32, np.uint32)
     parts = carray(_room_for_parts(), 32, np.uint32)
@@ -294,7 +307,7 @@ def scatter(warp: Any, mask: Any, targets: Any) -> None:
 
 
 @callback(types.void(WARP, types.uint32, POINTER))
-def end_collective(warp: Any, mask: Any, targets: Any) -> None:
+def end_collective(warp: Place, mask: Integer, targets: Place) -> None:
     """Split the threads at the end of a collective region: the group that came to the region last goes on first."""
     w = carray(warp, 1)[0]
     pc = carray(targets, 32, np.uint32)
@@ -309,7 +322,7 @@ def end_collective(warp: Any, mask: Any, targets: Any) -> None:
 
 
 @callback(types.void(WARP, types.uint32, types.uint32, types.int32))
-def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
+def sync_by_mask(warp: Place, mask: Integer, pc: Integer, number: Integer) -> None:
     """WARPSYNC of threads that name different masks: only threads with the same mask wait for each other."""
     w = carray(warp, 1)[0]
     parts = carray(_room_for_parts(), 32, np.uint32)
@@ -321,7 +334,7 @@ def sync_by_mask(warp: Any, mask: Any, pc: Any, number: Any) -> None:
 
 
 @callback(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32))
-def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
+def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Integer) -> Integer:
     """BSYNC of a group whose threads may wait for different threads. Those for whom all have come go on at once,
     together with the threads that waited for them (`active` and `pc` are set); the others wait. Returns the threads
     that go on, 0 if none does."""
@@ -347,7 +360,7 @@ def meet(context: Any, warp: Any, mask: Any, pc: Any, number: Any) -> Any:
 
 
 @callback(types.void(WARP, types.uint32, types.uint32))
-def give_way(warp: Any, mask: Any, pc: Any) -> None:
+def give_way(warp: Place, mask: Integer, pc: Integer) -> None:
     """YIELD: all other groups of the warp that can go on go first. Groups that yield to each other take turns."""
     w = carray(warp, 1)[0]
     put_aside(w, mask, pc, YIELDED, 0)
@@ -359,7 +372,7 @@ def give_way(warp: Any, mask: Any, pc: Any) -> None:
 
 
 @inner
-def complete(c: Any, b: Any) -> None:
+def complete(c: Context, b: Integer) -> None:
     """End the phase of barrier b of the block: keep the result of its reduction and begin the next phase."""
     if c.watch:
         tell(c.follow, c, c, 0, codes.PASSED, b)
@@ -377,7 +390,15 @@ def complete(c: Any, b: Any) -> None:
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 6, types.int32))
 def arrive(
-    context: Any, warp: Any, mask: Any, votes: Any, number: Any, expected: Any, how: Any, pc: Any, waits: Any
+    context: Place,
+    warp: Place,
+    mask: Integer,
+    votes: Integer,
+    number: Integer,
+    expected: Integer,
+    how: Integer,
+    pc: Integer,
+    waits: Integer,
 ) -> None:
     """Threads arrive at barrier `number` of the block and are parked: to wait there (`waits`), or ready. The phase ends
     when all that it expects have arrived."""
@@ -398,7 +419,7 @@ def arrive(
 
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
-def leave(context: Any, warp: Any, mask: Any) -> None:
+def leave(context: Place, warp: Place, mask: Integer) -> None:
     """Threads exit. The phase of a barrier of the block that waited only for them ends."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]

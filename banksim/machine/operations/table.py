@@ -89,7 +89,7 @@ def in_64_bits(i: Instruction) -> bool:
     return bool(i.modifiers & {"64", "S64", "U64"})
 
 
-def which(i: Instruction, names: Mapping[str, Any] | tuple[str, ...], default: str = "") -> str:
+def which(i: Instruction, names: Mapping[str, object] | tuple[str, ...], default: str = "") -> str:
     """The one modifier among `names` that the instruction has."""
     return next((name for name in names if name in i.modifiers), default)
 

@@ -34,7 +34,7 @@ class Access:
         """File and line; of code without lines, nothing and the instruction's offset."""
         return (self.site.file, self.site.line) if self.site.line else (None, self.site.offset)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         site = self.site
         place = {"file": site.file, "line": site.line, "text": site.text.strip(), "offset": site.offset}
         inside = [{"file": file, "line": line} for file, line in site.inside]
@@ -103,7 +103,7 @@ class Race:
         what = f"a wait for the copy and {block}" if self.copying else warp if self.same_warp else block
         return MissingBarrier(what, site.file, site.line, site.text.strip(), inside, next_pass)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data; `barrier` says what is missing where."""
         return {
             "check": self.check,
@@ -129,7 +129,7 @@ class UninitializedRead:
     count: int
     check: str = field(default="uninitialized", init=False)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "check": self.check,
             "access": self.access.to_json(),
@@ -152,7 +152,7 @@ class Hint:
     address: int
     block: tuple[int, int, int]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data."""
         sides = {"first": self.first.to_json(), "second": self.second.to_json()}
         return {"hint": hinted(self), **sides, "address": self.address, "block": list(self.block)}
@@ -177,7 +177,7 @@ def accesses(finding: Finding) -> tuple[Access, ...]:
     return (finding.first, finding.second) if isinstance(finding, Race) else (finding.access,)
 
 
-def kind_of(finding: Finding) -> tuple[Any, ...]:
+def kind_of(finding: Finding) -> tuple[object, ...]:
     """What findings that are one have in common: the check, the lines, what is done there."""
     lines = [(*access.line, access.kind) for access in accesses(finding)]
     if isinstance(finding, UninitializedRead):
@@ -185,7 +185,7 @@ def kind_of(finding: Finding) -> tuple[Any, ...]:
     return (finding.check, finding.same_warp, finding.copying, *lines)
 
 
-def example_order(finding: Finding) -> tuple[Any, ...]:
+def example_order(finding: Finding) -> tuple[object, ...]:
     """Of several examples the first in this order is shown, whoever found it first."""
     threads = [(access.warp, access.lane, access.site.offset or 0) for access in accesses(finding)]
     return finding.block[::-1], threads, finding.address
@@ -208,7 +208,7 @@ def by_lines(found: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(merged, key=source_order))
 
 
-def source_order(finding: Finding) -> tuple[Any, ...]:
+def source_order(finding: Finding) -> tuple[object, ...]:
     lines = [(access.site.file or "", access.site.line or 0, access.kind) for access in accesses(finding)[::-1]]
     return list(CHECKS).index(finding.check), lines
 

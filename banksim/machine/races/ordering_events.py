@@ -4,27 +4,25 @@ at barriers, copies are started and waited for. Compiled by numba.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import carray, from_dtype, types  # type: ignore[attr-defined]
+from numba import types
 
-from banksim.machine import codes, state
+from banksim.machine import codes
 from banksim.machine.codes import LANES, PASSED, TOGETHER, WAITED
 from banksim.machine.races import records
+from banksim.machine.races.compiled_records import Watch
 from banksim.machine.races.records import AGENTS, COMMITS, LATEST
 from banksim.machine.races.vector_clocks import meet, members_of, pass_barrier, publish, row_of, watch_of
+from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import lowest, pointer
-from banksim.system.jit import callback, inner
+from banksim.system.compiled_types import Integer, Integers, Place
+from banksim.system.jit import callback, carray, inner
 
-_pointer_to: Any = types.CPointer
-CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
-WARP = _pointer_to(from_dtype(state.WARP))
 _WORD = records.WORD
 
 
 @callback(types.void(CONTEXT, WARP))
-def commit_copies(context: Any, warp: Any) -> None:
+def commit_copies(context: Place, warp: Place) -> None:
     """LDGDEPBAR (cp.async.commit_group): the warp's copies so far become a group."""
     r = watch_of(carray(context, 1)[0])
     x = members_of(r)[carray(warp, 1)[0].index]
@@ -33,7 +31,7 @@ def commit_copies(context: Any, warp: Any) -> None:
 
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
-def await_copies(context: Any, warp: Any, pending: Any) -> None:
+def await_copies(context: Place, warp: Place, pending: Integer) -> None:
     """DEPBAR (cp.async.wait_group): all groups of the warp's copies but the last `pending` have been done."""
     r = watch_of(carray(context, 1)[0])
     w = carray(warp, 1)[0]
@@ -46,13 +44,13 @@ def await_copies(context: Any, warp: Any, pending: Any) -> None:
 
 
 @inner
-def clear(array: Any) -> None:
+def clear(array: Integers) -> None:
     for n in range(len(array)):
         array[n] = 0
 
 
 @inner
-def forget(r: Any) -> None:
+def forget(r: Watch) -> None:
     """Start the time again from 0, and clear every time that a piece of memory or a clock holds."""
     r.now = 0
     clear(carray(pointer(r.last_write), r.pieces, np.int64))
@@ -73,7 +71,7 @@ def forget(r: Any) -> None:
 
 
 @callback(types.void(CONTEXT))
-def watch_block(context: Any) -> None:
+def watch_block(context: Place) -> None:
     """Everything before is over: its times are below those of the block."""
     c = carray(context, 1)[0]
     r = watch_of(c)
@@ -95,7 +93,7 @@ def watch_block(context: Any) -> None:
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3))
-def follow(context: Any, warp: Any, lanes: Any, what: Any, number: Any) -> None:
+def follow(context: Place, warp: Place, lanes: Integer, what: Integer, number: Integer) -> None:
     """Threads of a warp go on together, have waited for each other, come to a barrier; or a barrier's phase ends."""
     c = carray(context, 1)[0]
     r = watch_of(c)

@@ -13,12 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from numba import carray, from_dtype, types  # type: ignore[attr-defined]
+from numba import types
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Kernel
-from banksim.machine import state
 from banksim.machine.codes import BLOCK_BARRIERS, LANES
 from banksim.machine.launch import Launch
 from banksim.machine.races.access_kinds import Kinds, kinds
@@ -35,9 +33,10 @@ from banksim.machine.races.records import (
     WAIT,
     WRITE,
 )
+from banksim.machine.record_types import CONTEXT, WARP
 from banksim.machine.state import aligned, layout
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.jit import Callback, callback
+from banksim.system.jit import Callback, callback, carray
 
 MOST_BLOCKS = 8
 """How many blocks of a launch are looked at, at most."""
@@ -65,9 +64,6 @@ PROBE = layout(
     ("first", "i8"),  # accesses
     ("second", "i8"),
 )
-_pointer_to: Any = types.CPointer
-CONTEXT = _pointer_to(from_dtype(state.CONTEXT))
-WARP = _pointer_to(from_dtype(state.WARP))
 _PROBE = PROBE
 
 
@@ -146,7 +142,7 @@ class Probe:
             return
         shift = known.piece.bit_length() - 1
         pieces = launch.shared_bytes >> shift
-        self.kept: dict[str, npt.NDArray[Any]] = {
+        self.kept: dict[str, np.ndarray] = {
             "kinds": known.kind,
             **{name: np.zeros(pieces, np.int64) for name in ("writes", "reads", "others")},
         }

@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
+from numba import types
 
 from banksim.machine.codes import LANES
+from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.races import records
-from banksim.machine.races.ordering_events import CONTEXT, WARP, await_copies, commit_copies, watch_block
+from banksim.machine.races.compiled_records import Member, Watch, Word
+from banksim.machine.races.ordering_events import await_copies, commit_copies, watch_block
 from banksim.machine.races.records import (
     AGENTS,
     ARRIVE,
@@ -49,8 +51,10 @@ from banksim.machine.races.records import (
     WRITE,
 )
 from banksim.machine.races.vector_clocks import members_of, publish, row_of, take_over, watch_of
+from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import lowest, pointer, room
-from banksim.system.jit import Callback, callback, inner
+from banksim.system.compiled_types import Integer, Integers, Place
+from banksim.system.jit import Callback, callback, carray, inner
 
 POINTER = types.voidptr
 UNIT = 16
@@ -66,17 +70,26 @@ _FINDING, _WORD = records.FINDING, records.WORD
 
 # ---- findings
 @inner
-def site_in(entry: Any) -> Any:
+def site_in(entry: Integer) -> Integer:
     return entry >> ENTRY_SITE & (SITES - 1)
 
 
 @inner
-def position_in(entry: Any) -> Any:
+def position_in(entry: Integer) -> Integer:
     return entry >> ENTRY_POSITION & (POSITIONS - 1)
 
 
 @inner
-def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, second_warp: Any, piece: Any) -> Any:
+def find(
+    r: Watch,
+    c: Context,
+    how: Integer,
+    first: Integer,
+    first_warp: Integer,
+    second: Integer,
+    second_warp: Integer,
+    piece: Integer,
+) -> Integer:
     """Count a finding of two sites. Returns the number of its record, -1 if there is no room for it."""
     found = carray(pointer(r.found), FOUND, _FINDING)
     first_site, second_site = site_in(first), site_in(second)
@@ -98,7 +111,9 @@ def find(r: Any, c: Any, how: Any, first: Any, first_warp: Any, second: Any, sec
 
 
 @inner
-def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any, equal: Any) -> None:
+def race(
+    r: Watch, c: Context, old: Integer, old_warp: Integer, now: Integer, me: Integer, piece: Integer, equal: Integer
+) -> None:
     """Record a race of two accesses that nothing orders. First in the program is the access whose instruction the warp
     of the old one executed first since the last barrier, if it executed both; otherwise the one first in the code."""
     how = 0
@@ -121,7 +136,7 @@ def race(r: Any, c: Any, old: Any, old_warp: Any, now: Any, me: Any, piece: Any,
 
 # ---- piece by piece
 @inner
-def is_known(r: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, who: Any) -> Any:
+def is_known(r: Watch, x: Member, row: Integer, me: Integer, active: Integer, entry: Integer, who: Integer) -> Integer:
     """Whether an access by warp or agent `who` is ordered before what the row's lanes do now."""
     time = entry >> ENTRY_TIME
     if who >= LANES:
@@ -135,7 +150,7 @@ def is_known(r: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, who: An
 
 
 @inner
-def same_bytes(c: Any, r: Any, values: Any, lane: Any, k: Any, piece: Any) -> Any:
+def same_bytes(c: Context, r: Watch, values: Place, lane: Integer, k: Integer, piece: Integer) -> Integer:
     """Whether a lane writes to a piece (the k-th of its access) the bytes that are there already."""
     there = carray(pointer(np.uint64(c.shared)), (piece + 1) << r.shift, np.uint8)
     new = carray(values, LANES * 16, np.uint8)
@@ -148,7 +163,17 @@ def same_bytes(c: Any, r: Any, values: Any, lane: Any, k: Any, piece: Any) -> An
 
 @inner
 def against_each(
-    r: Any, c: Any, x: Any, row: Any, me: Any, active: Any, entry: Any, piece: Any, warps: Any, planes: Any, atomic: Any
+    r: Watch,
+    c: Context,
+    x: Member,
+    row: Integer,
+    me: Integer,
+    active: Integer,
+    entry: Integer,
+    piece: Integer,
+    warps: Integer,
+    planes: tuple[Integers, Integers],
+    atomic: Integer,
 ) -> None:
     """Compare an access with the last read (or atomic) of its piece by each of some warps; two atomics do not race."""
     latest, earlier = planes
@@ -163,19 +188,19 @@ def against_each(
 
 @inner
 def compare(
-    r: Any,
-    c: Any,
-    x: Any,
-    row: Any,
-    me: Any,
-    active: Any,
-    mask: Any,
-    entry: Any,
-    width: Any,
-    addresses: Any,
-    values: Any,
-    with_: Any,
-    atomic: Any,
+    r: Watch,
+    c: Context,
+    x: Member,
+    row: Integer,
+    me: Integer,
+    active: Integer,
+    mask: Integer,
+    entry: Integer,
+    width: Integer,
+    addresses: Integers,
+    values: Place,
+    with_: Integer,
+    atomic: Integer,
 ) -> None:
     """Compare each piece of a request with the earlier accesses to it: with writes, reads or atomics (bits of
     `with_`)."""
@@ -207,7 +232,7 @@ def compare(
 
 # ---- line by line
 @inner
-def is_line_known(r: Any, x: Any, row: Any, me: Any, summary: Any) -> Any:
+def is_line_known(r: Watch, x: Member, row: Integer, me: Integer, summary: Integer) -> Integer:
     """Whether all accesses in a line's summary are certainly ordered before what the warp does now."""
     time, warps = summary >> ENTRY_TIME, summary & LOWER
     if time < r.floor or warps == np.int64(1) << me:
@@ -216,7 +241,7 @@ def is_line_known(r: Any, x: Any, row: Any, me: Any, summary: Any) -> Any:
 
 
 @inner
-def are_copies_known(r: Any, x: Any, row: Any, summary: Any) -> Any:
+def are_copies_known(r: Watch, x: Member, row: Integer, summary: Integer) -> Integer:
     warps = summary & LOWER
     if summary >> ENTRY_TIME < r.began:
         return True
@@ -227,7 +252,7 @@ def are_copies_known(r: Any, x: Any, row: Any, summary: Any) -> Any:
 
 
 @inner
-def enter(lines: Any, line: Any, entry: Any, since: Any, me: Any) -> None:
+def enter(lines: Integers, line: Integer, entry: Integer, since: Integer, me: Integer) -> None:
     """Note in a line's summary that the warp accesses it."""
     warps = lines[line]
     if warps >> ENTRY_TIME < since:
@@ -237,7 +262,16 @@ def enter(lines: Any, line: Any, entry: Any, since: Any, me: Any) -> None:
 
 @inner
 def keep(
-    r: Any, x: Any, row: Any, me: Any, active: Any, mask: Any, entry: Any, width: Any, addresses: Any, planes: Any
+    r: Watch,
+    x: Member,
+    row: Integer,
+    me: Integer,
+    active: Integer,
+    mask: Integer,
+    entry: Integer,
+    width: Integer,
+    addresses: Integers,
+    planes: tuple[Integers, Integers],
 ) -> None:
     """Remember reads (or atomics) as the warp's last of their pieces; also those before, if by lanes that have parted
     from these."""
@@ -253,17 +287,17 @@ def keep(
 
 @inner
 def read_together(
-    r: Any,
-    c: Any,
-    x: Any,
-    row: Any,
-    me: Any,
-    mask: Any,
-    entry: Any,
-    width: Any,
-    addresses: Any,
-    values: Any,
-    kind: Any,
+    r: Watch,
+    c: Context,
+    x: Member,
+    row: Integer,
+    me: Integer,
+    mask: Integer,
+    entry: Integer,
+    width: Integer,
+    addresses: Integers,
+    values: Place,
+    kind: Integer,
 ) -> None:
     """A warp that has not parted reads: by far the most frequent request."""
     shift, pieces = np.uint32(r.shift), np.uint32(width >> r.shift)
@@ -309,18 +343,18 @@ def read_together(
 
 @inner
 def visit(
-    r: Any,
-    c: Any,
-    x: Any,
-    row: Any,
-    me: Any,
-    active: Any,
-    mask: Any,
-    entry: Any,
-    width: Any,
-    addresses: Any,
-    values: Any,
-    kind: Any,
+    r: Watch,
+    c: Context,
+    x: Member,
+    row: Integer,
+    me: Integer,
+    active: Integer,
+    mask: Integer,
+    entry: Integer,
+    width: Integer,
+    addresses: Integers,
+    values: Place,
+    kind: Integer,
 ) -> None:
     """Compare any other request with those before, and remember it."""
     shift, pieces = np.uint32(r.shift), np.uint32(width >> r.shift)
@@ -392,13 +426,15 @@ def visit(
 
 # ---- what is written
 @inner
-def began_at(c: Any) -> Any:
+def began_at(c: Context) -> Integer:
     """The summary of a line of which the block has written no piece; blocks come in the order of their numbers."""
     return (np.int64(c.block) + 1) << ENTRY_TIME
 
 
 @inner
-def initialize(r: Any, c: Any, me: Any, kind: Any, mask: Any, entry: Any, width: Any, addresses: Any) -> None:
+def initialize(
+    r: Watch, c: Context, me: Integer, kind: Integer, mask: Integer, entry: Integer, width: Integer, addresses: Integers
+) -> None:
     """Notice reads of what nothing has written since the block began; remember what is written."""
     shift, pieces = np.uint32(r.shift), np.uint32(width >> r.shift)
     lines = carray(pointer(r.written), r.pieces, np.int64)
@@ -424,7 +460,7 @@ def initialize(r: Any, c: Any, me: Any, kind: Any, mask: Any, entry: Any, width:
 
 # ---- words that synchronise
 @inner
-def begin_phase(c: Any, word: Any, address: Any) -> None:
+def begin_phase(c: Context, word: Word, address: Integer) -> None:
     """Begin a phase of an mbarrier: threads that wait for the phase before take over what was published in it."""
     where: Any = np.uint64(c.shared) + np.uint64(address & ~7)
     parity = np.int64(carray(pointer(where), 2, np.uint32)[1] >> np.uint32(31))
@@ -436,7 +472,9 @@ def begin_phase(c: Any, word: Any, address: Any) -> None:
 
 
 @inner
-def synchronize(c: Any, r: Any, x: Any, row: Any, me: Any, kind: Any, mask: Any, addresses: Any) -> None:
+def synchronize(
+    c: Context, r: Watch, x: Member, row: Integer, me: Integer, kind: Integer, mask: Integer, addresses: Integers
+) -> None:
     """Publish what a warp did at the word of an atomic or mbarrier, and take over what others published there."""
     words = carray(pointer(r.words), WORDS, _WORD)
     before = np.int64(-1)
@@ -463,7 +501,17 @@ def synchronize(c: Any, r: Any, x: Any, row: Any, me: Any, kind: Any, mask: Any,
 
 
 @inner
-def request(r: Any, c: Any, w: Any, number: Any, kind: Any, mask: Any, size: Any, addresses: Any, values: Any) -> None:
+def request(
+    r: Watch,
+    c: Context,
+    w: Warp,
+    number: Integer,
+    kind: Integer,
+    mask: Integer,
+    size: Integer,
+    addresses: Integers,
+    values: Place,
+) -> None:
     """A request of an instruction by its number, as what kind of access."""
     me, active = np.int64(w.index), np.int64(w.active)
     site = np.int64(carray(pointer(r.site_of), r.instructions, np.uint16)[number])
@@ -491,7 +539,9 @@ def request(r: Any, c: Any, w: Any, number: Any, kind: Any, mask: Any, size: Any
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER))
-def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any, values: Any) -> None:
+def watch(
+    context: Place, warp: Place, pc: Integer, lanes: Integer, width: Integer, places: Place, values: Place
+) -> None:
     """One request: an instruction whose `lanes` access `width` bytes each at `places`; `values`: what they store, by
     words, all lanes of one after the other."""
     c = carray(context, 1)[0]
@@ -505,7 +555,9 @@ def watch(context: Any, warp: Any, pc: Any, lanes: Any, width: Any, places: Any,
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 5))
-def watch_bulk(context: Any, warp: Any, pc: Any, start: Any, size: Any, inward: Any, barrier: Any) -> None:
+def watch_bulk(
+    context: Place, warp: Place, pc: Integer, start: Integer, size: Integer, inward: Integer, barrier: Integer
+) -> None:
     """A bulk copy out of shared memory or, if `inward`, into it, where an mbarrier is told when it is done."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]

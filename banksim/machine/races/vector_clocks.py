@@ -10,30 +10,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
 
 from banksim.machine import state
 from banksim.machine.codes import AT_BARRIER, LANES
+from banksim.machine.compiled_records import Context
 from banksim.machine.races import records
+from banksim.machine.races.compiled_records import Member, Watch
 from banksim.machine.races.records import AGENTS
 from banksim.requests.lane_intrinsics import lowest, pointer
-from banksim.system.jit import inner
+from banksim.system.compiled_types import Integer, Integers, Records
+from banksim.system.jit import carray, inner
 
 WATCH, MEMBER, WARP = records.WATCH, records.MEMBER, state.WARP
 
 
 @inner
-def watch_of(c: Any) -> Any:
+def watch_of(c: Context) -> Watch:
     return carray(pointer(c.watch), 1, WATCH)[0]
 
 
 @inner
-def members_of(r: Any) -> Any:
+def members_of(r: Watch) -> Records[Member]:
     return carray(pointer(r.members), r.warps, MEMBER)
 
 
 @inner
-def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
+def divide(r: Watch, x: Member, row: Integer, part: Integer) -> Integer:
     """Move lanes of a row into a row of their own. Both rows know what the whole row did so far."""
     for lane in range(LANES):
         if x.row_mask[row] >> lane & 1:
@@ -53,14 +55,14 @@ def divide(r: Any, x: Any, row: Any, part: Any) -> Any:
 
 
 @inner
-def row_of(r: Any, x: Any, mask: Any) -> Any:
+def row_of(r: Watch, x: Member, mask: Integer) -> Integer:
     """The row of lanes that run together; it is divided if it has other lanes too."""
     row = x.row_of[lowest(mask)]
     return row if x.row_mask[row] == mask else divide(r, x, row, mask)
 
 
 @inner
-def meet(r: Any, x: Any, mask: Any, one: Any) -> None:
+def meet(r: Watch, x: Member, mask: Integer, one: Integer) -> None:
     """Lanes have waited for each other: what any of them did or knew is ordered before what each does next. `one`: they
     go on in one row."""
     first = row_of(r, x, x.row_mask[x.row_of[lowest(mask)]] & mask)
@@ -91,7 +93,7 @@ def meet(r: Any, x: Any, mask: Any, one: Any) -> None:
 
 
 @inner
-def publish(r: Any, x: Any, row: Any, me: Any, clock: Any) -> None:
+def publish(r: Watch, x: Member, row: Integer, me: Integer, clock: Integers) -> None:
     """Add to a clock what a row knows and what its warp did so far."""
     for who in range(r.warps):
         clock[who] = max(clock[who], x.known[row, who])
@@ -100,7 +102,7 @@ def publish(r: Any, x: Any, row: Any, me: Any, clock: Any) -> None:
 
 
 @inner
-def take_over(r: Any, x: Any, row: Any, clock: Any) -> None:
+def take_over(r: Watch, x: Member, row: Integer, clock: Integers) -> None:
     """Order the accesses that a clock covers before what a row does next."""
     for who in range(r.warps):
         x.known[row, who] = max(x.known[row, who], clock[who])
@@ -109,7 +111,7 @@ def take_over(r: Any, x: Any, row: Any, clock: Any) -> None:
 
 # ---- the block's barriers
 @inner
-def pass_barrier(c: Any, r: Any, b: Any) -> None:
+def pass_barrier(c: Context, r: Watch, b: Integer) -> None:
     """The phase of barrier b ends. One that all threads of the block came to (or left) orders all that they did; one
     of some threads hands those that wait what all that came have published."""
     clock = r.gathered[b]

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from banksim.kernels.kernel import BYTES
 from banksim.machine.codes import LANES
@@ -68,7 +67,7 @@ class Watcher:
         self.record = aligned(WATCH, 1)
         shift = known.piece.bit_length() - 1
         pieces, warps, sites = (launch.shared_bytes - 1 >> shift) + 1, launch.warps, max(len(known.pcs), 1)
-        self.kept: dict[str, npt.NDArray[Any]] = {
+        self.kept: dict[str, np.ndarray] = {
             "kinds": known.kind,
             "site_of": known.site,
             "members": aligned(MEMBER, warps),

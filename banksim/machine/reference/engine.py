@@ -19,7 +19,7 @@ from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.rounding import round_to_odd, two_sum
 from banksim.requests.kinds import LANES
 
-Lanes = npt.NDArray[Any]
+Lanes = np.ndarray
 LANE = np.arange(LANES, dtype=np.uint32)
 UNSIGNED: dict[int, Any] = {1: np.uint32, 4: np.uint32, 8: np.uint64}
 SIGNED: dict[int, Any] = {4: np.int32, 8: np.int64}
@@ -41,7 +41,7 @@ def mask_of(lanes: Lanes) -> int:
     return int(np.sum(np.where(lanes, np.uint64(1) << LANE.astype(np.uint64), 0)))
 
 
-def view(v: Value, kinds: dict[int, Any]) -> Value:
+def view(v: Value, kinds: dict[int, object]) -> Value:
     """The same bits as another kind of number."""
     v = np.asarray(v)
     return v.view(kinds[v.itemsize])

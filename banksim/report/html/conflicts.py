@@ -104,7 +104,7 @@ def html(
     )
 
 
-def page(template: str, **values: Any) -> str:
+def page(template: str, **values: object) -> str:
     """A template of this folder with these values, all text in them escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -119,7 +119,7 @@ def page(template: str, **values: Any) -> str:
     return environment.get_template(template).render(values)
 
 
-def is_table(rows: Any) -> bool:
+def is_table(rows: object) -> bool:
     """Whether plain data is a table: rows of the same names, with nothing in their cells that has parts."""
     if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, Mapping) for row in rows):
         return False

@@ -115,7 +115,7 @@ class Figure:
     left: bool = False
 
 
-def count(row: Row, value: Any, written: Callable[[Any], str] = number) -> str:
+def count(row: Row, value: object, written: Callable[[Any], str] = number) -> str:
     """A count as it is written; a total with an unknown part is withheld."""
     return written(value) if row.status or value is not None else "withheld"
 

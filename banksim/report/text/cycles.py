@@ -121,7 +121,7 @@ def launch(found: Estimate) -> str:
     )
 
 
-def page(run: Run) -> dict[str, Any]:
+def page(run: Run) -> dict[str, object]:
     """The same for the HTML report: sentences, heads of columns, rows with their share of all."""
     cycles = run.cycles
     assert cycles is not None
@@ -142,7 +142,7 @@ def page(run: Run) -> dict[str, Any]:
     }
 
 
-def as_json(run: Run) -> dict[str, Any]:
+def as_json(run: Run) -> dict[str, object]:
     """The same as plain data."""
     cycles = run.cycles
     assert cycles is not None

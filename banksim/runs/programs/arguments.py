@@ -7,7 +7,6 @@ import enum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 
 from banksim.errors import InputError
@@ -16,7 +15,7 @@ from banksim.machine.addresses import address_of
 from banksim.machine.launch import Buffer, View
 from banksim.runs.programs.driver import Memory
 
-Array = npt.NDArray[Any]
+Array = np.ndarray
 
 
 class Arguments(parameters.Memory):

@@ -63,7 +63,7 @@ class Memory:
             data = self.bytes[start]
         return (start, data) if address < start + data.nbytes else None
 
-    def view(self, address: int, shape: Sequence[int], strides: Sequence[int] | None, dtype: Any) -> npt.NDArray[Any]:
+    def view(self, address: int, shape: Sequence[int], strides: Sequence[int] | None, dtype: Any) -> np.ndarray:
         """The array at a device address. `InputError` if it lies in no allocation."""
         if not math.prod(shape):
             return np.empty(tuple(shape), dtype)
@@ -103,7 +103,7 @@ class Driver:
     def cuDriverGetVersion(self) -> int:
         return device.DRIVER_VERSION
 
-    def cuDeviceCanAccessPeer(self, number: int, peer: Any) -> int:
+    def cuDeviceCanAccessPeer(self, number: int, peer: object) -> int:
         return 0
 
     def cuDevicePrimaryCtxRelease(self, number: int) -> None:
@@ -173,18 +173,18 @@ class Driver:
             raise InputError(f"cuMemGetAddressRange: {address:#x} lies in no allocation of the device")
         return found[0], found[1].nbytes
 
-    def cuPointerGetAttribute(self, attribute: Any, address: Any) -> Any:
+    def cuPointerGetAttribute(self, attribute: object, address: object) -> Any:
         return address
 
-    def cuMemcpyHtoD(self, to: int, source: int, size: int, stream: Any = 0) -> None:
+    def cuMemcpyHtoD(self, to: int, source: int, size: int, stream: object = 0) -> None:
         self.memory.check("copy to the device", to, size)
         ctypes.memmove(to, source, size)
 
-    def cuMemcpyDtoH(self, to: int, source: int, size: int, stream: Any = 0) -> None:
+    def cuMemcpyDtoH(self, to: int, source: int, size: int, stream: object = 0) -> None:
         self.memory.check("copy to the host", source, size)
         ctypes.memmove(to, source, size)
 
-    def cuMemcpyDtoD(self, to: int, source: int, size: int, stream: Any = 0) -> None:
+    def cuMemcpyDtoD(self, to: int, source: int, size: int, stream: object = 0) -> None:
         self.memory.check("copy on the device, to", to, size)
         self.memory.check("copy on the device, from", source, size)
         ctypes.memmove(to, source, size)
@@ -206,7 +206,7 @@ class Driver:
     def cuStreamSynchronize(self, stream: int) -> None:
         pass
 
-    def cuStreamWaitEvent(self, stream: Any, event: int, flags: int) -> None:
+    def cuStreamWaitEvent(self, stream: object, event: int, flags: int) -> None:
         pass
 
     def cuEventCreate(self, flags: int) -> int:
@@ -215,7 +215,7 @@ class Driver:
     def cuEventDestroy(self, event: int) -> None:
         self.recorded.discard(event)
 
-    def cuEventRecord(self, event: int, stream: Any) -> None:
+    def cuEventRecord(self, event: int, stream: object) -> None:
         self.recorded.add(event)
 
     def cuEventQuery(self, event: int) -> None:

@@ -58,7 +58,7 @@ class Times:
         if self.longest is None or cycles.total > self.longest.total:
             self.longest = cycles
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data."""
         return {
             "cycles": self.cycles,
@@ -103,7 +103,7 @@ class KernelLaunches:
             self.times = self.times or Times()
             self.times.add(run.cycles, estimate(run.launch, run.cycles).microseconds)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data."""
         return {
             "kernel": self.name,

@@ -1,0 +1,87 @@
+"""The records of who watches a block as a type checker sees them in compiled code.
+
+Compiled code reads and writes the fields of a record as attributes. The layouts, and what each field means, are in
+`banksim.machine.races.records`; tests/test_compiled_records.py holds both to the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from banksim.system.compiled_types import Integer, Integers
+
+
+class Watch(Protocol):
+    """`records.WATCH`: everything that is remembered of a block."""
+
+    checks: Integer
+    now: Integer
+    floor: Integer
+    began: Integer
+    shift: Integer
+    pieces: Integer
+    warps: Integer
+    sites: Integer
+    partial: Integer
+    copies: Integer
+    atomics: Integer
+    acquires: Integer
+    instructions: Integer
+    kinds: Integer
+    site_of: Integer
+    last_write: Integer
+    writer: Integer
+    readers: Integer
+    writers: Integer
+    copiers: Integer
+    updaters: Integer
+    reads: Integer
+    earlier_reads: Integer
+    updates: Integer
+    earlier_updates: Integer
+    written: Integer
+    executed: Integer
+    members: Integer
+    words: Integer
+    found: Integer
+    lost: Integer
+    copied: Integers
+    gathered: Integers
+
+
+class Member(Protocol):
+    """`records.MEMBER`: a warp of the block, and what its lanes know."""
+
+    whole: Integer
+    position: Integer
+    seen: Integer
+    commits: Integer
+    row_of: Integers
+    row_mask: Integers
+    lanes: Integers
+    known: Integers
+    committed: Integers
+
+
+class Word(Protocol):
+    """`records.WORD`: a word that synchronises."""
+
+    parity: Integer
+    gathered: Integers
+    passed: Integers
+
+
+class Finding(Protocol):
+    """`records.FINDING`: two accesses that nothing orders."""
+
+    count: Integer
+    how: Integer
+    first_site: Integer
+    second_site: Integer
+    first_warp: Integer
+    second_warp: Integer
+    first_lane: Integer
+    second_lane: Integer
+    address: Integer
+    block: Integer
+    unequal: Integer

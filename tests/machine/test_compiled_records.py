@@ -1,0 +1,32 @@
+"""The records that compiled code works on have, for the type checker, the fields that their layouts have."""
+
+import numpy as np
+import pytest
+
+from banksim.machine import compiled_records as machine
+from banksim.machine import state
+from banksim.machine.races import compiled_records as races
+from banksim.machine.races import records
+from banksim.timing import issue_loop, issue_records, issue_table
+
+PAIRS = [
+    (machine.Context, state.CONTEXT),
+    (machine.Warp, state.WARP),
+    (machine.Memo, state.MEMO),
+    (machine.Tally, state.TALLY),
+    (races.Watch, records.WATCH),
+    (races.Member, records.MEMBER),
+    (races.Word, records.WORD),
+    (races.Finding, records.FINDING),
+    (issue_records.IssueRow, issue_table.CODE),
+    (issue_records.ResidentWarp, issue_loop.WARP),
+    (issue_records.IssueRow, issue_table.CODE),
+    (issue_records.ResidentWarp, issue_loop.WARP),
+]
+
+
+@pytest.mark.parametrize(("seen", "layout"), PAIRS, ids=[seen.__name__ for seen, _ in PAIRS])
+def test_a_record_is_seen_as_it_lies(seen: type, layout: np.dtype) -> None:
+    fields = layout.fields
+    assert fields is not None
+    assert seen.__annotations__ == {name: "Integers" if kind[0].shape else "Integer" for name, kind in fields.items()}
