@@ -1,7 +1,7 @@
 """The machine's records as a type checker sees them in compiled code.
 
 Compiled code reads and writes the fields of a record as attributes. The layouts, and what each field means, are in
-`banksim.machine.state`; tests/test_compiled_records.py holds both to the same names.
+`banksim.machine.state`; tests/machine/test_compiled_records.py holds both to the same names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The records of the loop over cycles as a type checker sees them in compiled code.
 
 Their layouts, and what each field means, are `issue_table.CODE` and `issue_loop.WARP`;
-tests/test_compiled_records.py holds both to the same names.
+tests/machine/test_compiled_records.py holds both to the same names.
 """
 
 from __future__ import annotations
