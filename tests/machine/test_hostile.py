@@ -99,7 +99,7 @@ def written(lines: list[str], **facts: Any) -> Kernel:
         "shared_bytes": 0,
         "local_bytes": 0,
         "registers": 16,
-        "constants": {0: bytes(PARAMETERS + 8)},
+        "banks": {0: bytes(PARAMETERS + 8)},
         "cubin": "\n".join([*lines, str(facts)]).encode(),
     }
     return Kernel(**(values | facts))
