@@ -1,6 +1,25 @@
 """banksim: shared-memory bank conflicts of GPU kernels, counted exactly, with no GPU.
 
 Names are loaded when first used: importing banksim loads neither numba nor rich nor a compiler.
+
+requests/        what a request to shared memory is, and which opcode makes which
+architectures/   everything known of a GPU
+banks/           what requests cost: the bank rule
+patterns/        requests from index expressions
+storage/         requests from and to trace files
+kernels/         from source to decoded machine code
+machine/         executes machine code
+timing/          how many cycles that takes
+runs/            `banksim.run`, and whole programs
+distributed.py   traces and grids spread over many computers
+advise/          layouts that cure conflicts
+report/          everything that is shown
+commands/        the command line, which __main__.py starts
+testing.py       for pytest
+wording.py       numbers and lists in words
+system/          files, processes, signals, caches, terminals
+errors.py        what can go wrong
+version.py       which banksim this is
 """
 
 from __future__ import annotations

@@ -1,1 +1,23 @@
-"""The machine: executes SASS, the code that the GPU itself runs, and asks the bank rule about every request."""
+"""The machine: executes SASS, the code that the GPU itself runs, and asks the bank rule about every request.
+
+parameters.py         arguments → parameters and buffers
+parameter_types.py    the types that a kernel's name tells
+host_memory.py        the memory behind NumPy arrays
+launch.py             a launch, checked and laid out
+launch_constants.py   what it writes to constant bank 0
+addresses.py          where its buffers lie
+supported.py          which instructions are known
+engine.py             what an operation sees of the machine
+operations/           what each opcode computes
+basic_blocks.py       where control goes in a kernel
+reference/            the readable engine, over NumPy
+llvm/                 the fast engine, which everything runs on
+state.py              the memory layout that compiled code uses
+record_types.py       the same as types of Numba
+codes.py              numbers by which the parts of an engine tell what happened
+driver_calls.py       what the driver does for a kernel
+printing.py           printf
+faults.py             what a fault says
+races/                races, and reads of what nothing wrote
+separate_blocks.py    whether blocks meet in global memory
+"""

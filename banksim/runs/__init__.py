@@ -1,1 +1,11 @@
-"""Runs: `banksim.run`, whole programs, several architectures."""
+"""Runs: `banksim.run`, whole programs, several architectures.
+
+options.py                 what is asked for
+run.py                     `banksim.run`: begin here
+resolve.py                 kernel, arguments and architectures → a launch
+loaded_module.py           the module of a Numba kernel
+several_architectures.py   the same launch on several architectures
+counts_to_conflicts.py     counts of the workers → conflicts
+outcome.py                 the result
+programs/                  whole programs
+"""

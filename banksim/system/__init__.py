@@ -1,1 +1,13 @@
-"""What banksim asks of the operating system: files, processes, signals, caches, terminals."""
+"""What banksim asks of the operating system: files, processes, signals, caches, terminals.
+
+writing.py        files are written whole or not at all
+cache.py          the user's cache folder
+jit.py            compiling with numba
+processes.py      workers of this computer
+ending.py         exit status, errors, signals
+progress.py       how far a long piece of work is
+visible.py        texts of others in a terminal
+paths.py          paths from a project's root
+source_files.py   lines of sources
+extras.py         what is missing, and how to install it
+"""

@@ -1,1 +1,9 @@
-"""The rule of banksim.banks.rule, compiled: for one request, for sixteen at once, for arrays, summed by site."""
+"""The rule of banksim.banks.rule, compiled: for one request, for sixteen at once, for arrays, summed by site.
+
+one_request.py         one request, as rule.py judges it
+sixteen_requests.py    sixteen requests at once, as vector code
+arrays.py              a count for each request of an array
+site_sums.py           sums by site, op and width
+repeated_requests.py   requests that are alike, judged once
+warp_sets.py           which warps came to a site
+"""
