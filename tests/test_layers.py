@@ -78,16 +78,20 @@ def test_a_new_file_needs_a_floor(copy: Path) -> None:
     assert "elsewhere" in report
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [one.parent for one in ROOT.glob("banksim/**/__init__.py")],
-    ids=lambda one: one.relative_to(ROOT).as_posix(),
-)
-def test_the_map_of_a_folder_names_every_file(folder: Path) -> None:
-    """Where the docstring of a folder lists its files, it lists all of them."""
-    text = (folder / "__init__.py").read_text().split('"""')[1]
-    if not re.search(r"^\w+\.py  +\w", text, re.MULTILINE):
-        return
-    files = {one.name for one in folder.glob("*.py")} - {"__init__.py"}
-    folders = {f"{one.parent.name}/" for one in folder.glob("*/__init__.py")}
+MAPPED = [
+    one.parent.relative_to(ROOT).as_posix()
+    for one in sorted(ROOT.glob("banksim/**/__init__.py"))
+    if re.search(r"^\w+\.py  +\w", one.read_text(encoding="utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("folder", MAPPED)
+def test_the_map_of_a_folder_names_every_file(folder: str) -> None:
+    text = (ROOT / folder / "__init__.py").read_text(encoding="utf-8").split('"""')[1]
+    files = {one.name for one in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+    folders = {f"{one.parent.name}/" for one in (ROOT / folder).glob("*/__init__.py")}
     assert not {name for name in files | folders if name not in text}
+
+
+def test_rooms_have_maps() -> None:
+    assert len(MAPPED) >= 15

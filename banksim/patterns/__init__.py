@@ -1,4 +1,18 @@
-"""Access patterns: C or Numba index expressions over the threads of a block, turned into requests."""
+"""Access patterns: C or Numba index expressions over the threads of a block, turned into requests.
+
+source.py         the user's text: tokens, and errors that point into it
+syntax.py         what an expression is made of
+literals.py       numbers
+expression.py     the parser of expressions
+declarations.py   the parser of declarations
+types.py          the types of CUDA C and their sizes
+integers.py       integer arithmetic of C and Python
+threads.py        which threads take part
+evaluate.py       expressions, for all threads at once
+accesses.py       the accesses of a statement, in order
+inputs.py         arguments → a parsed pattern
+build.py          a parsed pattern → a trace
+"""
 
 from __future__ import annotations
 

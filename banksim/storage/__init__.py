@@ -2,6 +2,19 @@
 
 >>> for chunk in open_trace("out.parquet"):  # chunks are `Trace`s, whose `sites` say where requests come from
 ...     print(len(chunk))
+
+source.py           a trace that is read in pieces
+files.py            opening files, also compressed ones
+schema.py           what banksim's own files hold
+parquet.py          Parquet
+parquet_pages.py    addresses straight from its pages
+checksums.py        checksums of what is written
+arrow.py            streams of Arrow
+csv.py              CSV
+npz.py              archives of NumPy
+accelsim.py         traces of Accel-Sim
+nvbit.py            traces of NVBit's mem_trace
+shared_windows.py   addresses as tracers record them → offsets
 """
 
 from __future__ import annotations

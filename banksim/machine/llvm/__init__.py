@@ -1,1 +1,20 @@
-"""The engine that everything runs on: SASS translated to LLVM, one call a warp, 32 lanes as one vector."""
+"""The engine that everything runs on: SASS translated to LLVM, one call a warp, 32 lanes as one vector.
+
+values.py             one lane or 32, as operations see them
+emit.py               helpers for writing LLVM code
+engine.py             operations as LLVM code
+memory.py             loads and stores
+atomics.py            atomics
+control_flow.py       branches, convergence, barriers
+translate.py          a kernel as one function
+compile.py            machine code of this computer, and its cache
+scheduler.py          which group of threads runs next
+workers.py            a launch, on several threads of the host
+counts.py             what they counted
+request_counts.py     a request, judged as soon as it is made
+bulk_copies.py        bulk copies
+driver_callbacks.py   calls back into Python
+trace_callbacks.py    requests handed on while a launch runs
+native_symbols.py     functions that generated code calls by name
+scratch.py            a worker's scratch memory
+"""
