@@ -64,8 +64,7 @@ class Process:
         self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
         self.modules: list[Module] = []
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
-        self.poll = select.poll()
-        self.poll.register(connection, WATCHED)
+        connection.sendall(HEAD.pack(SUCCESS, 0))
 
     # ---- messages
     def receive(self, size: int) -> bytes:
@@ -202,7 +201,7 @@ class Process:
         with shown as tick, taken as take:
 
             def step(blocks: int, instructions: int) -> None:
-                if program.ending.is_set() or self.poll.poll(0):
+                if program.ending.is_set() or has_ended(self.connection):
                     raise KeyboardInterrupt
                 if tick:
                     tick(blocks, instructions)
@@ -213,6 +212,13 @@ class Process:
             if run.partial:
                 raise KeyboardInterrupt
         return launch.device.output.encode()
+
+
+def has_ended(connection: socket.socket) -> bool:
+    """Whether nobody is at the other end any more."""
+    poll = select.poll()
+    poll.register(connection, WATCHED)
+    return bool(poll.poll(0))
 
 
 def status_of(fault: Fault) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from banksim.errors import InputError
 from banksim.runs.programs import standins
 from banksim.runs.programs.main_module import Ended
-from banksim.runs.programs.process import Process
+from banksim.runs.programs.process import Process, has_ended
 from banksim.runs.programs.shared import Shared
 from banksim.system import ending
 from banksim.system.visible import say
@@ -33,13 +33,21 @@ class Programs(Shared):
                 connection, _ = listener.accept()
             except OSError:  # closed: the program has ended
                 return
-            thread = threading.Thread(target=self.serve, args=(connection,), daemon=True)
-            thread.start()
-            self.threads.append(thread)
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection: socket.socket) -> None:
+        """Until the process ends; it goes on only when it is known here that it is there."""
         with connection, suppress(EOFError, OSError):
+            self.threads[threading.current_thread()] = connection
             Process(connection, self).serve()
+
+    def wait_for_processes(self) -> None:
+        """For those that have ended, all that they said and launched is heard; those in the background go on alone."""
+        for thread, connection in [*self.threads.items()]:
+            thread.join(TO_END)
+            with suppress(OSError, ValueError):  # it is closed
+                if thread.is_alive() and has_ended(connection):
+                    thread.join()
 
     def run(self, words: Sequence[str]) -> Ended:
         """Run a command to its end. InputError if it cannot be started."""
@@ -58,8 +66,7 @@ class Programs(Shared):
                 status = self.wait(process)
                 with suppress(OSError):
                     listener.shutdown(socket.SHUT_RDWR)
-        for thread in [*self.threads]:  # of processes that ended, and whose last launch may still be counted
-            thread.join(TO_END)
+        self.wait_for_processes()
         if status < 0:
             if not self.ending.is_set():
                 say(f"{self.name} was ended by {signal.Signals(-status).name}")

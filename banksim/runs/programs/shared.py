@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import threading
 from functools import cached_property
 
@@ -28,7 +29,7 @@ class Shared:
         self.progress, self.requests = progress, requests
         self.ending = threading.Event()
         self.failures: list[str] = []
-        self.threads: list[threading.Thread] = []
+        self.threads: dict[threading.Thread, socket.socket] = {}
         self.lock = threading.Lock()
 
     @cached_property

@@ -392,6 +392,7 @@ int main(int argc, char **argv) {
     if (what == "missing") { cudaArray_t array; cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); REFUSED(cudaErrorNotSupported, cudaMallocArray(&array, &d, 4)); }
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }
     if (what == "touch") { int *a; CHECK(cudaMalloc(&a, 4)); *a = 1; }
+    if (what == "huge") { void *p; REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 3ull << 30)); }
     if (what == "launch") { say<<<1, 1>>>(1); printf("%s\n", cudaGetErrorName(cudaGetLastError())); }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
     if (what == "wait") wait();

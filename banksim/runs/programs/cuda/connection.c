@@ -93,6 +93,8 @@ static CUresult connect_once(void) {
     server = opened;
     send_file(file);
     close(file);
+    uint64_t welcome[2]; /* from now on banksim waits for this process, however soon it ends */
+    receive_all(welcome, sizeof welcome);
     pthread_atfork(NULL, NULL, in_child);
     return CUDA_SUCCESS;
 }
