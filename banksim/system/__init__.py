@@ -3,6 +3,7 @@
 writing.py        files are written whole or not at all
 cache.py          the user's cache folder
 jit.py            compiling with numba
+compiled_types.py types of what compiled code works on, for a type checker
 processes.py      workers of this computer
 ending.py         exit status, errors, signals
 progress.py       how far a long piece of work is
