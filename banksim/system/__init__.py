@@ -1,14 +1,14 @@
 """What banksim asks of the operating system: files, processes, signals, caches, terminals.
 
-writing.py        files are written whole or not at all
-cache.py          the user's cache folder
-jit.py            compiling with numba
-compiled_types.py types of what compiled code works on, for a type checker
-processes.py      workers of this computer
-ending.py         exit status, errors, signals
-progress.py       how far a long piece of work is
-visible.py        texts of others in a terminal
-paths.py          paths from a project's root
-source_files.py   lines of sources
-extras.py         what is missing, and how to install it
+writing.py          files are written whole or not at all
+cache.py            the user's cache folder
+jit.py              compiling with numba
+compiled_types.py   types of what compiled code works on, for a type checker
+processes.py        workers of this computer
+ending.py           exit status, errors, signals
+progress.py         how far a long piece of work is
+visible.py          texts of others in a terminal
+paths.py            paths from a project's root
+source_files.py     lines of sources
+extras.py           what is missing, and how to install it
 """
