@@ -55,6 +55,7 @@ TABLE = (
     *(Row("RED", function, "red") for function in FUNCTIONS),
     *MATRICES,
     Row("LDGSTS", "BYPASS", "cp_async_bypass"),
+    Row("LDGSTS", "ZFILL", "cp_async_gather"),  # the profiler counts it by another rule
     Row("LDGSTS", "", "cp_async"),
     Row("UBLKCP UBLKRED", "", "bulk", 16),
 )

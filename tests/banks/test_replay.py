@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from helpers.places import DATA
 from helpers.strategies import RULES, Case, cases, kinds
 
 REQUESTS = DATA / "h200_requests.npz"
-COPIES = DATA.with_name("h200_copies.npz")
+COPIES = DATA / "h200_copies.npz"
 LANE = np.arange(32)
 HOPPER = architecture("hopper")
 
@@ -34,7 +35,7 @@ HOPPER = architecture("hopper")
 @pytest.fixture(params=["scalar", "compiled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Judge whatever comes in plain Python, or by the compiled rule."""
-    module = sys.modules["banksim.banks.replay"]
+    module = importlib.import_module("banksim.banks.replay")
     monkeypatch.setattr(module, "_is_small", lambda requests: request.param == "scalar")
     return str(request.param)
 
@@ -164,7 +165,9 @@ def by_both(trace: Trace, arch: Architecture) -> list[Conflicts]:
     with pytest.MonkeyPatch.context() as patch:
         found = []
         for small in (True, False):
-            patch.setattr(sys.modules["banksim.banks.replay"], "_is_small", lambda requests, small=small: small)
+            patch.setattr(
+                importlib.import_module("banksim.banks.replay"), "_is_small", lambda requests, small=small: small
+            )
             found.append(banksim.replay(trace, arch))
         return found
 

@@ -25,15 +25,12 @@ def copy(x: Engine, i: Instruction) -> None:
         words = x.fetch(i, "global", address, size, reads)
         if reads is not None:
             words = tuple(x.where(reads, v, x.const(0)) for v in words)
-    if "BYPASS" in i.modifiers:
+    if "BYPASS" in i.modifiers or "ZFILL" in i.modifiers:
         x.put(i, "shared", x.address(to, False), size, words)
         return
-    whole = (x.low(address) & size - 1) == 0
-    if reads is not None:
-        whole = whole & reads
-    missing = x.ballot(whole) != x.active()
+    other = None if reads is None else (x.ballot(reads) != x.active(), "cp_async_gather")
     shift = (x.low(address) - x.lane() * size) >> 2 << SOURCE_BIT
-    x.put(i, "shared", x.address(to, False), size, words, other=(missing, "cp_async_gather"), source=shift)
+    x.put(i, "shared", x.address(to, False), size, words, other=other, source=shift)
 
 
 def part(x: Engine, i: Instruction, address: Value, size: int, reads: Value | None) -> tuple[Value, ...]:
