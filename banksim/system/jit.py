@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 from numba import cfunc, njit
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
-from banksim.system.cache import usable
+from banksim.system.cache import key, usable
 from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
 from banksim.system.progress import Progress
 
 COMPILE = "numba:compile"
 """What numba calls the event of compiling a function."""
+PACKAGE = Path(__file__).resolve().parents[1]
+COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
+"""The rooms with code that numba compiles."""
 NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 if TYPE_CHECKING:
@@ -90,6 +93,45 @@ def kept(function: Callable[..., Any], compiled: Callable[..., Any]) -> Any:
         return compiled()
 
 
+class OfOneVersion(_CacheLocator):
+    """Where numba keeps the code of a function of this package: where it would anyway, but for one version of it all.
+
+    Numba takes the code of a function for valid as long as the function's own file is the same. It holds that of
+    functions of other files too, and would go on judging by an old rule when only the rule's file has changed.
+    """
+
+    def __init__(self, where: Any) -> None:
+        self.where = where
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> OfOneVersion | None:
+        if not Path(file).resolve().is_relative_to(PACKAGE):
+            return None
+        others = (other.from_function(function, file) for other in LOCATORS if other is not cls)
+        return next((cls(found) for found in others if found), None)
+
+    def ensure_cache_path(self) -> None:
+        self.where.ensure_cache_path()
+
+    def get_cache_path(self) -> str:
+        return str(self.where.get_cache_path())
+
+    def get_source_stamp(self) -> object:
+        return self.where.get_source_stamp(), version_of_loops()
+
+    def get_disambiguator(self) -> str:
+        return str(self.where.get_disambiguator())
+
+
+@cache
+def version_of_loops() -> str:
+    """A digest of the rooms with compiled code, whose functions call each other."""
+    files = [file for room in COMPILED for file in sorted((PACKAGE / room).rglob("*.py"))]
+    return key(*(file.read_bytes() for file in files))
+
+
+LOCATORS: list[Any] = CacheImpl._locator_classes
+LOCATORS.insert(0, OfOneVersion)
 FOLDERS: dict[str, bool] = {}
 
 

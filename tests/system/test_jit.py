@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -107,3 +108,25 @@ def test_numbers_are_scaled() -> None:
         *("0", "0.5", "12", "1.00 k", "1.25 k", "47.3 k", "1.00 M", "1.00 G", "2.50 G", "12,300 G"),
     ]
     assert [duration(s) for s in (0.2, 45, 200, 7500)] == ["1 s", "45 s", "3 min 20 s", "2 h 5 min"]
+
+
+def test_code_of_another_version_of_the_package_is_not_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A function holds code of functions of other files, which numba does not look at."""
+    from numba.core.caching import FunctionCache
+
+    from banksim.banks.compiled import site_sums
+
+    function = site_sums._tally.py_func
+    locator = FunctionCache(function)._impl.locator
+    assert isinstance(locator, jit.OfOneVersion)
+    before = locator.get_source_stamp()
+    copied = tmp_path / "banksim"
+    shutil.copytree(jit.PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "PACKAGE", copied)
+    jit.version_of_loops.cache_clear()
+    assert locator.get_source_stamp() == before
+    (copied / "banks" / "compiled" / "one_request.py").write_text("")  # not the function's own file
+    jit.version_of_loops.cache_clear()
+    assert locator.get_source_stamp() != before
+    assert jit.OfOneVersion.from_function(one_more, __file__) is None
+    jit.version_of_loops.cache_clear()
