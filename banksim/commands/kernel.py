@@ -21,7 +21,6 @@ from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
-from banksim.report.text.kernel import is_partial
 from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
@@ -99,7 +98,7 @@ def run(options: Namespace) -> int:
         if not report_options.is_data(options):
             sys.stdout.write(done.output)
         status = report(done, options)
-    return ending.interrupted() if is_partial(done) else status
+    return ending.interrupted() if done.partial else status
 
 
 def in_one_process(trace: str | None, how: Options) -> None:
@@ -124,7 +123,7 @@ def here(call: Call, how: Options, path: str | None) -> Run:
         except Fault as found:
             sys.stdout.write(found.output)
             raise
-        if writer and is_partial(done):
+        if writer and done.partial:
             raise Incomplete
         if writer:
             from banksim.storage.schema import launch as described

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from banksim.runs.programs.launches import Launches
 from typing import TYPE_CHECKING
 
-from banksim.report.text.kernel import is_partial
-
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
     from banksim.runs.outcome import Run
@@ -42,7 +40,7 @@ def executed(done: Run) -> dict[str, object]:
         "code": done.kernel.arch,
         "judged_on_others_code": list(done.foreign),
         "blocks": done.blocks,
-        "partial": is_partial(done),
+        "partial": done.partial,
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,
         "output": done.output,

@@ -89,7 +89,7 @@ def extent(run: Run, width: int) -> Iterator[Text]:
             yield from fold(Text(f"{listed(one.foreign)}: judged on code of {one.kernel.arch}", QUIET), width)
     for note in run.notes:
         yield from fold(Text(note, QUIET), width)
-    if is_partial(run):
+    if run.partial:
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)
 
@@ -104,11 +104,6 @@ def unfilled(one: Unfilled) -> str:
     where = f" at {place(one.site)}" if one.site.file else ""
     what = f"__constant__ {one.name} ({one.size} bytes) was read{where} and is all zeros"
     return f"{what}: nobody filled it, give --constant {one.name}=TYPE[SHAPE]=VALUE"
-
-
-def is_partial(run: Run) -> bool:
-    """Whether the run was interrupted before all blocks were done."""
-    return run.partial or run.blocks < run.launch.blocks
 
 
 def flat(size: tuple[int, int, int]) -> tuple[int, ...]:
