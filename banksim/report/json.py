@@ -14,12 +14,8 @@ from banksim.banks.limits import excused
 from banksim.system.paths import portable_all
 
 if TYPE_CHECKING:
-    from banksim.runs.programs.launches import Launches
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from banksim.architectures.bank_rules import Architecture
     from banksim.runs.outcome import Run
+    from banksim.runs.programs.launches import Launches
 
 
 def described(done: Run) -> dict[str, object]:
