@@ -397,7 +397,7 @@ def test_decoded_once_in_a_process_and_once_on_a_machine(tmp_path: Path, monkeyp
     first = cubin.decode(data)
     assert cubin.decode(data) is first
     cubin._decode.cache_clear()
-    monkeypatch.setattr(cubin.listing, "disassemble", lambda data: pytest.fail("disassembled again"))
+    monkeypatch.setattr(cubin.disassembly, "disassemble", lambda data: pytest.fail("disassembled again"))
     again = cubin.decode(data)
     assert again is not first
     assert list(again) == list(first)
