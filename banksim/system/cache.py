@@ -16,6 +16,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -49,6 +50,11 @@ def key(*parts: str | bytes) -> str:
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
     return digest.hexdigest()
+
+
+def sources(package: Path, rooms: Iterable[str]) -> str:
+    """A digest of all source files in some folders of a package."""
+    return key(*(file.read_bytes() for room in rooms for file in sorted((package / room).rglob("*.py"))))
 
 
 def get(key: str) -> bytes | None:

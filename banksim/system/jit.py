@@ -20,7 +20,7 @@ from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
-from banksim.system.cache import key, usable
+from banksim.system.cache import sources, usable
 from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
 from banksim.system.progress import Progress
 
@@ -126,8 +126,7 @@ class OfOneVersion(_CacheLocator):
 @cache
 def version_of_loops() -> str:
     """A digest of the rooms with compiled code, whose functions call each other."""
-    files = [file for room in COMPILED for file in sorted((PACKAGE / room).rglob("*.py"))]
-    return key(*(file.read_bytes() for file in files))
+    return sources(PACKAGE, COMPILED)
 
 
 LOCATORS: list[Any] = CacheImpl._locator_classes

@@ -30,9 +30,7 @@ TRANSLATING = ("requests", "architectures", "kernels", "machine")
 @cache
 def engine_version() -> str:
     """A digest of the sources that translate: another version of banksim translates anew."""
-    package = Path(banksim.__file__).parent
-    rooms = [file for room in TRANSLATING for file in sorted((package / room).rglob("*.py"))]
-    return banksim.system.cache.key(*(file.read_bytes() for file in rooms))
+    return banksim.system.cache.sources(Path(banksim.__file__).parent, TRANSLATING)
 
 
 @dataclass
