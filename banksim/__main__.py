@@ -31,7 +31,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     `words`: what stands behind `banksim` on the command line (None: this process's own).
     """
-    return ending.run("banksim", lambda: dispatch(sys.argv[1:] if words is None else list(words)))
+    return ending.run("banksim", lambda: dispatch(sys.argv[1:] if words is None else list(words)), last=words is None)
 
 
 def dispatch(words: list[str]) -> int:

@@ -191,7 +191,7 @@ def main(words: Sequence[str] | None = None) -> int:
         options = parser().parse_args(words)
         return COMMANDS[options.command](options)
 
-    return ending.run("cuda_kernels", command)
+    return ending.run("cuda_kernels", command, last=words is None)
 
 
 if __name__ == "__main__":

@@ -42,15 +42,18 @@ def interrupted() -> int:
     return BY_SIGNAL + (received or int(signal.SIGINT))
 
 
-def run(program: str, command: Callable[[], int]) -> int:
-    """The exit status of a command; every error is one line on standard error."""
+def run(program: str, command: Callable[[], int], *, last: bool = False) -> int:
+    """The exit status of a command; every error is one line on standard error.
+
+    `last`: the process ends with it, and ignores signals that come while it does.
+    """
 
     def complain(message: str) -> int:
         with suppress(OSError):  # the terminal may be gone
             print(f"{program}: {visible(message)}", file=sys.stderr, flush=True)
         return ERROR
 
-    with signals():
+    with signals(last):
         try:
             status = command()
             if sys.stdout is not None:  # closed by whoever started this process
@@ -96,9 +99,9 @@ def discard_output() -> None:
 
 # ---- signals
 @contextmanager
-def signals() -> Iterator[None]:
+def signals(last: bool = False) -> Iterator[None]:
     """Within, signals that would end the process raise KeyboardInterrupt, and none is lost; those that it was started
-    to ignore (nohup) stay ignored."""
+    to ignore (nohup) stay ignored, and behind the `last` command all are: its output is complete, its status known."""
     global received, over
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -121,7 +124,7 @@ def signals() -> Iterator[None]:
         sys.unraisablehook = hook
         for number, handler in before.items():
             if signal.getsignal(number) is end:  # unless a program that was run has its own
-                signal.signal(number, handler)
+                signal.signal(number, signal.SIG_IGN if last else handler)
 
 
 def end(number: int, frame: FrameType | None) -> None:

@@ -69,6 +69,12 @@ class Command:
         assert [path.name for path in self.scratch.rglob("*")] == []
         return self.process.returncode, out, error
 
+    def listening(self) -> bool:
+        """Whether it handles signals by now: before, Python is still starting."""
+        status = (Path("/proc") / str(self.process.pid) / "status").read_text()
+        caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+        return bool(caught >> (signal.SIGTERM - 1) & 1)
+
     def alive(self) -> list[str]:
         """The command lines of its processes."""
         found = []
@@ -146,9 +152,23 @@ def test_workers_end_too(tmp_path: Path, number: int, seconds: float) -> None:
         for _ in range(8):
             writer.write(trace)
     command = Command(tmp_path, ["replay", "t.parquet", "--workers", "2", "--no-dedup"])
+    until(command.listening)
     time.sleep(seconds)
     status, _, error = command.end(number)
     assert (status, error) in ((128 + number, "banksim: interrupted\n"), (0, ""))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_nothing_is_left_to_end_behind_the_report(tmp_path: Path, number: int) -> None:
+    slow = "import atexit, time\n@atexit.register\ndef slow():\n    print('ending', flush=True)\n    time.sleep(1)\n"
+    (tmp_path / "sitecustomize.py").write_text(slow)
+    path = os.pathsep.join([str(tmp_path), str(PACKAGES)])
+    command = Command(tmp_path, ["--version"], PYTHONPATH=path)
+    assert command.process.stdout is not None
+    while command.process.stdout.readline() != "ending\n":
+        pass
+    status, _, error = command.end(number)
+    assert (status, error) == (0, "")
 
 
 @pytest.mark.parametrize("number", SIGNALS)
