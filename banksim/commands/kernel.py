@@ -6,13 +6,14 @@ those of a cubin, are judged on the code of the first. Without --arch: sm_90, or
 
 from __future__ import annotations
 
+import inspect
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,19 +22,23 @@ from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
+from banksim.kernels import demangling
 from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
 from banksim.system.writing import replaced
 
 if TYPE_CHECKING:
+    from banksim.architectures.bank_rules import Architecture
+    from banksim.kernels.kernel import Kernel
     from banksim.runs.outcome import Run
-from banksim.commands.shared.kernel_options import find, launch_options
+from banksim.commands.shared.kernel_options import file_and_name, find, launch_options, names_in
 from banksim.report.json import described
 
 EXAMPLE = """\
   banksim kernel transpose.py:transpose --grid 32,32 --block 32,32 \\
-      --arg 'float32[1024,1024]' --arg 'float32[1024,1024]=random' --arch kepler-4,sm_90"""
+      --arg 'float32[1024,1024]' --arg 'float32[1024,1024]=random' --arch kepler-4,sm_90
+  banksim kernel --list transpose.cu"""
 
 
 def options(parser: ArgumentParser) -> None:
@@ -43,6 +48,7 @@ def options(parser: ArgumentParser) -> None:
         help="a Numba function (.py) or a kernel of a .cu, .ptx or .cubin file or of what nvcc made (.fatbin, .o, "
         ".so, an executable); without NAME the only one",
     )
+    parser.add_argument("--list", action="store_true", help="only list the kernels of the file with their signatures")
     parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
     parser.add_argument(
         "--block", metavar="X,Y,Z", help="threads of a block (default: what the kernel is compiled for, else 32)"
@@ -66,6 +72,8 @@ def options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options) if options.arch else None
+    if options.list:
+        return listed(options, rules)
     report_options.limit(options)
     grid = sizes(options.grid, "--grid")
     given = sizes(options.block, "--block") if options.block else None
@@ -99,6 +107,48 @@ def run(options: Namespace) -> int:
             sys.stdout.write(done.output)
         status = report(done, options)
     return ending.interrupted() if done.partial else status
+
+
+def listed(options: Namespace, rules: Sequence[Architecture] | None) -> int:
+    """The kernels of a file, one a line, in the words in which one asks for them."""
+    file, name = file_and_name(options)
+    if name is not None:
+        raise InputError(f"--list {options.kernel}: give the file alone, {file}")
+    _, kernels = names_in(file, options, rules)
+    entries = [of_numba(one) if hasattr(one, "py_func") else of_cubin(one) for one in kernels.values()]
+    if options.json:
+        from banksim.report.json import document
+
+        print(document("kernel-list", file=file, kernels=entries))
+    for entry in () if options.json else entries:
+        print(entry["signature"])
+    return 0
+
+
+def of_cubin(kernel: Kernel) -> dict[str, object]:
+    """A decoded kernel as plain data. Of one that C++ did not name, what its parameters are is not known."""
+    sizes = [one.size for one in kernel.parameters]
+    signature = demangling.signature(kernel.name)
+    if "(" not in signature:
+        signature += f"({', '.join(f'{size} bytes' for size in sizes)})"
+    return {
+        "kernel": kernel.plain_name,
+        "signature": signature,
+        "symbol": kernel.name,
+        "parameters": sizes,
+        "registers": kernel.registers,
+        "shared": max(kernel.shared_bytes - kernel.shared_base, 0),
+        "block": kernel.required_block or (kernel.preset.block if kernel.preset else None),
+    }
+
+
+def of_numba(function: Any) -> dict[str, object]:
+    """A kernel of Numba; its arguments have types where the decorator names them."""
+    name, known = function.py_func.__name__, list(getattr(function, "overloads", ()))
+    words = [str(one) for one in inspect.signature(function.py_func).parameters.values()]
+    given = " or ".join(f"({', '.join(map(str, types))})" for types in known)
+    signature = f"{name}({', '.join(words)})" + (f" of {given}" if given else "")
+    return {"kernel": name, "signature": signature, "parameters": words}
 
 
 def in_one_process(trace: str | None, how: Options) -> None:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from banksim.commands.shared import check_option, report_options, time_options
+from banksim.commands.shared.sizes import whole
 from banksim.commands.shared.trace_option import Incomplete, trace_option, written
 from banksim.errors import InputError
 from banksim.runs.options import Options
@@ -25,6 +26,7 @@ from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
+    from banksim.runs.programs.choice import Choice
     from banksim.runs.programs.launches import Launches, Progress, Requests
     from banksim.runs.programs.main_module import Ended
 
@@ -48,6 +50,17 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--nvcc", metavar="OPTIONS", default="", help='more options for nvcc: --nvcc="-Iinclude -DN=64"'
     )
+    chosen = parser.add_argument_group("what is counted; all launches are executed")
+    chosen.add_argument(
+        "-k",
+        "--kernel-name",
+        metavar="NAME",
+        help="only launches of the kernels of this name, or of those whose name regex:EXPRESSION finds",
+    )
+    chosen.add_argument(
+        "-s", "--launch-skip", metavar="N", default="0", help="not the first N launches (of these kernels)"
+    )
+    chosen.add_argument("-c", "--launch-count", metavar="N", help="no more than N launches")
     trace_option(parser, stream=False)
     check_option.option(parser)
     group = report_options.options(parser)
@@ -68,6 +81,7 @@ def run(options: Namespace) -> int:
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
+    choice(options)
     if options.trace == "-":
         raise InputError("--trace -: standard output is the program's; give a file")
     from banksim.runs.programs.executable import is_program
@@ -89,6 +103,16 @@ def run(options: Namespace) -> int:
     return ended.status or status or int(bool(launches.findings))
 
 
+def choice(options: Namespace) -> Choice:
+    """Which launches are counted. InputError for options that choose none."""
+    from banksim.runs.programs import choice
+
+    count = whole(options.launch_count, "--launch-count")
+    if count == 0:
+        raise InputError("--launch-count 0: give how many launches to count")
+    return choice.choice(options.kernel_name, whole(options.launch_skip, "--launch-skip") or 0, count)
+
+
 def interpreted(
     words: Sequence[str],
     options: Namespace,
@@ -104,7 +128,7 @@ def interpreted(
 
     if options.nvcc:
         raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
-    with simulated(rules, how, shown, requests) as launches:
+    with simulated(rules, how, shown, requests, choice(options)) as launches:
         ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
     if note := in_vain():
         say(note)
@@ -124,7 +148,7 @@ def executed(
     from banksim.runs.programs.launches import Launches
     from banksim.runs.programs.served import Programs
 
-    launches = Launches(rules, how.checks)
+    launches = Launches(rules, how.checks, choice(options))
     started = command(words, launches.code, options.nvcc)
     return launches, Programs(words[0], launches, how, shown, requests).run(started)
 

@@ -110,6 +110,7 @@ def launches(program: str, status: int, found: Launches) -> dict[str, object]:
         program=program,
         status=status,
         launches=found.count,
+        not_counted=dict(found.others),
         code=found.code,
         judged_on_others_code=list(found.foreign),
         time_was_asked=found.time_was_asked,

@@ -51,15 +51,19 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any:
     """The kernel that FILE:NAME names: a Numba function, or a decoded kernel, compiled for the first architecture."""
-    match = FILE.fullmatch(options.kernel)
-    if match is None:
-        raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
-    file, name = match.groups()
+    file, name = file_and_name(options)
     if not file.endswith(".py"):
         return filled(found_in(file, name, options, rules), options.constant)
     if options.constant:
         raise InputError(f"--constant is for CUDA C++, PTX and cubins, and {file} is none")
     return found_in(file, name, options, rules)
+
+
+def file_and_name(options: Namespace) -> tuple[str, str | None]:
+    match = FILE.fullmatch(options.kernel)
+    if match is None:
+        raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
+    return match["file"], match["name"]
 
 
 def filled(kernel: Any, constants: Sequence[str]) -> Any:
@@ -73,26 +77,33 @@ def filled(kernel: Any, constants: Sequence[str]) -> Any:
 
 
 def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Architecture] | None) -> Any:
+    known, kernels = names_in(file, options, rules)
+    return chosen(known if name in known else kernels, name, file)
+
+
+def names_in(
+    file: str, options: Namespace, rules: Sequence[Architecture] | None
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What a name can mean in a file, and the kernels in it."""
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
         from banksim.kernels.load import load
         from banksim.runs.resolve import compiled_for
 
-        return chosen(load(file, compiled_for(rules or ()), **compiler), name, file)
+        return {}, load(file, compiled_for(rules or ()), **compiler)
     if any(compiler.values()):
         raise InputError(f"--define, --include and --std are for CUDA C++, and {file} is none")
     if not file.endswith(".py"):
         from banksim.kernels.load import load
         from banksim.runs.resolve import compiled_for
 
-        return chosen(load(file, compiled_for(rules or ())), name, file)
+        return {}, load(file, compiled_for(rules or ()))
     from banksim.kernels.compilers.numba import in_vain, load_python
 
     module = vars(load_python(file))
     if note := in_vain():
         say(note)
-    kernels = {word: value for word, value in module.items() if is_kernel(value)}
-    return chosen(kernels if name not in module else module, name, file)
+    return module, {word: value for word, value in module.items() if is_kernel(value)}
 
 
 def is_kernel(value: object) -> bool:

@@ -41,6 +41,8 @@ def judge_new(context: Place, warp: Place, memo: Place, mask: Integer, addresses
     tallies = carray(pointer(c.tallies), c.memo_count * c.architectures, _TALLY)
     words = np.int64(c.rule_words)  # a constant would not be part of the key under which this code is cached
     rules = carray(pointer(c.rules), (count, words), np.int64)
+    if count == 0:
+        return
     if m.hits:
         credit(m, tallies, count)
     address = carray(addresses, 32, np.uint32)

@@ -43,6 +43,8 @@ def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.in
     """What a `Worker` judges by: a row of `rule_words` for each architecture, and the period that suits all."""
     from banksim.banks.compiled.one_request import rule_words, translation_period
 
+    if not architectures:
+        return np.zeros((0, 0), np.int64), 1
     rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
     return rules, max(translation_period(a) for a in architectures)
 
@@ -115,6 +117,8 @@ class Worker:
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
         c["turn_length"] = codes.SHORT_TURN if launch.cooperative else codes.TURN
         self.probe = Probe(launch, c)
+        if not architectures:
+            c["probed"] = 0
         self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error, notes)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
@@ -160,7 +164,8 @@ def execute(
     """Run the blocks of a launch, all or those given, but those of the numbers `without`. `progress(blocks done, thread
     instructions)` is called about ten times a second; `trace` gets every request, in chunks, in no fixed order of
     blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it was used
-    (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`.
+    (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. With no architecture
+    nothing is judged, nor looked at for races.
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """

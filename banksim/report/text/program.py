@@ -33,7 +33,8 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
     judged = launches.judged
     heading = title(f"{Path(program).name}: bank conflicts", judged, width)
     if not launches.kernels:
-        return Text("\n").join([heading, Text("No kernel was launched.", CALM)])
+        none = "No launch was chosen." if launches.others else "No kernel was launched."
+        return Text("\n").join([heading, Text(none, CALM), *others(launches, width)])
     paragraphs = [Text("\n").join([heading, *extent(launches, width)])]
     paragraphs.append(Text("\n").join(kernels(launches, width)))
     paragraphs += times(launches, width)
@@ -71,11 +72,21 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     yield from fold(Text(f"{what}: {plural(instructions, 'warp instruction')}", QUIET), width)
     if launches.foreign:
         yield from fold(Text(f"{listed(launches.foreign)}: judged on code of {launches.code}", QUIET), width)
+    yield from others(launches, width)
     partial = sum(kernel.partial for kernel in launches.kernels)
     if partial:
         yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)
     if launches.time_was_asked:
         yield from fold(Text(TIME, QUIET), width)
+
+
+def others(launches: Launches, width: int) -> list[Text]:
+    """The launches that were not chosen."""
+    if not launches.others:
+        return []
+    names = listed([f"{name} ({number(count)})" for name, count in launches.others.items()])
+    what = plural(launches.others.total(), "other launch")
+    return fold(Text(f"{what} executed, not counted: {names}", QUIET), width)
 
 
 def kernels(launches: Launches, width: int) -> list[Text]:

@@ -3,6 +3,7 @@ CUDA program in processes of its own.
 
 device.py        what the simulated GPU says of itself
 launches.py      what the launches cost, kernel by kernel
+choice.py        which of them are counted
 
 main_module.py   runs a Python program as Python does
 numba_hooks.py   puts all this under numba-cuda; the only file here that knows numba-cuda's inside

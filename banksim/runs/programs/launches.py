@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,13 @@ from banksim.banks.conflicts import Conflicts, merge
 from banksim.errors import InputError
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
+from banksim.runs.options import Options
+from banksim.runs.programs.choice import Choice
 from banksim.runs.resolve import compiled_for
+from banksim.runs.run import execute_launch
 
 if TYPE_CHECKING:
-    from banksim.machine.launch import Dim3
+    from banksim.machine.launch import Dim3, Launch
     from banksim.runs.outcome import Run
     from banksim.storage import Writer
     from banksim.timing.spent_cycles import Cycles
@@ -169,10 +172,18 @@ class Requests:
 
 
 class Launches:
-    """Kernels in the order of their first launch. Several threads of a program may launch at a time."""
+    """Kernels in the order of their first launch. Several threads of a program may launch at a time.
 
-    def __init__(self, rules: Sequence[Architecture], checks: tuple[str, ...] = ()) -> None:
+    `others`: by the names of kernels, the launches that were executed but are not those of `choice`.
+    """
+
+    def __init__(
+        self, rules: Sequence[Architecture], checks: tuple[str, ...] = (), choice: Choice | None = None
+    ) -> None:
         self.checks = checks
+        self.choice = choice or Choice()
+        self.named = 0
+        self.others: Counter[str] = Counter()
         self.rules = tuple(rules)
         self.code = compiled_for(rules)
         """The architecture that kernels are compiled for."""
@@ -180,6 +191,39 @@ class Launches:
         self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
         self.time_was_asked = False
         self.lock = threading.Lock()
+
+    def execute(
+        self,
+        launch: Launch,
+        shape: Shape,
+        options: Options,
+        requests: Requests | None = None,
+        signature: tuple[str, ...] = (),
+    ) -> None:
+        """Execute a launch, and add what it costs if it is one of those chosen. KeyboardInterrupt if it did not come to
+        its end."""
+        name = launch.kernel.plain_name
+        if not self.chosen(launch.kernel.name, name):
+            plain = Options(progress=options.progress, max_instructions=options.max_instructions)
+            if execute_launch(launch, (), plain).partial:
+                raise KeyboardInterrupt
+            return
+        with requests.of_launch(name, shape) if requests else nullcontext() as take:
+            run = execute_launch(launch, self.rules, replace(options, trace=take))
+            self.add(run, signature, shape)
+            if run.partial:
+                raise KeyboardInterrupt
+
+    def chosen(self, symbol: str, name: str) -> bool:
+        """Whether the next launch, which is of this kernel, is to be counted."""
+        with self.lock:
+            taken = False
+            if self.choice.names(symbol):
+                taken = self.choice.takes(self.named)
+                self.named += 1
+            if not taken:
+                self.others[name] += 1
+            return taken
 
     def add(self, run: Run, signature: tuple[str, ...], shape: Shape) -> None:
         """Add one launch. Launches belong to one kernel if their `run.kernel` is the same object."""

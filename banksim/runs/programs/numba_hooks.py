@@ -25,10 +25,10 @@ from banksim.runs.loaded_module import loaded
 from banksim.runs.options import Options
 from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
+from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, Progress, Requests, Shape
 from banksim.runs.resolve import numba_kernel
-from banksim.runs.run import execute_launch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,16 +145,12 @@ class Host:
             raise InputError(f"{made.kernel.plain_name}: {refused}")
         loaded(dispatcher, made.kernel, made.compiled).into(launch, persist=True)
         shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
-        taken = self.requests.of_launch(made.kernel.plain_name, shape) if self.requests else nullcontext()
-        with shown as tick, taken as take:
+        with shown as tick:
             try:
-                options = dataclasses.replace(self.options, progress=tick, trace=take)
-                run = execute_launch(launch, self.launches.rules, options)
+                options = dataclasses.replace(self.options, progress=tick)
+                self.launches.execute(launch, shape, options, self.requests, made.compiled.signature)
             finally:
                 sys.stdout.write(launch.device.output)
-            self.launches.add(run, made.compiled.signature, shape)
-            if run.partial:
-                raise KeyboardInterrupt
 
     def threads_per_block(self, forall: Any, dispatcher: Any) -> int:
         """In the place of `ForAll._compute_thread_per_block`: the largest block that there can be."""
@@ -168,6 +164,7 @@ def simulated(
     options: Options | None = None,
     progress: Progress | None = None,
     requests: Requests | None = None,
+    choice: Choice | None = None,
 ) -> Iterator[Launches]:
     """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is executed as
     `options` say and counted; `requests` gets every request.
@@ -176,7 +173,7 @@ def simulated(
     """
     cuda = numba_cuda()
     options = options or Options()
-    launches = Launches(rules, options.checks)
+    launches = Launches(rules, options.checks, choice)
     host = Host(launches, options, progress, requests)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")

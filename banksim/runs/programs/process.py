@@ -33,7 +33,6 @@ from banksim.runs.programs import device
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.modules import Module
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
-from banksim.runs.run import execute_launch
 
 if TYPE_CHECKING:
     from banksim.kernels.kernel import Kernel
@@ -197,8 +196,7 @@ class Process:
         launch.device = self.device
         program = self.program
         shown = program.progress(kernel.plain_name, launch.blocks) if program.progress else nullcontext()
-        taken = program.requests.of_launch(kernel.plain_name, shape) if program.requests else nullcontext()
-        with shown as tick, taken as take:
+        with shown as tick:
 
             def step(blocks: int, instructions: int) -> None:
                 if program.ending.is_set() or has_ended(self.connection):
@@ -206,11 +204,7 @@ class Process:
                 if tick:
                     tick(blocks, instructions)
 
-            options = replace(program.options, progress=step, trace=take)
-            run = execute_launch(launch, program.launches.rules, options)
-            program.launches.add(run, (), shape)
-            if run.partial:
-                raise KeyboardInterrupt
+            program.launches.execute(launch, shape, replace(program.options, progress=step), program.requests)
         return launch.device.output.encode()
 
 

@@ -1,0 +1,174 @@
+"""Which launches of a program are counted (`-k`, `--launch-skip`, `--launch-count`), and what kernels a file has."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.programs.choice import choice
+from banksim.storage import open_trace
+from helpers.places import PROGRAMS, ROOT
+
+PROGRAM = """
+import sys
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def columns(out):
+    tile = cuda.shared.array((32, 32), np.int32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[x, y] = out[y, x] + 1
+    cuda.syncthreads()
+    out[y, x] = tile[x, y]
+
+@cuda.jit
+def rows(out):
+    tile = cuda.shared.array((32, 32), np.int32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = out[y, x] + 1
+    out[y, x] = tile[y, x]
+
+out = np.zeros((32, 32), np.int32)
+for kernel in (columns, rows, columns, rows, columns):
+    kernel[1, (32, 32)](out)
+assert (out == 5).all()
+"""
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path / "program.py"
+
+
+def reported(folder: Path, *words: str) -> dict[str, Any]:
+    report = folder / "report.json"
+    assert main(["run", "--json", "--output", str(report), *words]) == 0
+    found: dict[str, Any] = json.loads(report.read_text())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "counted", "others"),
+    [
+        ([], {"columns": 3, "rows": 2}, {}),
+        (["-k", "rows"], {"rows": 2}, {"columns": 3}),
+        (["-k", "row"], {}, {"columns": 3, "rows": 2}),
+        (["-k", "regex:^r|x"], {"rows": 2}, {"columns": 3}),
+        (["--launch-skip", "3"], {"rows": 1, "columns": 1}, {"columns": 2, "rows": 1}),
+        (["-k", "columns", "-s", "1", "-c", "1"], {"columns": 1}, {"columns": 2, "rows": 2}),
+        (["--launch-count", "2"], {"columns": 1, "rows": 1}, {"columns": 2, "rows": 1}),
+    ],
+)
+def test_all_are_executed_and_the_chosen_counted(
+    program: Path, options: list[str], counted: dict[str, int], others: dict[str, int]
+) -> None:
+    """Skips and counts are of the launches of the kernels that -k names, as ncu's are."""
+    report = reported(program.parent, *options, str(program))
+    assert {kernel["kernel"]: kernel["launches"] for kernel in report["kernels"]} == counted
+    assert report["not_counted"] == others
+    conflicts = {"columns": 2 * 32 * 32, "rows": 32}  # the compiler leaves rows' loads out
+    total = sum(launches * conflicts[name] for name, launches in counted.items())
+    assert sum(site["transactions"] for site in report["conflicts"][0]["sites"]) == total
+
+
+def test_launches_that_are_not_counted_are_in_no_trace_check_or_hint(program: Path) -> None:
+    trace = program.parent / "requests.arrow"
+    options = ["-k", "rows", "-c", "1", "--trace", str(trace), "--check", "races"]
+    report = reported(program.parent, *options, str(program))
+    assert sum(len(part) for part in open_trace(trace)) == 32
+    assert {kernel["launches"] for kernel in report["kernels"]} == {1}
+
+
+def test_nothing_is_judged_of_launches_that_are_not_counted(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule is not asked: that is what makes them quick."""
+    from banksim.machine.llvm import workers
+
+    asked: list[int] = []
+    plain = workers.bank_rules
+    monkeypatch.setattr(workers, "bank_rules", lambda rules: (asked.append(len(rules)), plain(rules))[1])
+    reported(program.parent, "-k", "rows", str(program))
+    assert sorted(asked) == [0, 0, 0, 1, 1]
+
+
+def test_of_cuda_programs_the_launches_are_chosen_too(tmp_path: Path) -> None:
+    report = reported(tmp_path, "-k", "store", "-c", "2", str(PROGRAMS / "cuda" / "features.cu"), "results")
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("store", 2)]
+    assert report["not_counted"]["scale"] == 2
+
+
+def test_the_text_names_what_was_not_counted(program: Path, capsys: Said) -> None:
+    assert main(["run", "--output", "-", "-k", "nothing", str(program)]) == 0
+    assert capsys.readouterr().out == (
+        "program.py: bank conflicts on sm_90\nNo launch was chosen.\n"
+        "5 other launches executed, not counted: columns (3) and rows (2)\n"
+    )
+
+
+SYMBOL = "_ZN2ns4copyILi32EfEEvPT0_"
+"""void ns::copy<32, float>(float*)"""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("copy", True),
+        ("ns::copy", True),
+        ("copy<32,float>", True),
+        ("ns::copy<32, float>(float*)", True),
+        (SYMBOL, True),
+        ("cop", False),
+        ("copy<64, float>", False),
+        ("regex:op", True),
+        ("regex:^copy", True),
+        ("regex:<64", False),
+        ("regex:_ZN", False),
+    ],
+)
+def test_a_name_is_one_of_the_ways_to_write_it(name: str, found: bool) -> None:
+    assert choice(name).names(SYMBOL) is found
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-k", "regex:["], "-k regex:[: no regular expression: unterminated character set at position 0"),
+        (["--launch-skip", "x"], "--launch-skip x: give a whole number"),
+        (["-c", "0"], "--launch-count 0: give how many launches to count"),
+    ],
+)
+def test_a_wrong_choice_is_told_before_the_program_runs(options: list[str], said: str, capsys: Said) -> None:
+    assert main(["run", *options, "program.py"]) == 2
+    assert capsys.readouterr().err == f"banksim: {said}\n"
+
+
+# ---- the kernels of a file
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("examples/transpose.py", "transpose(out, a)\ntranspose_padded(out, a)\n"),
+        ("examples/neighbours.cu", "neighbours(float*, float const*)\n"),
+        ("tests/data/triton/transpose.cubin", "transpose(8 bytes, 8 bytes, 4 bytes, 4 bytes, 8 bytes, 8 bytes)\n"),
+    ],
+)
+def test_kernels_are_listed_with_their_signatures(
+    file: str, said: str, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["kernel", "--list", file]) == 0
+    assert capsys.readouterr().out == said
+    assert main(["kernel", "--list", "--json", file]) == 0
+    entries = json.loads(capsys.readouterr().out)["kernels"]
+    assert "".join(f"{entry['signature']}\n" for entry in entries) == said
+
+
+def test_a_list_is_of_a_file(capsys: Said) -> None:
+    assert main(["kernel", "--list", f"{os.curdir}/a.py:k"]) == 2
+    assert capsys.readouterr().err == "banksim: --list ./a.py:k: give the file alone, ./a.py\n"
