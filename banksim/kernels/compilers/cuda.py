@@ -77,8 +77,11 @@ def source_file(source: str | Path) -> Path:
     return file.resolve()
 
 
-def read_all(file: Path, includes: Sequence[Path], seen: set[Path] | None = None) -> Iterator[bytes | None]:
-    """The contents of a file and of the headers that it may include, those of compilers and system aside.
+def read_all(
+    file: Path, includes: Sequence[Path], seen: set[Path] | None = None, missing: set[str] | None = None
+) -> Iterator[bytes | None]:
+    """The contents of a file and of the headers that it may include, those of compilers and system aside, whose names
+    are added to `missing`.
 
     Reads more than a preprocessor would, never less. None stands for a header that only a preprocessor can
     name.
@@ -93,8 +96,11 @@ def read_all(file: Path, includes: Sequence[Path], seen: set[Path] | None = None
             continue
         folders = ([file.parent] if quote == b'"' else []) + list(includes)
         found = next((path for folder in folders if (path := folder / os.fsdecode(name)).is_file()), None)
-        if found is not None and found.resolve() not in seen:
-            yield from read_all(found.resolve(), includes, seen)
+        if found is None:
+            if missing is not None:
+                missing.add(os.fsdecode(name))
+        elif found.resolve() not in seen:
+            yield from read_all(found.resolve(), includes, seen, missing)
 
 
 def compile_nvcc(source: Source) -> bytes:

@@ -17,7 +17,7 @@ from banksim.errors import InputError
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.cuda import FLAGS, read_all
 from banksim.kernels.elf import HEADER, SECTION, SYMBOL
-from banksim.runs.programs import standins
+from banksim.runs.programs import helper_headers, standins
 from banksim.system import cache
 from banksim.system.writing import write
 
@@ -70,6 +70,14 @@ def command(words: Sequence[str], arch: str, options: str) -> list[str]:
     return [str(program.absolute()), *words[1:]]
 
 
+def called(word: str) -> str:
+    """What a program is told that it was called by: of CUDA C++ the program that nvcc would leave beside it."""
+    file = Path(word)
+    if file.suffix not in CUDA:
+        return word
+    return str(file.with_suffix("")) if "/" in word else f"./{file.stem}"
+
+
 def leading_sources(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         if Path(word).suffix not in CUDA:
@@ -88,9 +96,14 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     if tools.host_compiler() is None:
         raise InputError("CUDA programs need the host's C++ compiler, and there is none: install g++ (apt install g++)")
     libraries = standins.folder()
+    includes = [Path(option[2:]) for option in options if option.startswith("-I") and len(option) > 2]
+    found = helper_headers.folders(sources, includes)
+    helpers = [folder for folder in found if not FOR_A_SHELL.search(f"{folder}") and "," not in f"{folder}"]
     arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
+    for folder in (*helpers, standins.SOURCES / "include"):
+        arguments += ["-Xcompiler", f"-idirafter,{folder}"]
     arguments += [f"-L{libraries}", *options, *map(str, sources)]
-    key = kept_under(sources, arguments, options)
+    key = kept_under(sources, arguments, options, [*includes, *helpers])
     target = place = None
     if key is not None:
         with suppress(OSError, RuntimeError):
@@ -113,9 +126,10 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     return target
 
 
-def kept_under(sources: Sequence[Path], arguments: Sequence[str], options: Sequence[str]) -> str | None:
-    """The key of a compiled program: all that goes into it. None where that cannot be told."""
-    folders = [Path(option[2:]) for option in options if option.startswith("-I") and len(option) > 2]
+def kept_under(
+    sources: Sequence[Path], arguments: Sequence[str], options: Sequence[str], folders: Sequence[Path]
+) -> str | None:
+    """The key of a compiled program: all that goes into it, with headers in `folders`. None where nobody can tell."""
     others = [
         option for option in options if not option.startswith(("-D", "-I", "-O", "-std", "-l", "-X", "-rdc", "--"))
     ]

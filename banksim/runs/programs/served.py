@@ -14,6 +14,7 @@ from pathlib import Path
 
 from banksim.errors import InputError
 from banksim.runs.programs import standins
+from banksim.runs.programs.executable import called
 from banksim.runs.programs.main_module import Ended
 from banksim.runs.programs.process import Process, has_ended
 from banksim.runs.programs.shared import Shared
@@ -60,7 +61,7 @@ class Programs(Shared):
                 threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
                 environment = os.environ | standins.environment(libraries) | {"BANKSIM_SOCKET": path}
                 try:
-                    process = subprocess.Popen(words, env=environment)
+                    process = subprocess.Popen([called(self.name), *words[1:]], executable=words[0], env=environment)
                 except OSError as error:
                     raise InputError(f"{words[0]}: {error.strerror}") from None
                 status = self.wait(process)

@@ -53,7 +53,7 @@ def folder() -> Path:
     compiler = next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
     if compiler is None:
         raise InputError("CUDA programs need a C compiler, once, and there is none: install gcc (apt install gcc)")
-    sources = sorted(SOURCES.iterdir())
+    sources = sorted(SOURCES.glob("*.[ch]"))
     headers = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
     state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in headers)
     contents = (file.read_bytes() for file in (Path(__file__), *sources))

@@ -1,0 +1,60 @@
+"""Headers of helpers, which lie above a program's folder; and what its program is told that it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.programs import helper_headers
+from banksim.runs.programs.executable import called
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+PROGRAM = """
+#include <cstdio>
+#include <string.h>
+#include <cuda_profiler_api.h>
+#include <helper.h>
+#include "beside.h"
+int main(int, char **argv) {
+    printf("%s %d %d %d\\n", argv[0], (int)strlen("four"), HELPED, BESIDE);
+    return cudaProfilerStart() || cudaProfilerStop();
+}
+"""
+
+
+def test_helpers_are_found_above_the_program_and_hide_no_header_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As NVIDIA's samples have them, in a folder Common; one of a helper's own headers lies elsewhere again."""
+    folder = tmp_path / "Samples" / "one"
+    for place, text in {
+        folder / "one.cu": PROGRAM,
+        folder / "beside.h": "#define BESIDE 3\n",
+        tmp_path / "Common" / "helper.h": '#include "more.h"\n',
+        tmp_path / "Common" / "string.h": "#error not this one\n",
+        tmp_path / "Samples" / "include" / "more.h": "#define HELPED 2\n",
+    }.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    monkeypatch.chdir(folder)
+    found = helper_headers.folders([Path("one.cu")], [])
+    assert [one.relative_to(tmp_path) for one in found] == [Path("Common"), Path("Samples/include")]
+    assert main(["run", "--output", os.devnull, "one.cu"]) == 0
+    assert capfd.readouterr() == ("./one 4 2 3\n", "")
+    (tmp_path / "Common" / "helper.h").write_text("#define HELPED 5\n")  # part of what the cache knows a program by
+    assert main(["run", "--output", os.devnull, "one.cu"]) == 0
+    assert capfd.readouterr().out == "./one 4 5 3\n"
+
+
+def test_a_program_is_called_as_the_user_calls_it() -> None:
+    assert [called(word) for word in ("one.cu", "a/b.cu", "/a.x/b.cu", "./made", "make")] == [
+        "./one",
+        "a/b",
+        "/a.x/b",
+        "./made",
+        "make",
+    ]
