@@ -108,12 +108,6 @@ class Launch:
         return -(-self.threads // 32)
 
     @property
-    def shared_room(self) -> int:
-        """`shared_bytes` rounded up to whole loads of the widest kind. Compilers let a wide load that begins in the
-        memory reach beyond its end, since hardware gives it out in larger pieces; nobody uses the bytes there."""
-        return -(-self.shared_bytes // 16) * 16
-
-    @property
     def shared_allocated(self) -> int:
         """Bytes of shared memory that a block takes of its multiprocessor."""
         size = self.kernel.shared_bytes - self.kernel.shared_base + self.dynamic_shared

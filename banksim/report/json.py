@@ -111,6 +111,7 @@ def launches(program: str, status: int, found: Launches) -> dict[str, object]:
         status=status,
         launches=found.count,
         not_counted=dict(found.others),
+        library_calls=dict(found.calls),
         code=found.code,
         judged_on_others_code=list(found.foreign),
         time_was_asked=found.time_was_asked,

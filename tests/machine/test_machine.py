@@ -227,31 +227,6 @@ def test_shared_memory_out_of_bounds():
         run(beyond_shared, 1, 32, np.zeros(32, "f4"))
 
 
-WIDE = """
-extern "C" __global__ void k(const int *at, float *out) {
-    extern __shared__ float s[];
-    for (int n = 0; n < 7; n++) s[n] = n + 1;
-    float a, b, c, d;
-    unsigned place = (unsigned)__cvta_generic_to_shared(s) + *at;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(a), "=f"(b), "=f"(c), "=f"(d) : "r"(place));
-    out[0] = a; out[1] = b; out[2] = c;
-    if (out[3]) out[3] = d;
-}
-"""
-
-
-@pytest.mark.parametrize("engine", ["llvm", "numpy"])
-def test_a_wide_load_may_reach_beyond_the_end_where_it_begins_inside(engine, tmp_path):
-    """LLVM makes one load of 16 bytes of the last 12 of an array."""
-    (tmp_path / "wide.cu").write_text(WIDE)
-    kernel = banksim.load(tmp_path / "wide.cu")["k"]
-    out = np.zeros(4, "f4")
-    run(kernel, 1, 1, np.full(1, 16, "i4"), out, dynamic_shared=28, engine=engine)
-    assert out.tolist() == [5, 6, 7, 0]
-    with pytest.raises(Fault, match="load of 16 bytes out of bounds in shared memory, at byte 32 of 28"):
-        run(kernel, 1, 1, np.full(1, 32, "i4"), out, dynamic_shared=28, engine=engine)
-
-
 def test_an_endless_loop_is_stopped():
     with pytest.raises(Fault, match="instruction limit"):
         run(endless, 1, 32, np.zeros(2, "f4"), max_instructions=1_000_000)

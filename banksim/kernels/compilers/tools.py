@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from banksim.errors import CompileError
+from banksim.kernels.compilers.headers import hint
 from banksim.system.extras import missing
 
 SECONDS = 120
@@ -96,7 +97,8 @@ def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, second
         said = (errors + b"\n" + output).decode(errors="replace")
         if status in ENDED_BY_LIMIT or DIED_BY_LIMIT.search(said):
             raise CompileError(too_long)
-        raise CompileError(error_first(said) or f"{name} ended with status {status} on {what}")
+        told = error_first(said) or f"{name} ended with status {status} on {what}"
+        raise CompileError("\n".join(filter(None, (hint(said), told))))
     return output
 
 

@@ -35,7 +35,7 @@ class Server:
         notes: Sequence[Bytes] = (),
     ) -> None:
         self.launch, self.context, self.error, self.notes = launch, context, error, notes
-        self.shared: Bytes = shared.view(np.uint8)[: launch.shared_bytes]
+        self.shared: Bytes = shared.view(np.uint8)
         self.shared_start = shared_start(launch.kernel)
         self.scratch: Bytes = scratch.view(np.uint8)
         self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)

@@ -283,8 +283,6 @@ class Memory:
             base = e.get(a.context, CONTEXT, field, as_type=POINTER)
             size = b.trunc(e.get(a.context, CONTEXT, f"{field}_size"), INT[32])
             offsets = a.address
-            if space == "shared" and use == READ and width > 4:  # it may reach beyond the end: Launch.shared_room
-                size = b.and_(b.add(size, INT[32](width - 1)), INT[32](-width))
         start = self.shared_start if space in ("shared", "barrier") else 0
         inside = b.sub(offsets, vector([start] * LANES)) if start else offsets
         limit = b.sub(size, INT[32](start + width))

@@ -70,7 +70,7 @@ class Block:
 
     def __init__(self, launch: Launch, number: int, outcome: Outcome, limit: int) -> None:
         self.launch, self.number, self.outcome, self.limit = launch, number, outcome, limit
-        self.shared = np.zeros(launch.shared_room, np.uint8)
+        self.shared = np.zeros(launch.shared_bytes, np.uint8)
         self.shared_start = shared_start(launch.kernel)
         self.local = np.zeros((LANES * launch.warps, launch.local_bytes), np.uint8)
         self.barriers = [Barrier() for _ in range(codes.BLOCK_BARRIERS)]

@@ -72,10 +72,10 @@ class MemoryEngine(NumpyEngine):
         return self.executing.copy() if lanes is None else self.executing & lanes
 
     def places(
-        self, space: str, address: Value, width: int, lanes: Value | None = None, loads: bool = False
+        self, space: str, address: Value, width: int, lanes: Value | None = None
     ) -> Iterator[tuple[int, Bytes, int]]:
         """(lane, the memory that it addresses, offset) for each lane that executes: in order, but those whose addresses
-        have the same upper word together. May raise Fault. `loads`: what `Launch.shared_room` says holds."""
+        have the same upper word together. May raise Fault."""
         address = np.broadcast_to(address, LANES)
         active = np.flatnonzero(self.those(lanes)).tolist()
         if space in ("global", "generic"):
@@ -85,11 +85,8 @@ class MemoryEngine(NumpyEngine):
         for lane in active:
             at = int(address[lane])
             where, memory, offset = self.find(space, at, int(lane))
-            start, end = 0, len(memory)
-            if where == "shared":
-                start, end = self.block.shared_start, self.launch.shared_bytes
-            reach = 4 if loads and where == "shared" else width
-            if offset % width or offset < start or offset + min(width, reach) > end:
+            start = self.block.shared_start if where == "shared" else 0
+            if offset % width or offset < start or offset + width > len(memory):
                 raise self.fault(OUT_OF[where], int(lane), at if where == "global" else offset)
             yield int(lane), memory, offset
 
@@ -152,7 +149,7 @@ class MemoryEngine(NumpyEngine):
         """What lanes read, one row for each word."""
         rows = np.zeros((max(width // 4, 1), LANES), np.uint32)
         kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
-        for lane, memory, offset in self.places(space, address, width, lanes, loads=True):
+        for lane, memory, offset in self.places(space, address, width, lanes):
             rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
         self.note(i, space, address, lanes)
         return rows
@@ -230,7 +227,7 @@ class MemoryEngine(NumpyEngine):
             instruction=i,
             block=self.block.number,
             buffers=[buffer.data for buffer in self.launch.buffers],
-            shared=self.block.shared[: self.launch.shared_bytes],
+            shared=self.block.shared,
             shared_start=self.block.shared_start,
             local=lambda lane: self.block.local[self.thread[lane]],
             layout=layout_of(self.launch.kernel),

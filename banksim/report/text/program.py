@@ -81,12 +81,15 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
 
 
 def others(launches: Launches, width: int) -> list[Text]:
-    """The launches that were not chosen."""
-    if not launches.others:
-        return []
-    names = listed([f"{name} ({number(count)})" for name, count in launches.others.items()])
-    what = plural(launches.others.total(), "other launch")
-    return fold(Text(f"{what} executed, not counted: {names}", QUIET), width)
+    """What is not counted: launches that were not chosen, and functions of NVIDIA's libraries."""
+    lines = []
+    for found, noun, how in ((launches.others, "other launch", "executed"), (launches.calls, "call", "by NumPy")):
+        if found:
+            names = listed([f"{name} ({number(count)})" for name, count in found.items()])
+            lines += fold(Text(f"{plural(found.total(), noun)} {how}, not counted: {names}", QUIET), width)
+    if any(name.startswith("cuRAND") for name in launches.calls):
+        lines += fold(Text("cuRAND: NumPy's numbers of the same distributions, other than cuRAND's own", QUIET), width)
+    return lines
 
 
 def kernels(launches: Launches, width: int) -> list[Text]:

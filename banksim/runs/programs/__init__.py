@@ -17,6 +17,7 @@ served.py        runs the program, whose processes find these and connect to ban
 shared.py        what all its processes share
 process.py       one of them: its memory, its launches
 modules.py       a module that it loaded
+libraries/       what cuBLAS and cuRAND compute for it
 """
 
 from __future__ import annotations

@@ -174,7 +174,8 @@ class Requests:
 class Launches:
     """Kernels in the order of their first launch. Several threads of a program may launch at a time.
 
-    `others`: by the names of kernels, the launches that were executed but are not those of `choice`.
+    `others`: by the names of kernels, the launches that were executed but are not those of `choice`; `calls`: of the
+    functions of NVIDIA's libraries, whose own kernels are not executed.
     """
 
     def __init__(
@@ -184,6 +185,7 @@ class Launches:
         self.choice = choice or Choice()
         self.named = 0
         self.others: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.rules = tuple(rules)
         self.code = compiled_for(rules)
         """The architecture that kernels are compiled for."""
@@ -224,6 +226,11 @@ class Launches:
             if not taken:
                 self.others[name] += 1
             return taken
+
+    def called(self, function: str) -> None:
+        """Note a call of a library's function, `cuBLAS Sgemm`."""
+        with self.lock:
+            self.calls[function] += 1
 
     def add(self, run: Run, signature: tuple[str, ...], shape: Shape) -> None:
         """Add one launch. Launches belong to one kernel if their `run.kernel` is the same object."""

@@ -4,7 +4,7 @@ A message is a kind (one letter), a size, and so many bytes; connection.c writes
 answered, by a CUresult and bytes:
 
 A attributes of the device          M load a module       V place its variables     K what a kernel is
-I bytes of the device's memory      L launch              O blocks on an SM
+I bytes of the device's memory      L launch              O blocks on an SM     X a library's function
 B an allocation                     H size of malloc's heap                         R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
 """
@@ -29,7 +29,7 @@ from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import Buffer, prepare
-from banksim.runs.programs import device
+from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.modules import Module
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
@@ -79,7 +79,7 @@ class Process:
         """Answer messages until the process ends."""
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
-            "L": self.launch, "O": self.blocks,
+            "L": self.launch, "O": self.blocks, "X": self.library,
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
@@ -138,6 +138,12 @@ class Process:
 
     def time(self, _: bytes) -> None:
         self.program.launches.time_was_asked = True
+
+    def library(self, content: bytes) -> bytes:
+        """What cuBLAS or cuRAND would compute."""
+        name, answer = libraries.answer(content, self.buffers)
+        self.program.launches.called(name)
+        return answer
 
     def missing(self, name: bytes) -> None:
         self.program.failed(UnsupportedError(f"{name.decode()}: not provided: it returned cudaErrorNotSupported"))

@@ -25,6 +25,8 @@ from banksim.system.writing import write
 
 SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME, LINKED = "libcuda.so.1", "libcudart.so.13", "libcudart.so"
+LIBRARIES = {"cublas": "libcublas.so.13", "curand": "libcurand.so.10"}
+"""What programs beside it are computed by (cuda/libraries), by the name of its source."""
 FIRST_SLOT, MODULE_SLOTS = 66, 64
 """The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
 HEAP_SLOT = 64
@@ -53,7 +55,7 @@ def folder() -> Path:
     compiler = next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
     if compiler is None:
         raise InputError("CUDA programs need a C compiler, once, and there is none: install gcc (apt install gcc)")
-    sources = sorted(SOURCES.glob("*.[ch]"))
+    sources = sorted(SOURCES.rglob("*.[ch]"))
     headers = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
     state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in headers)
     contents = (file.read_bytes() for file in (Path(__file__), *sources))
@@ -64,7 +66,7 @@ def folder() -> Path:
             if not cache.made(place):
                 continue
             target = place / "programs" / key[:16]
-            if not all((target / name).is_file() for name in (DRIVER, RUNTIME, LINKED)):
+            if not all((target / name).is_file() for name in (DRIVER, RUNTIME, LINKED, *LIBRARIES.values())):
                 target.mkdir(parents=True, exist_ok=True)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
@@ -73,7 +75,7 @@ def folder() -> Path:
 
 
 def build(compiler: str, include: Path) -> dict[str, bytes]:
-    """Both libraries, and the runtime once more by the name by which it is linked."""
+    """The libraries, and what programs are linked to once more by the name for it."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         there = Path(name)
         driver, runtime = Declared.of_driver(include), Declared.of_runtime(include)
@@ -85,7 +87,9 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
         of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
         of_driver = [file for file in own if file not in of_runtime]
-        (there / "driver.map").write_text("{ global: cu*; banksim_missing; local: *; };\n")
+        (there / "driver.map").write_text(
+            "{ global: cu*; banksim_missing; banksim_connect; banksim_compute; local: *; };\n"
+        )
         (there / "runtime.map").write_text(f"{RUNTIME} {{ global: cuda*; __cuda*; local: *; }};\n")
         linking = ["-lpthread", "-ldl"]
         link(there, [*common, *of_driver, "driver_stubs.c", *driver.linking("driver", DRIVER), *linking], DRIVER)
@@ -95,8 +99,13 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             [*common, *of_runtime, "runtime_stubs.c", *runtime.linking("runtime", RUNTIME), *with_driver],
             RUNTIME,
         )
-        content = (there / RUNTIME).read_bytes()
-        return {DRIVER: (there / DRIVER).read_bytes(), RUNTIME: content, LINKED: content}
+        for source, name in LIBRARIES.items():
+            (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
+            own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
+            file = str(SOURCES / "libraries" / f"{source}.c")
+            link(there, [*common, f"-I{SOURCES / 'include'}", file, *own_name, *with_driver], name)
+        made = {name: (there / name).read_bytes() for name in (DRIVER, RUNTIME, *LIBRARIES.values())}
+        return made | {name.partition(".so")[0] + ".so": made[name] for name in (RUNTIME, *LIBRARIES.values())}
 
 
 def link(folder: Path, command: list[str], name: str) -> None:

@@ -1,0 +1,2 @@
+/* By its other name. */
+#include "cublas_v2.h"

@@ -1,0 +1,113 @@
+/* The stand-in for libcurand.so.10: the host's generators, whose numbers are NumPy's. */
+#include "curand.h"
+#include "library_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct curandGenerator_st {
+    curandRngType_t type;
+    cudaStream_t stream;
+    unsigned long long seed, offset; /* how many numbers were taken */
+    bool host;
+};
+
+static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type, bool host) {
+    if (!generator) return CURAND_STATUS_NOT_INITIALIZED;
+    if (type >= CURAND_RNG_QUASI_DEFAULT) {
+        banksim_missing("curandCreateGenerator of quasirandom numbers");
+        return CURAND_STATUS_TYPE_ERROR;
+    }
+    if (type < CURAND_RNG_PSEUDO_DEFAULT) return CURAND_STATUS_TYPE_ERROR;
+    if (banksim_connect()) return CURAND_STATUS_INITIALIZATION_FAILED;
+    *generator = calloc(1, sizeof **generator);
+    (*generator)->type = type;
+    (*generator)->host = host;
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type) {
+    return create(generator, type, false);
+}
+curandStatus_t curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type) {
+    return create(generator, type, true);
+}
+#define NEED(g) \
+    if (!(g)) return CURAND_STATUS_NOT_INITIALIZED
+curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
+    NEED(generator);
+    free(generator);
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandGetVersion(int *version) {
+    *version = CURAND_VERSION;
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream) {
+    NEED(generator);
+    generator->stream = stream;
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed) {
+    NEED(generator);
+    generator->seed = seed;
+    generator->offset = 0;
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
+    NEED(generator);
+    generator->offset = offset;
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
+    NEED(generator);
+    return CURAND_STATUS_SUCCESS;
+}
+curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
+    NEED(generator);
+    return CURAND_STATUS_SUCCESS;
+}
+
+static uint64_t bits(double value) {
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+/* Memory of the host alone gets the numbers as the answer's bytes, that of the device in place. */
+static curandStatus_t generate(curandGenerator_t g, const char *name, void *to, size_t count, size_t size, double first,
+                               double second) {
+    NEED(g);
+    if (!count) return CURAND_STATUS_SUCCESS;
+    if (!to) return CURAND_STATUS_OUT_OF_RANGE;
+    const uint64_t words[] = {g->type, g->seed, g->offset, g->host ? 0 : (uint64_t)(uintptr_t)to, count, bits(first),
+                              bits(second)};
+    CUresult failed = banksim_compute(g->stream, "cuRAND", name, words, sizeof words / sizeof *words,
+                                      g->host ? to : NULL, g->host ? count * size : 0);
+    g->offset += count;
+    return failed ? CURAND_STATUS_LAUNCH_FAILURE : CURAND_STATUS_SUCCESS;
+}
+#define GENERATE(NAME, T)                                                             \
+    curandStatus_t curand##NAME(curandGenerator_t g, T *to, size_t count) {           \
+        return generate(g, #NAME, to, count, sizeof *to, 0, 0);                       \
+    }
+/* Normal numbers come in pairs. */
+#define DISTRIBUTED(NAME, T)                                                                        \
+    curandStatus_t curand##NAME(curandGenerator_t g, T *to, size_t count, T mean, T deviation) {    \
+        if (count % 2) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;                                    \
+        return generate(g, #NAME, to, count, sizeof *to, mean, deviation);                          \
+    }
+GENERATE(Generate, unsigned)
+GENERATE(GenerateUniform, float)
+GENERATE(GenerateUniformDouble, double)
+DISTRIBUTED(GenerateNormal, float)
+DISTRIBUTED(GenerateNormalDouble, double)
+DISTRIBUTED(GenerateLogNormal, float)
+DISTRIBUTED(GenerateLogNormalDouble, double)
+/* Of 64 bits there are quasirandom numbers only. */
+curandStatus_t curandGenerateLongLong(curandGenerator_t g, unsigned long long *to, size_t count) {
+    return CURAND_STATUS_TYPE_ERROR;
+}
+curandStatus_t curandGeneratePoisson(curandGenerator_t g, unsigned *to, size_t count, double lambda) {
+    if (!(lambda > 0)) return CURAND_STATUS_OUT_OF_RANGE;
+    return generate(g, "GeneratePoisson", to, count, sizeof *to, lambda, 0);
+}

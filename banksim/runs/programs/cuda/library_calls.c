@@ -1,0 +1,38 @@
+/* Calls of NVIDIA's libraries (libraries/): banksim computes them, in the order of their stream. */
+#include "library_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct library_call {
+    void *result; /* the host's, NULL for none */
+    size_t result_size, size;
+    char message[];
+};
+
+static CUresult perform(void *arguments) {
+    const struct library_call *call = arguments;
+    if (banksim_fault) return banksim_fault;
+    struct answer answer = banksim_ask('X', call->message, call->size);
+    CUresult status = answer.status;
+    if (!status && call->result && answer.size == call->result_size)
+        memcpy(call->result, answer.bytes, answer.size);
+    free(answer.bytes);
+    return status;
+}
+
+CUresult banksim_compute(CUstream stream, const char *library, const char *function, const uint64_t *words, size_t count,
+                         void *result, size_t result_size) {
+    BEGIN();
+    size_t names = strlen(library) + strlen(function) + 2, size = names + count * sizeof *words;
+    struct library_call *call = calloc(1, sizeof *call + size);
+    call->result = result;
+    call->result_size = result_size;
+    call->size = size;
+    strcpy(call->message, library);
+    strcpy(call->message + strlen(library) + 1, function);
+    memcpy(call->message + names, words, count * sizeof *words);
+    CUresult status = banksim_submit(stream, perform, NULL, call, sizeof *call + size);
+    free(call);
+    return status;
+}

@@ -1,0 +1,23 @@
+"""What the stand-ins for NVIDIA's libraries (cuda/libraries) ask for, computed by NumPy in the program's memory.
+
+calls.py     a call: its words, and the memory that they point into
+cublas.py    vectors, matrices and their products
+curand.py    random numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from banksim.machine.launch import Buffer
+from banksim.runs.programs.libraries import cublas, curand
+from banksim.runs.programs.libraries.calls import Memory, read
+
+COMPUTE = {"cuBLAS": cublas.compute, "cuRAND": curand.compute}
+
+
+def answer(content: bytes, buffers: Sequence[Buffer]) -> tuple[str, bytes]:
+    """What was called, as `cuBLAS Sgemm`, and its answer."""
+    library, name, words = read(content)
+    what = f"{library} {name}"
+    return what, COMPUTE[library](Memory(buffers, what), name, words)

@@ -1,0 +1,64 @@
+"""A call of a library as it comes from the program: names, words of 64 bits, and the memory that they point into."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.errors import InputError
+from banksim.kernels.global_addresses import PROGRAM
+from banksim.machine.launch import Buffer
+
+Array = npt.NDArray[Any]
+
+
+class Memory:
+    """The memory of a program's process, for the function that `what` names."""
+
+    def __init__(self, buffers: Sequence[Buffer], what: str) -> None:
+        self.buffers, self.what = buffers, what
+
+    def array(self, address: int, count: int, dtype: npt.DTypeLike) -> Array:
+        """The values from an address on. InputError if they do not lie within one allocation of the device."""
+        kind = np.dtype(dtype)
+        size = count * kind.itemsize
+        slot, byte = PROGRAM.place_of(address)
+        if slot >= len(self.buffers) or not self.buffers[slot].data.size:
+            raise InputError(f"{self.what}: {address:#x} is no address of the device's memory")
+        buffer = self.buffers[slot]
+        if byte + size > len(buffer.data):
+            place = f"byte {byte} of {buffer.name} ({len(buffer.data)} bytes)"
+            raise InputError(f"{self.what}: {size} bytes at {place} are not all in it")
+        return buffer.data[byte : byte + size].view(kind)
+
+    def vector(self, address: int, count: int, step: int, dtype: npt.DTypeLike) -> Array:
+        """`count` values, `step` apart; with a step below zero from the last place on, as BLAS has it."""
+        if count <= 0 or step == 0:
+            return np.zeros(0, dtype)
+        values = self.array(address, (count - 1) * abs(step) + 1, dtype)
+        return values[::step]
+
+    def matrix(self, address: int, rows: int, columns: int, leading: int, dtype: npt.DTypeLike) -> Array:
+        """A matrix that is stored by columns, `leading` values apart."""
+        if rows <= 0 or columns <= 0:
+            return np.zeros((max(rows, 0), max(columns, 0)), dtype)
+        if leading < rows:
+            raise InputError(f"{self.what}: a leading dimension of {leading} for {rows} rows")
+        values = self.array(address, (columns - 1) * leading + rows, dtype)
+        size = values.itemsize
+        return np.lib.stride_tricks.as_strided(values, (rows, columns), (size, leading * size))
+
+
+def read(content: bytes) -> tuple[str, str, tuple[int, ...]]:
+    """The library, the function, and the words of a call."""
+    library, name, words = content.split(b"\0", 2)
+    return library.decode(), name.decode(), struct.unpack(f"<{len(words) // 8}q", words)
+
+
+def of_bits(word: int, dtype: npt.DTypeLike) -> Any:
+    """The value whose bits are the lowest of a word."""
+    return np.frombuffer(struct.pack("<q", word), dtype)[0]

@@ -1,0 +1,219 @@
+// cuBLAS and cuRAND's host functions, as programs use them: their results against loops on the host.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include "cublas_v2.h"
+#include <curand.h>
+#include <cuda_fp16.h>
+
+#define OK(CALL)                                                                  \
+    do {                                                                          \
+        int status_ = (int)(CALL);                                                \
+        if (status_) printf("line %d: %s is %d\n", __LINE__, #CALL, status_);     \
+    } while (0)
+#define NEAR(A, B)                                                                                          \
+    do {                                                                                                    \
+        double a_ = (A), b_ = (B);                                                                          \
+        if (!(std::fabs(a_ - b_) <= 1e-4 * (1 + std::fabs(b_)))) printf("line %d: %g, not %g\n", __LINE__, a_, b_); \
+    } while (0)
+
+template <typename T> T *on_device(const std::vector<T> &v) {
+    T *d;
+    OK(cudaMalloc(&d, v.size() * sizeof(T)));
+    OK(cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
+    return d;
+}
+template <typename T> std::vector<T> on_host(const T *d, size_t n) {
+    std::vector<T> v(n);
+    OK(cudaMemcpy(v.data(), d, n * sizeof(T), cudaMemcpyDeviceToHost));
+    return v;
+}
+template <typename T> std::vector<T> numbers(size_t n, int seed) {
+    std::vector<T> v(n);
+    for (size_t k = 0; k < n; k++) v[k] = (T)(((k * 37 + seed * 11) % 19) - 9.0f) / (T)4.0f;
+    return v;
+}
+// Element (i, j) of op(m), m stored by columns.
+template <typename T> double at(const std::vector<T> &m, int ld, bool t, int i, int j) {
+    return t ? (double)(float)m[(size_t)i * ld + j] : (double)(float)m[(size_t)j * ld + i];
+}
+
+__global__ void twice(float *x, int n) {
+    int i = threadIdx.x;
+    if (i < n) x[i] *= 2;
+}
+
+static void vectors(cublasHandle_t h) {
+    const int n = 100;
+    auto x = numbers<float>(n, 1), y = numbers<float>(n, 2);
+    float *dx = on_device(x), *dy = on_device(y), alpha = 2.5f, value;
+    OK(cublasSaxpy(h, n, &alpha, dx, 1, dy, 1));
+    auto got = on_host(dy, n);
+    for (int k = 0; k < n; k++) NEAR(got[k], y[k] + alpha * x[k]);
+    double sum = 0, square = 0, plain = 0;
+    int most = 0;
+    for (int k = 0; k < n; k++) {
+        sum += (double)x[k] * got[n - 1 - k];
+        square += x[k] * x[k];
+        plain += std::fabs(x[k]);
+        if (std::fabs(x[k]) > std::fabs(x[most])) most = k;
+    }
+    OK(cublasSdot(h, n, dx, -1, dy, 1, &value));
+    NEAR(value, sum);
+    OK(cublasSnrm2(h, n, dx, 1, &value));
+    NEAR(value, std::sqrt(square));
+    OK(cublasSasum(h, n, dx, 1, &value));
+    NEAR(value, plain);
+    int place;
+    OK(cublasIsamax(h, n, dx, 1, &place));
+    NEAR(place, most + 1);
+    float *dresult = on_device(std::vector<float>(1, 0.f)), *dalpha = on_device(std::vector<float>(1, 3.f));
+    OK(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE));
+    OK(cublasSscal(h, n / 2, dalpha, dx, 2));
+    OK(cublasSnrm2(h, 1, dx, 1, dresult));
+    OK(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_HOST));
+    NEAR(on_host(dresult, 1)[0], 3 * std::fabs(x[0]));
+    got = on_host(dx, n);
+    for (int k = 0; k < n; k++) NEAR(got[k], k % 2 ? x[k] : 3 * x[k]);
+    std::vector<double> a = numbers<double>(6, 3), b(6);
+    double *da, third = 1.0 / 3;
+    OK(cudaMalloc(&da, sizeof(double) * 12));
+    OK(cublasSetMatrix(2, 3, sizeof(double), a.data(), 2, da, 4));
+    OK(cublasGetMatrix(2, 3, sizeof(double), da, 4, b.data(), 2));
+    for (int k = 0; k < 6; k++) NEAR(b[k], a[k]);
+    OK(cublasSetVector(6, sizeof(double), a.data(), 1, da, 2));
+    OK(cublasDscal(h, 6, &third, da, 2));
+    OK(cublasGetVector(6, sizeof(double), da, 2, b.data(), 1));
+    for (int k = 0; k < 6; k++) NEAR(b[k], a[k] / 3);
+}
+
+template <typename T> static void check(const std::vector<T> &c, const std::vector<T> &before, int m, int n, int k,
+                                        double alpha, double beta, const std::vector<T> &a, int lda, bool ta,
+                                        const std::vector<T> &b, int ldb, bool tb, int ldc) {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            double sum = 0;
+            for (int l = 0; l < k; l++) sum += at(a, lda, ta, i, l) * at(b, ldb, tb, l, j);
+            double was = beta ? beta * (double)(float)before[(size_t)j * ldc + i] : 0;
+            NEAR((double)(float)c[(size_t)j * ldc + i], alpha * sum + was);
+        }
+}
+
+static void products(cublasHandle_t h) {
+    const int m = 7, n = 5, k = 6, ld = 9;
+    auto a = numbers<float>(ld * ld, 4), b = numbers<float>(ld * ld, 5), c = numbers<float>(ld * ld, 6);
+    float alpha = 1.5f, beta = -0.5f, none = 0, *da = on_device(a), *db = on_device(b);
+    for (int ta = 0; ta < 2; ta++)
+        for (int tb = 0; tb < 2; tb++) {
+            float *dc = on_device(c);
+            OK(cublasSgemm(h, ta ? CUBLAS_OP_T : CUBLAS_OP_N, tb ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, k, &alpha, da, ld,
+                           db, ld, &beta, dc, ld));
+            check(on_host(dc, c.size()), c, m, n, k, alpha, beta, a, ld, ta, b, ld, tb, ld);
+        }
+    auto nans = std::vector<float>(ld * ld, NAN);
+    float *dn = on_device(nans);
+    OK(cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, da, ld, db, ld, &none, dn, ld));
+    check(on_host(dn, nans.size()), nans, m, n, k, alpha, 0, a, ld, false, b, ld, false, ld);
+    float *dy = on_device(c);
+    OK(cublasSgemv(h, CUBLAS_OP_T, m, n, &alpha, da, ld, db, 1, &beta, dy, 1));
+    check(on_host(dy, c.size()), c, n, 1, m, alpha, beta, a, ld, true, b, ld, false, ld);
+    float *dt = on_device(c);
+    OK(cublasSgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, &alpha, da, ld, &none, dt, ld, dt, ld));
+    auto t = on_host(dt, c.size());
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) NEAR(t[j * ld + i], alpha * a[i * ld + j]);
+    std::vector<const float *> as{da, db}, bs{db, da};
+    float *dc[2] = {on_device(c), on_device(c)};
+    std::vector<float *> cs{dc[0], dc[1]};
+    const float **das = on_device(as), **dbs = on_device(bs);
+    float **dcs = on_device(cs);
+    OK(cublasSgemmBatched(h, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, das, ld, dbs, ld, &beta, dcs, ld, 2));
+    check(on_host(dc[0], c.size()), c, m, n, k, alpha, beta, a, ld, false, b, ld, false, ld);
+    check(on_host(dc[1], c.size()), c, m, n, k, alpha, beta, b, ld, false, a, ld, false, ld);
+    auto two = a, result = c;
+    two.insert(two.end(), b.begin(), b.end());
+    result.insert(result.end(), c.begin(), c.end());
+    float *dtwo = on_device(two), *dresult = on_device(result);
+    OK(cublasSgemmStridedBatched(h, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, dtwo, ld, ld * ld, db, ld, 0, &beta,
+                                 dresult, ld, ld * ld, 2));
+    auto got = on_host(dresult + ld * ld, c.size());
+    check(got, c, m, n, k, alpha, beta, b, ld, false, b, ld, false, ld);
+    std::vector<__half> ha(ld * ld), hb(ld * ld);
+    for (int e = 0; e < ld * ld; e++) ha[e] = __float2half(a[e]), hb[e] = __float2half(b[e]);
+    __half *dha = on_device(ha), *dhb = on_device(hb);
+    float *df = on_device(c);
+    OK(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, dha, CUDA_R_16F, ld, dhb, CUDA_R_16F, ld, &beta, df,
+                    CUDA_R_32F, ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT_TENSOR_OP));
+    check(on_host(df, c.size()), c, m, n, k, alpha, beta, a, ld, false, b, ld, true, ld);
+    double *dd = on_device(numbers<double>(9, 7)), one = 1, zero = 0;
+    OK(cublasDgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 3, &one, dd, 1, dd + 3, 3, &zero, dd + 8, 1));
+    auto d = on_host(dd, 9);
+    NEAR(d[8], d[0] * d[3] + d[1] * d[4] + d[2] * d[5]);
+}
+
+static void streams(cublasHandle_t h) {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    float *dx = on_device(std::vector<float>(4, 1.f)), alpha = 3;
+    OK(cudaStreamCreate(&stream));
+    OK(cublasSetStream(h, stream));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cublasSscal(h, 4, &alpha, dx, 1));
+    twice<<<1, 4, 0, stream>>>(dx, 4);
+    OK(cudaStreamEndCapture(stream, &graph));
+    NEAR(on_host(dx, 1)[0], 1);
+    OK(cudaGraphInstantiate(&made, graph, 0));
+    for (int k = 0; k < 2; k++) OK(cudaGraphLaunch(made, stream));
+    NEAR(on_host(dx, 1)[0], 36);
+    OK(cublasSetStream(h, nullptr));
+}
+
+static void randoms() {
+    const size_t n = 20000;
+    float *d;
+    curandGenerator_t g, of_host;
+    OK(cudaMalloc(&d, n * sizeof(float)));
+    OK(curandCreateGenerator(&g, CURAND_RNG_PSEUDO_DEFAULT));
+    OK(curandSetPseudoRandomGeneratorSeed(g, 1234ULL));
+    OK(curandGenerateUniform(g, d, n));
+    auto u = on_host(d, n);
+    double sum = 0;
+    for (float v : u) {
+        sum += v;
+        if (!(v > 0 && v <= 1)) printf("%g is not in (0, 1]\n", v);
+    }
+    if (std::fabs(sum / n - 0.5) > 0.01) printf("uniform: mean %g\n", sum / n);
+    OK(curandGenerateUniform(g, d, n));
+    if (on_host(d, n) == u) printf("the same numbers again\n");
+    OK(curandSetPseudoRandomGeneratorSeed(g, 1234ULL));
+    OK(curandGenerateUniform(g, d, n));
+    if (on_host(d, n) != u) printf("other numbers of the same seed\n");
+    OK(curandGenerateNormal(g, d, n, 3.f, 2.f));
+    sum = 0;
+    for (float v : on_host(d, n)) sum += v;
+    if (std::fabs(sum / n - 3) > 0.1) printf("normal: mean %g\n", sum / n);
+    if (curandGenerateNormal(g, d, 3, 0.f, 1.f) != CURAND_STATUS_LENGTH_NOT_MULTIPLE) printf("an odd count\n");
+    std::vector<double> h(10);
+    OK(curandCreateGeneratorHost(&of_host, CURAND_RNG_PSEUDO_MT19937));
+    OK(curandGenerateUniformDouble(of_host, h.data(), h.size()));
+    for (double v : h)
+        if (!(v > 0 && v <= 1)) printf("%g is not in (0, 1]\n", v);
+    OK(curandDestroyGenerator(of_host));
+    OK(curandDestroyGenerator(g));
+}
+
+int main(int argc, char **argv) {
+    cublasHandle_t h;
+    OK(cublasCreate(&h));
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!*what) vectors(h), products(h), streams(h), randoms(), printf("done\n");
+    if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasStrsm(h, 1, 2, 3)));
+    if (!strcmp(what, "outside")) {
+        float *d = on_device(std::vector<float>(8, 1.f)), one = 1;
+        printf("%d\n", cublasSscal(h, 9, &one, d, 1));
+    }
+    OK(cublasDestroy(h));
+}

@@ -1,0 +1,103 @@
+"""NVIDIA's libraries for programs of `banksim run`: computed by NumPy, not counted; and what is missing of them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from banksim.__main__ import main
+from banksim.errors import InputError, UnsupportedError
+from banksim.kernels.compilers.headers import hint
+from banksim.kernels.global_addresses import PROGRAM
+from banksim.machine.launch import Buffer
+from banksim.runs.programs import libraries
+from helpers.places import PROGRAMS
+
+LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
+LINKED = ("--nvcc", "-lcublas -lcurand")
+Said = pytest.CaptureFixture[str]
+
+
+def test_a_program_finds_the_results_that_it_computes_itself(tmp_path: Path, capfd: Said) -> None:
+    """libraries.cu compares each function with a loop on the host, and says where they differ."""
+    report = tmp_path / "report.json"
+    assert main(["run", *LINKED, "--json", "--output", str(report), LIBRARIES]) == 0
+    assert capfd.readouterr() == ("done\n", "")
+    found = json.loads(report.read_text())
+    assert found["library_calls"]["cuBLAS Sgemm"] == 5
+    assert found["library_calls"]["cuBLAS Sscal"] == 1 + 2  # by a graph that is launched twice
+    assert [kernel["kernel"] for kernel in found["kernels"]] == ["twice"]
+
+
+def test_the_report_says_what_is_not_counted(capfd: Said) -> None:
+    assert main(["run", *LINKED, "--output", "-", LIBRARIES, "outside"]) == 2
+    said = capfd.readouterr()
+    assert said.out.startswith("13\n")  # CUBLAS_STATUS_EXECUTION_FAILED
+    complaint = "cuBLAS Sscal: 36 bytes at byte 0 of allocation 1 (32 bytes) are not all in it"
+    assert said.err == f"banksim: {complaint}\n"
+
+
+def test_a_function_that_is_missing_is_named(capfd: Said) -> None:
+    assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "missing"]) == 2
+    said = capfd.readouterr()
+    assert said.out == "CUBLAS_STATUS_NOT_SUPPORTED\n"
+    assert said.err.startswith("banksim: cublasStrsm")
+
+
+# ---- what they compute
+def call(name: str, *words: int, buffers: list[np.ndarray]) -> bytes:
+    """Words in which an address is a tuple (number of a buffer, byte)."""
+    content = b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
+    return libraries.answer(content, [Buffer(one.view(np.uint8).reshape(-1), "memory") for one in buffers])[1]
+
+
+def bits(value: float) -> int:
+    return int(np.float32(value).view(np.uint32))
+
+
+def test_bfloat16_is_rounded_to_even() -> None:
+    """1 + 2⁻⁸ lies between 1 and 1 + 2⁻⁷; 1 + 3 · 2⁻⁸ between 1 + 2⁻⁷ and 1 + 2⁻⁶."""
+    values = np.array([1, 3], np.float32).view(np.uint32) >> 16
+    a, b = values.astype(np.uint16), np.array([1 + 2**-8], np.float32)
+    one = np.array([2**-8, 1], np.float32)
+    out = np.zeros(2, np.uint16)
+    places = [PROGRAM.address_of(n) for n in range(4)]
+    for number, factor in enumerate((1 + 2**-8, 1 + 3 * 2**-8)):
+        b[0] = factor
+        words = (0, 0, 0, 1, 1, 1, bits(1), places[0], 14, 1, 0, places[1], 0, 1, 0, bits(0))
+        call("GemmEx", *words, places[2] + 2 * number, 14, 1, 0, 1, 68, 0, buffers=[a, b, out, one])
+    assert (out.astype(np.uint32) << 16).view(np.float32).tolist() == [1, 1 + 2**-6]
+
+
+def test_complex_matrices_and_unknown_computations_are_refused() -> None:
+    words = (0, 0, 0, 1, 1, 1, 0, 0, 4, 1, 0, 0, 4, 1, 0, 0, 0, 4, 1, 0, 1, 68, 0)
+    with pytest.raises(UnsupportedError, match="matrices of cudaDataType 4"):
+        call("GemmEx", *words, buffers=[])
+    with pytest.raises(UnsupportedError, match="cublasComputeType_t 99"):
+        call("GemmEx", *(0 if word == 4 else word for word in words[:-2]), 99, 0, buffers=[])
+
+
+def test_an_address_of_the_host_is_refused() -> None:
+    with pytest.raises(InputError, match="0x7f0000000000 is no address of the device's memory"):
+        call("Snrm2", 0, 4, 0x7F0000000000, 1, 0, buffers=[])
+
+
+# ---- headers
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("a.cu:1:10: fatal error: curand_kernel.h: No such file or directory", "pip install nvidia-curand"),
+        ('a.cu(1): error: cannot open source file "cusparse.h"', "pip install nvidia-cusparse"),
+        ("fatal error: helper_cuda.h: No such file or directory", "part of NVIDIA's CUDA samples"),
+    ],
+)
+def test_a_missing_header_is_named_with_what_brings_it(message: str, said: str) -> None:
+    assert said in hint(message)
+
+
+def test_of_other_headers_nothing_is_said() -> None:
+    assert hint("fatal error: mine.h: No such file or directory") == ""
