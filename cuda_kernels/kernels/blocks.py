@@ -1,56 +1,19 @@
-"""One block at work in shared memory, again and again, by its clock: what conflicts cost with nothing else in the way.
-
-Every kernel does its work in `PASSES` passes of `ROUNDS` rounds. A pass begins behind a barrier reduction, whose result
-must arrive before the clock is read (a reading behind a plain barrier may come before the barrier's release), and each
-warp leaves when it began and ended in `clocks[pass, warp]`. The first pass meets a cold instruction cache.
-"""
+"""One block at work in shared memory, timed by its own clock: what conflicts cost with nothing else in the way."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numba import float32, float64, int32
 
 from banksim.system.compiled_types import NumbaType
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.clocked_kernels import clock
-from cuda_kernels.numba_cuda import INSTALLED, Array, Dispatcher, cuda, jit
+from cuda_kernels.clocked_passes import PASSES, ROUNDS, ended, launch, started
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
-PASSES, ROUNDS = 4, 4
 SIDE = 32
-started: Dispatcher = None
-ended: Dispatcher = None
-
-if INSTALLED:
-    read = clock()
-
-    @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-    def started(number: int) -> int:
-        """The clock, when all warps have come to this pass."""
-        if cuda.syncthreads_count(int32(number < 0)) > 0:
-            return 0
-        return read()  # type: ignore[no-any-return]
-
-    @cuda.jit(device=True)  # type: ignore[untyped-decorator]
-    def ended(clocks: Array, number: int, began: int) -> None:
-        """Leave when this warp began and ended a pass."""
-        now = read()
-        thread = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
-        if thread % 32 == 0:
-            clocks[number, thread // 32, 0] = began
-            clocks[number, thread // 32, 1] = now
-
-
-def launch(
-    kernel: Dispatcher, block: tuple[int, ...], *given: Array, expected: np.ndarray, tolerance: float = 0.0
-) -> Launch:
-    """A launch of one block: (out, what is given, rounds, clocks)."""
-    warps = -(-int(np.prod(block)) // 32)
-    clocks = np.zeros((PASSES, warps, 2), np.int64)
-    out = np.zeros_like(expected)
-    arguments = (out, *given, np.int32(ROUNDS), clocks)
-    return Launch(kernel, (1,), block, arguments, {0: expected}, tolerance=tolerance, clocks=len(arguments) - 1)
 
 
 # ---- a tile turned over from one array to another, and brought back by rows
@@ -98,29 +61,10 @@ for _label, _row, _mask in (("", 32, 0), ("Pad", 33, 0), ("Swizzled", 32, 31)):
 
 # ---- sums
 def add_up(threads: int, neighbours: bool) -> Dispatcher:
-    @jit
-    def blockReduceHalves(out: Array, a: Array, rounds: int, clocks: Array) -> None:
-        s = cuda.shared.array(threads, int32)
-        t = cuda.threadIdx.x
-        mine = a[t]
-        for number in range(clocks.shape[0]):
-            began = started(number)
-            for _ in range(rounds):
-                s[t] = mine
-                cuda.syncthreads()
-                half = threads // 2
-                while half > 0:
-                    if t < half:
-                        s[t] += s[t + half]
-                    cuda.syncthreads()
-                    half //= 2
-                mine += s[0] & 1
-                cuda.syncthreads()
-            ended(clocks, number, began)
-        out[t] = mine
+    """Halves of the array are added up, or `neighbours` first, at ever longer strides."""
 
     @jit
-    def blockReduceNeighbours(out: Array, a: Array, rounds: int, clocks: Array) -> None:
+    def blockReduce(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array(threads, int32)
         t = cuda.threadIdx.x
         mine = a[t]
@@ -129,19 +73,19 @@ def add_up(threads: int, neighbours: bool) -> Dispatcher:
             for _ in range(rounds):
                 s[t] = mine
                 cuda.syncthreads()
-                step = 1
-                while step < threads:
-                    i = 2 * step * t
-                    if i < threads:
+                step = 1 if neighbours else threads // 2
+                while 0 < step < threads:
+                    i = 2 * step * t if neighbours else t
+                    if i < (threads if neighbours else step):
                         s[i] += s[i + step]
                     cuda.syncthreads()
-                    step *= 2
+                    step = 2 * step if neighbours else step // 2
                 mine += s[0] & 1
                 cuda.syncthreads()
             ended(clocks, number, began)
         out[t] = mine
 
-    return blockReduceNeighbours if neighbours else blockReduceHalves
+    return blockReduce
 
 
 def added_up(threads: int, neighbours: bool) -> Launch:
@@ -226,41 +170,29 @@ for _threads in (128, 512):
 
 # ---- products of two tiles
 def multiply(side: int, row: int, turned_over: bool) -> Dispatcher:
+    """Rows of `row` elements; `turned_over`: B lies by columns."""
+
     @jit
     def blockProduct(out: Array, a: Array, b: Array, rounds: int, clocks: Array) -> None:
         one = cuda.shared.array((side, row), float32)
         other = cuda.shared.array((side, row), float32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         one[y, x] = a[y, x]
-        other[y, x] = b[y, x]
+        if turned_over:
+            other[x, y] = b[y, x]
+        else:
+            other[y, x] = b[y, x]
         total = float32(0)
         for number in range(clocks.shape[0]):
             began = started(number)
             for _ in range(rounds):
                 for k in range(side):
-                    total += one[y, k] * other[k, x]
+                    total += one[y, k] * (other[x, k] if turned_over else other[k, x])
                 cuda.syncthreads()
             ended(clocks, number, began)
         out[y, x] = total
 
-    @jit
-    def blockProductTurned(out: Array, a: Array, b: Array, rounds: int, clocks: Array) -> None:
-        one = cuda.shared.array((side, row), float32)
-        other = cuda.shared.array((side, row), float32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        one[y, x] = a[y, x]
-        other[x, y] = b[y, x]
-        total = float32(0)
-        for number in range(clocks.shape[0]):
-            began = started(number)
-            for _ in range(rounds):
-                for k in range(side):
-                    total += one[y, k] * other[x, k]
-                cuda.syncthreads()
-            ended(clocks, number, began)
-        out[y, x] = total
-
-    return blockProductTurned if turned_over else blockProduct
+    return blockProduct
 
 
 def multiplied(side: int, row: int, turned_over: bool) -> Launch:
@@ -351,21 +283,14 @@ def walked(stride: int, kind: NumbaType, dtype: str, threads: int) -> Launch:
     return launch(walk(stride, kind, size), (threads,), a, expected=expected.astype(dtype))
 
 
-for _threads in (32, 256):
-    for _stride in (1, 8, 32):
-        add(
-            f"blockStride{_stride}Of{_threads}",
-            f"words at a stride, {_threads} threads",
-            f"stride {_stride}",
-            partial(walked, _stride, int32, "int32", _threads),
-        )
+for _threads, _stride in product((32, 256), (1, 8, 32)):
+    _group = f"words at a stride, {_threads} threads"
+    _made = partial(walked, _stride, int32, "int32", _threads)
+    add(f"blockStride{_stride}Of{_threads}", _group, f"stride {_stride}", _made)
 for _stride in (1, 4):
-    add(
-        f"blockDoubles{_stride}",
-        "doubles at a stride, 256 threads",
-        f"stride {_stride}",
-        partial(walked, _stride, float64, "float64", 256),
-    )
+    _group = "doubles at a stride, 256 threads"
+    _made = partial(walked, _stride, float64, "float64", 256)
+    add(f"blockDoubles{_stride}", _group, f"stride {_stride}", _made)
 
 
 # ---- sorting, stencils, random places, chains
@@ -404,10 +329,14 @@ def sorted_(size: int) -> Launch:
 
 
 def stencil(down: bool) -> Dispatcher:
+    """Each thread adds its neighbours along a row of the tile; `down`: a warp's threads lie along a column."""
+
     @jit
-    def blockStencilAlong(out: Array, a: Array, rounds: int, clocks: Array) -> None:
+    def blockStencil(out: Array, a: Array, rounds: int, clocks: Array) -> None:
         s = cuda.shared.array((SIDE, SIDE), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        y, x = cuda.threadIdx.y, cuda.threadIdx.x
+        if down:
+            y, x = x, y
         s[y, x] = a[y, x]
         cuda.syncthreads()
         for number in range(clocks.shape[0]):
@@ -420,23 +349,7 @@ def stencil(down: bool) -> Dispatcher:
             ended(clocks, number, began)
         out[y, x] = s[y, x]
 
-    @jit
-    def blockStencilAcross(out: Array, a: Array, rounds: int, clocks: Array) -> None:
-        s = cuda.shared.array((SIDE, SIDE), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        s[x, y] = a[x, y]
-        cuda.syncthreads()
-        for number in range(clocks.shape[0]):
-            began = started(number)
-            for _ in range(rounds):
-                total = s[x, (y + 31) % SIDE] + s[x, y] + s[x, (y + 1) % SIDE]
-                cuda.syncthreads()
-                s[x, y] = total
-                cuda.syncthreads()
-            ended(clocks, number, began)
-        out[x, y] = s[x, y]
-
-    return blockStencilAcross if down else blockStencilAlong
+    return blockStencil
 
 
 def stenciled(down: bool) -> Launch:
