@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import banksim
 from banksim.__main__ import main
 from banksim.advise.patterns import advice
-from banksim.advise.patterns.advice import ArrayAdvice, Judged, advise, together
+from banksim.advise.patterns.advice import ArrayAdvice, advise, together
+from banksim.advise.patterns.judge import Judged
 from banksim.advise.patterns.layouts import SharedArray, layouts, mapping
 from banksim.advise.patterns.thread_orders import Described, mappings
 from banksim.architectures.bank_rules import Architecture, architecture

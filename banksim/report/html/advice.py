@@ -22,8 +22,10 @@ from banksim.requests.kinds import OPS
 from banksim.wording import listed, mean, number, ways
 
 if TYPE_CHECKING:
-    from banksim.advise.kernels.advice import KernelAdvice, Measured
-    from banksim.advise.patterns.advice import ArrayAdvice, Judged
+    from banksim.advise.kernels.advice import KernelAdvice
+    from banksim.advise.kernels.measure import Measured
+    from banksim.advise.patterns.advice import ArrayAdvice
+    from banksim.advise.patterns.judge import Judged
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def row(layout: Judged, advice: ArrayAdvice) -> LayoutRow:
 def compared(advice: ArrayAdvice) -> Iterator[Sides]:
     """For each architecture the request that the layout as written serves worst, and the same one in the best; of one
     in pieces the first."""
-    from banksim.advise.patterns.advice import Requests, base_of, cost, laid_out
+    from banksim.advise.patterns.judge import Requests, base_of, cost, laid_out
     from banksim.banks.replay import ideal
 
     given = advice.different

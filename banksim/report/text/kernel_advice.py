@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from banksim.advise.kernels.advice import KernelAdvice, Tried
+from banksim.advise.kernels.advice import KernelAdvice
+from banksim.advise.kernels.search import Tried
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, above, beside, fold, prose
 from banksim.wording import listed, number

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from banksim.advise.patterns.advice import ArrayAdvice, Judged, together
+from banksim.advise.patterns.advice import ArrayAdvice, together
+from banksim.advise.patterns.judge import Judged
 from banksim.advise.patterns.layouts import SharedArray
 from banksim.patterns.types import Record
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG

@@ -1,0 +1,169 @@
+"""The search for a cure: layouts tried one after the other, and why each is refused or taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from banksim.advise.kernels.measure import Bench, Changes, Measured
+from banksim.advise.kernels.source import Declared, rewritten
+from banksim.advise.kernels.source_layouts import PADDINGS, groups, padded
+from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.occupancy import fits
+from banksim.errors import BanksimError, CompileError, Fault, InputError
+from banksim.wording import listed, number, plural
+
+MOST_RUNS = 64
+"""Programs that are compiled and executed."""
+WORTH = 0.001
+"""The part of the cost that a layout has to save: less is no reason to change a source."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A cure that was tried, with the reason why it was refused (empty: it was not)."""
+
+    changes: Changes
+    measured: Measured | None
+    refused: str = ""
+    is_same: bool = False
+    """Whether the results are those of the original."""
+
+    @property
+    def name(self) -> str:
+        return ", ".join(change.name for change in self.changes)
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """By array."""
+        return {change.array.name: change.layout for change in self.changes}
+
+
+class Search:
+    """Tries layouts of one array after the other, on top of the best of those before it."""
+
+    def __init__(self, bench: Bench, before: Measured) -> None:
+        self.bench, self.before = bench, before
+        self.tried: list[Tried] = []
+        self.sources: dict[bytes, Tried] = {}
+        """What was tried, by the source with it: two ways to one source are one layout."""
+        self.best: Tried | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.best is not None and self.best.measured is not None and not self.best.measured.excess
+
+    def all(self, arrays: Sequence[Declared]) -> None:
+        for array in arrays:
+            self.one(array)
+            if self.is_done:
+                return
+        rows = [array for array in arrays if len(array.lengths) > 1]
+        for more in PADDINGS if len(rows) > 1 else ():
+            self.attempt(tuple(padded(array, more) for array in rows))
+
+    def one(self, array: Declared) -> None:
+        base = self.best.changes if self.best else ()
+        for place, group in enumerate(groups(array, self.bench.dynamic_shared)):
+            for change in group:
+                attempt = self.attempt((*base, change))
+                if not attempt.refused and attempt.measured and not attempt.measured.excess:
+                    break
+            if self.is_done and place:  # a padding and a swizzle, to compare
+                return
+
+    def attempt(self, changes: Changes) -> Tried:
+        """A cure, with the reason if it is none."""
+        if self.bench.runs == MOST_RUNS:
+            raise InputError(
+                f"{self.bench.source.name}: more than {MOST_RUNS} programs to compile and run: name one array "
+                f"with --array ({listed(sorted({one.name for one in self.bench.source.declared}))})"
+            )
+        source = rewritten(self.bench.source.content, changes)
+        if source in self.sources:
+            return self.sources[source]
+        try:
+            measured = self.bench.measure(changes)
+            is_same = measured.results == self.before.results
+            refused = refusal(measured, self.before, self.bench.archs)
+            if not refused and self.before.cycles is not None:
+                measured = self.bench.timed(measured)
+                refused = slower(measured, self.before)
+            refused = refused or self.negligible(changes, measured)
+            found = Tried(changes, measured, refused, is_same)
+        except (CompileError, Fault, InputError) as error:
+            found = Tried(changes, None, f"it does not run: {self.gist(error)}")
+        self.tried.append(found)
+        self.sources[source] = found
+        if not found.refused and (self.best is None or self.is_cheaper(found, self.best)):
+            self.best = found
+        return found
+
+    def negligible(self, changes: Changes, after: Measured) -> str:
+        """Why a change is not worth making, compared with the best so far; "" if it is."""
+        best, before = self.best, self.before
+        if best is not None and best.measured is not None and best.changes == changes[: len(best.changes)]:
+            before = best.measured
+        if any(1 - new.of(old) >= WORTH for new, old in zip(after.costs, before.costs, strict=True)):
+            return ""
+        what = f"beside {best.name} it saves too little" if best and before is best.measured else "it saves too little"
+        if after.cycles is not None and before.cycles is not None:
+            return f"{what}: {cycles(before, after)}"
+        pairs = list(zip(before.transactions, after.transactions, strict=True))
+        saved, was = max((old - new, old) for old, new in pairs)
+        return f"{what}: {number(saved)} of {number(was)} transactions"
+
+    def gist(self, error: BanksimError) -> str:
+        """The first line of a message, in which a copy of the file is called as the file is."""
+        name = self.bench.source.file.name
+        return re.sub(rf"\S+/(?={re.escape(name)}:)", "", (str(error).splitlines() or [""])[0])
+
+    def is_cheaper(self, one: Tried, than: Tried) -> bool:
+        """Whether a cure costs less, or as much and less memory."""
+        assert one.measured is not None
+        assert than.measured is not None
+        mine, other = one.measured, than.measured
+        return (mine.of(self.before), mine.size) < (other.of(self.before), other.size)
+
+
+def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) -> str:
+    """Why a change is no cure; empty if it is one."""
+    if after.results != before.results:
+        return "the results differ"
+    if not all(fits(after.size, before.size, arch) for arch in archs):
+        return f"{number(after.size)} bytes of shared memory are too many"
+    pairs = list(zip(before.costs, after.costs, strict=True))
+    saved = [old.transactions - new.transactions for old, new in pairs]
+    pays = [new.time < old.time or new == old for old, new in pairs]
+    if min(saved) >= 0 and max(saved) > 0 and all(pays):
+        return ""
+    least = min(zip(pays, saved, archs, strict=True), key=lambda one: one[:2])
+    return "; ".join(losses(after, before, least[1], least[2].name if len(archs) > 1 else ""))
+
+
+def slower(after: Measured, before: Measured) -> str:
+    """Why the compiled code takes longer; "" if it does not."""
+    if after.cycles is None or before.cycles is None or after.cycles <= before.cycles:
+        return ""
+    return f"it is slower: {cycles(before, after)}"
+
+
+def cycles(before: Measured, after: Measured) -> str:
+    was, becomes = (number(round(one.cycles or 0)) for one in (before, after))
+    return f"{was} simulated cycles a block become {becomes}"
+
+
+def losses(after: Measured, before: Measured, saved: int, arch: str) -> Iterator[str]:
+    """What speaks against a change that leaves `saved` fewer transactions on one architecture, point by point."""
+    for width, count in sorted(before.wide.items(), reverse=True):
+        left = after.wide.get(width, 0)
+        if left < count:
+            yield f"it loses merged loads: {number(count)} requests of {width} bytes become {number(left)}"
+    where = f" on {arch}" if arch else ""
+    if saved < 0:
+        yield f"{plural(-saved, 'transaction')} more{where}"
+    else:
+        yield (f"only {plural(saved, 'transaction')} fewer" if saved else "no transaction fewer") + where
+    if added := max(0, after.instructions - before.instructions):
+        yield f"{plural(added, 'warp instruction')} more"
