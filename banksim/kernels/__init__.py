@@ -6,6 +6,7 @@ fat_binary.py           cubins and PTX in what nvcc makes
 elf.py                  a cubin's sections and symbols
 disassembly.py          nvdisasm's listing → instructions
 line_table.py           the source line of each instruction
+address_space.py        where code and variables lie
 cubin.py                a cubin decoded, from all of these
 kernel.py               the result: kernels, instructions, operands
 control_opcodes.py      the table of instructions that move threads

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from banksim.architectures import capabilities
-from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, WINDOWS, machine
+from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS
 from banksim.errors import BanksimError, InputError
 from banksim.kernels import demangling, disassembly
+from banksim.kernels.address_space import AddressSpace
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.ptx import link
 from banksim.kernels.decoded_cache import Kernels, pack, unpack
-from banksim.kernels.elf import FUNCTION, OBJECT, Elf, Symbol
-from banksim.kernels.global_addresses import ARGUMENTS, PROGRAM
+from banksim.kernels.elf import FUNCTION, Elf, Symbol
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
 from banksim.kernels.line_table import Line, in_own_code, line_table
-from banksim.kernels.variables import Variable
 from banksim.requests.trace import Site
 from banksim.system import cache, source_files
 
@@ -28,15 +27,10 @@ MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
 UNKNOWN = 0xFFFFFFFF
 """The stack of a kernel that recurses or calls through pointers, as ptxas 13.5 writes it; older ones write 0."""
 KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS, KPARAM_INFO_V2 = 0x17, 0x2F, 0x34, 0x45
-GLOBAL, GLOBAL_INIT, CONSTANT = ".nv.global", ".nv.global.init", ".nv.constant3"
 THREADS = 1024
 """Threads that a block may have on every GPU."""
 LOCAL_MEMORY = 512 << 10
 """Bytes of local memory that a thread may have (CUDA programming guide, 'Technical Specifications')."""
-STAND_IN = ("SERVICE", "RET.ABS.NODEC")
-"""The code that stands for a function of the GPU's driver (vprintf): a call of the simulator, and a return."""
-RETURN_ADDRESS = 20
-"""The register that holds it, by the calling convention."""
 PTX_FILE = "\0ptx"
 """Stands for the name of the PTX file in lines of the PTX itself; `decode` puts the real name in its place."""
 
@@ -132,20 +126,8 @@ def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
     return {}
 
 
-def places_of_variables(elf: Elf) -> tuple[dict[str, int], int]:
-    """Where each section of a module's variables lies among them, and where they end."""
-    places: dict[str, int] = {}
-    end = 0
-    for section in (GLOBAL_INIT, CONSTANT, GLOBAL):  # those that begin as zeros behind the others
-        if section in elf.sections and elf.sections[section].size:
-            align = max(elf.sections[section].align, 16)
-            places[section] = -(-end // align) * align
-            end = places[section] + elf.sections[section].size
-    return places, end
-
-
 class Reading:
-    """One kernel of a cubin, with the functions that it can reach laid out behind it."""
+    """One kernel of a cubin, with the functions that it can reach."""
 
     def __init__(
         self,
@@ -155,102 +137,11 @@ class Reading:
         lines: Mapping[str, Sequence[tuple[int, Line]]],
         slot: int | None = None,
     ) -> None:
-        self.slot = slot
-        self.variables_at = ARGUMENTS.address_of(0) if slot is None else PROGRAM.address_of(slot)
-        self.elf, self.name, self.code, self.lines = elf, name, code, lines
-        self.machine = machine(elf.arch)
-        self.text = elf.by_name[name].section
-        self.driver: dict[str, int] = {}
-        self.base: dict[str, int] = {}
-        end = 0
-        for section in self.reachable():
-            self.base[section] = end
-            end += BYTES * len(code[section.removeprefix(".text.")])
-        self.end = end
-        self.heap, self.heap_end = places_of_variables(elf)
+        self.elf, self.name, self.code, self.lines, self.slot = elf, name, code, lines, slot
+        self.space = AddressSpace(elf, name, code, slot)
 
-    def reachable(self) -> list[str]:
-        """The kernel's code section, then those that it names, itself or through variables and constants."""
-        found = []
-        todo = [self.text, *(name for name in self.elf.sections if name.startswith(".nv.constant"))]
-        seen = set(todo)
-        while todo:
-            section = todo.pop(0)
-            if section.startswith(".text."):
-                found.append(section)
-            for relocation in self.elf.relocations(section):
-                target = relocation.symbol.section
-                other_kernel = target.startswith(".text.") and self.elf.by_name[target[6:]].entry
-                if target and target not in seen and not other_kernel:
-                    seen.add(target)
-                    todo.append(target)
-        return found
-
-    # ---- addresses
-    def address(self, symbol: Symbol, offset: int) -> Operand | None:
-        """Where a symbol lies: a pc of this layout, or an address among the module's variables."""
-        if symbol.section in self.base:
-            return Operand("code", self.base[symbol.section] + symbol.value + offset, text=symbol.name)
-        if symbol.section in self.heap:
-            place = self.variables_at + self.heap[symbol.section] + symbol.value + offset
-            return Operand("imm", place, text=symbol.name)
-        if not symbol.section and symbol.name:
-            place = self.end + BYTES * len(STAND_IN) * len(self.driver)
-            return Operand("code", self.driver.setdefault(symbol.name, place), text=symbol.name)
-        return None
-
-    def filled(self, section: str) -> bytes:
-        """A section's bytes with all addresses in it filled in."""
-        data = bytearray(self.elf.content(section))
-        for relocation in self.elf.relocations(section):
-            target = self.address(relocation.symbol, relocation.addend)
-            if target is not None:
-                number = target.number & ((1 << 8 * relocation.size) - 1)
-                data[relocation.offset : relocation.offset + relocation.size] = number.to_bytes(
-                    relocation.size, "little"
-                )
-        return bytes(data)
-
-    def constants(self) -> dict[int, bytes]:
-        """The bytes of the kernel's own constant banks and of those that the module shares."""
-        banks = {}
-        for section in self.elf.sections:
-            if section.startswith(".nv.constant"):
-                number, _, owner = section.removeprefix(".nv.constant").partition(".")
-                if owner in ("", self.name):
-                    banks[int(number)] = self.filled(section)
-        for name, address in {**WINDOWS, "variables": self.variables_at + self.heap.get(CONSTANT, 0)}.items():
-            if (place := self.machine.places.get(name)) is None:
-                continue
-            banks[0] = banks[0][:place] + address.to_bytes(8, "little") + banks[0][place + 8 :]
-        return banks
-
-    def initial(self) -> bytes:
-        """The module's variables as they start out, and constant memory, which pointers may name; less the zeros at
-        the end."""
-        data = bytearray()
-        for section, start in self.heap.items():
-            if content := self.filled(section):
-                data += bytes(start - len(data)) + content
-        return bytes(data)
-
-    def variables(self) -> tuple[Variable, ...]:
-        """The module's variables that have names in the source."""
-        return tuple(
-            Variable(
-                name=symbol.name,
-                plain_name=demangling.plain_name(symbol.name),
-                offset=self.heap[symbol.section] + symbol.value,
-                size=symbol.size,
-                place=symbol.value if symbol.section == CONSTANT else None,
-            )
-            for symbol in self.elf.symbols
-            if symbol.kind == OBJECT and symbol.section in self.heap and not symbol.name.startswith("$")
-        )
-
-    # ---- code
     def instructions(self) -> Iterator[Instruction]:
-        for section, base in self.base.items():
+        for section, base in self.space.base.items():
             items = self.code[section.removeprefix(".text.")]
             encodings = disassembly.encodings(self.elf.content(section))
             lines = iter(self.lines.get(section, ()))
@@ -263,17 +154,6 @@ class Reading:
                     line, ahead = ahead[1], next(lines, None)
                 function = next((symbol for symbol in functions if symbol.value <= offset), functions[-1])
                 yield self.instruction(section, base, offset, item, line, function, encodings[number])
-
-    def stand_ins(self) -> Iterator[Instruction]:
-        """The code that stands for the driver's functions named so far; it lies behind all other code."""
-        for name, place in self.driver.items():
-            operands = (Operand("other", text=name),), (Operand("R", RETURN_ADDRESS), Operand("imm"))
-            for number, opcode in enumerate(STAND_IN):
-                first, *modifiers = opcode.split(".")
-                pc = place + BYTES * number
-                site = Site(opcode=opcode, offset=pc, function=name)
-                marks = frozenset(modifiers)
-                yield Instruction(pc, place, opcode, first, marks, None, operands[number], site, text=opcode)
 
     def functions_of(self, section: str) -> list[Symbol]:
         """The functions of a code section, the last first."""
@@ -294,7 +174,7 @@ class Reading:
             if not symbol:
                 return Operand("code", base + addend, text=f"{addend:#x}")
             found = self.elf.by_name.get(symbol)
-            return self.address(found, addend) if found else None
+            return self.space.address(found, addend) if found else None
 
         opcode = item["opcode"]
         name, *modifiers = opcode.split(".")
@@ -327,7 +207,7 @@ class Reading:
     def targets(self) -> dict[int, tuple[int, ...]]:
         """Where indirect branches go: .nv.info has (branch, 0, how many targets, targets) again and again."""
         found = {}
-        for section, base in self.base.items():
+        for section, base in self.space.base.items():
             for attribute, value in self.elf.attributes(f".nv.info.{section.removeprefix('.text.')}"):
                 if attribute != INDIRECT_BRANCH_TARGETS:
                     continue
@@ -338,7 +218,6 @@ class Reading:
                     at += 3 + count
         return found
 
-    # ---- the whole
     def kernel(self) -> Kernel:
         elf, info = self.elf, f".nv.info.{self.name}"
         facts = dict(elf.attributes(info))
@@ -349,16 +228,17 @@ class Reading:
                 parameters.append(Parameter(ordinal, offset, size >> 18))
             elif attribute == KPARAM_INFO_V2:  # of kernels with large parameters: 16 bits for the size
                 parameters.append(Parameter(*struct.unpack_from("<HHH", value, 4)))
-        reserved = self.machine.first_shared
+        reserved = self.space.machine.first_shared
         shared = elf.sections.get(f".nv.shared.{self.name}")
         limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
         required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
-        banks, start, code = self.constants(), self.initial(), [*self.instructions()]
+        space = self.space
+        banks, start, code = space.constants(), space.initial(), [*self.instructions()]
         return Kernel(
             name=self.name,
             plain_name=demangling.plain_name(self.name),
             arch=elf.arch,
-            instructions=(*code, *self.stand_ins()),
+            instructions=(*code, *space.stand_ins()),
             parameters=tuple(sorted(parameters, key=lambda parameter: parameter.ordinal)),
             parameter_base=struct.unpack_from("<H", facts[PARAM_CBANK], 4)[0] if PARAM_CBANK in facts else 0,
             shared_base=reserved,
@@ -367,20 +247,11 @@ class Reading:
             registers=self.fact(REGCOUNT),
             banks=banks,
             globals=start,
-            globals_bytes=self.heap_end,
-            symbols={
-                symbol.name: self.heap[symbol.section] + symbol.value
-                for symbol in elf.symbols
-                if symbol.kind == OBJECT and symbol.section in (GLOBAL, GLOBAL_INIT)
-            },
-            variables=self.variables(),
+            globals_bytes=space.heap_end,
+            symbols=space.symbols(),
+            variables=space.variables(),
             targets=self.targets(),
-            functions={
-                symbol.name: self.base[symbol.section] + symbol.value
-                for symbol in elf.symbols
-                if symbol.kind == FUNCTION and symbol.section in self.base
-            }
-            | self.driver,
+            functions=space.functions(),
             max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
             required_block=required,
             slot=self.slot,
@@ -395,9 +266,3 @@ class Reading:
                 if self.elf.symbols[symbol].name == self.name:
                     return int(number)
         return 0
-
-
-def constant_symbols(cubin: bytes) -> dict[str, int]:
-    """Byte offsets of the module's __constant__ variables in constant bank 3."""
-    elf = Elf(cubin)
-    return {s.name: s.value for s in elf.symbols if s.kind == OBJECT and s.section == CONSTANT}

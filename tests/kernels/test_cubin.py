@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from banksim.architectures.code_layout import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import BanksimError, InputError
-from banksim.kernels import cubin, demangling
+from banksim.kernels import address_space, cubin, demangling
 from banksim.kernels.compilers import assemble, compile_cuda, link, tools
 from banksim.kernels.decoded_cache import pack, unpack
 from banksim.kernels.elf import Elf
@@ -141,7 +141,7 @@ def test_local_memory_and_registers() -> None:
 # ---- variables and constants
 def test_constants_hold_their_initial_values() -> None:
     bank = kernel("calls.cu", "addresses").banks[3]
-    offsets = cubin.constant_symbols(made("calls.cu"))
+    offsets = address_space.constant_symbols(made("calls.cu"))
     table = np.frombuffer(bank, "<f4", 4, offsets["table"])
     other = np.frombuffer(bank, "<f4", 4, offsets["other"])
     assert (table.tolist(), other.tolist()) == ([1, 2, 3, 0], [5, 6, 7, 8])
@@ -157,7 +157,7 @@ def test_variables_hold_their_initial_values() -> None:
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_pointers_in_variables_and_constants_point_to_the_heap(arch: str) -> None:
     found = kernel("calls.cu", "addresses", arch)
-    offsets = cubin.constant_symbols(made("calls.cu", arch))
+    offsets = address_space.constant_symbols(made("calls.cu", arch))
     variable = HEAP + found.symbols["variable"]
     assert word(found.globals, found.symbols["to_variable"]) == variable + 4
     assert word(found.banks[3], offsets["constant_to_variable"]) == variable

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from banksim.errors import InputError, UnsupportedError
 from banksim.kernels import fat_binary
+from banksim.kernels.address_space import CONSTANT, places_of_variables
 from banksim.kernels.compilers import assemble
 from banksim.kernels.compilers.ptx import link
-from banksim.kernels.cubin import CONSTANT, decode, places_of_variables
+from banksim.kernels.cubin import decode
 from banksim.kernels.elf import OBJECT, Elf, is_cubin
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch
