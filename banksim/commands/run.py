@@ -122,7 +122,7 @@ def interpreted(
     requests: Requests | None,
 ) -> tuple[Launches, Ended]:
     """Run a Python program in this process, whose kernels are Numba's."""
-    from banksim.kernels.compilers.numba import in_vain
+    from banksim.kernels.compilers.numba_without_gpu import in_vain
     from banksim.runs.programs.main_module import run_file, run_module
     from banksim.runs.programs.numba_hooks import simulated
 

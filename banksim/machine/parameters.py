@@ -18,7 +18,7 @@ from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.machine.parameter_types import as_declared, parameter_types
 
 if TYPE_CHECKING:
-    from banksim.kernels.compilers.numba import Field
+    from banksim.kernels.compilers.numba_arguments import Field
 
 
 class Memory:

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from banksim.architectures.code_layout import HEAP, machine
 from banksim.errors import InputError
 from banksim.kernels.address_space import constant_symbols
-from banksim.kernels.compilers.numba import Compiled, module, replaced
+from banksim.kernels.compilers.numba import Compiled
+from banksim.kernels.compilers.numba_without_gpu import module, replaced
 from banksim.kernels.elf import OBJECT, Elf
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Buffer, Launch

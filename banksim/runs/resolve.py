@@ -65,7 +65,7 @@ def resolve(
         return kernel, *pointer_parameters(kernel, args), None
     if not isfunction(getattr(kernel, "py_func", kernel)):
         raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
-    from banksim.kernels.compilers.numba import argument_type
+    from banksim.kernels.compilers.numba_arguments import argument_type
 
     types = tuple(argument_type(a) for a in args)
     ready, compiled = numba_kernel(kernel, types, machine)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import banksim
+from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.machine.llvm import compile
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -60,9 +61,7 @@ def main() -> None:
     matmul = product(16, 0)
     first, _ = best(1, lambda: banksim.run(matmul, (16, 16), (16, 16), small))
     show("first launch, all compilers run", f"{first:.3f} s")
-    kernel, _ = banksim.runs.resolve.numba_kernel(
-        matmul, tuple(banksim.kernels.compilers.numba.argument_type(m) for m in small), "sm_90"
-    )
+    kernel, _ = banksim.runs.resolve.numba_kernel(matmul, tuple(argument_type(m) for m in small), "sm_90")
     seconds, _ = best(3, lambda: compile.build(kernel, traced=False, stepwise=False, watched=False))
     show(f"translate and compile {len(kernel.instructions)} instructions", f"{1000 * seconds:.1f} ms")
     seconds, _ = best(5, lambda: compile.compile_kernel.__wrapped__(kernel))

@@ -96,7 +96,7 @@ def prepare(file: Path) -> None:
             made = source.kernel(content)
             kernel, parameters, buffers, _ = resolve(made, args, "sm_90")
             if where == "catalogue":
-                from banksim.kernels.compilers.numba import argument_type
+                from banksim.kernels.compilers.numba_arguments import argument_type
                 from banksim.runs.resolve import numba_kernel
 
                 _, compiled = numba_kernel(made, tuple(map(argument_type, args)), "sm_90")

@@ -16,7 +16,8 @@ import pytest
 
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import Compiled, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
-from banksim.kernels.compilers import numba as numba_compiler
+from banksim.kernels.compilers.numba_arguments import argument_type
+from banksim.kernels.compilers.numba_without_gpu import load_python
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.load import Module, load
@@ -424,7 +425,7 @@ VECTOR = np.zeros(64, "f4")
 
 @pytest.fixture(scope="module")
 def eager() -> Any:
-    return numba_compiler.load_python(KERNELS / "eager.py")
+    return load_python(KERNELS / "eager.py")
 
 
 def decoded(compiled: Compiled) -> Kernel:
@@ -520,7 +521,7 @@ def test_device_functions_have_lines_of_their_own(eager: Any) -> None:
 def test_line_information_changes_no_code(eager: Any) -> None:
     from numba import cuda
 
-    types = tuple(map(numba_compiler.argument_type, [VECTOR, VECTOR]))
+    types = tuple(map(argument_type, [VECTOR, VECTOR]))
     compiled = compile_numba(eager.exact, types)
     plain, _ = cuda.compile_ptx(eager.exact.py_func, types, cc=(9, 0), lineinfo=False)
     (bare,) = opcodes(ptx._made("ptxas", ["-arch", "sm_90"], [(plain.encode(), "kernel.ptx")])).values()
@@ -604,7 +605,7 @@ def test_numba_cuda_is_left_as_it_was(eager: Any) -> None:
     compile_numba(eager.mixed, mixed_arguments())
     with pytest.raises(CompileError):
         compile_numba(eager.misspelt, [VECTOR])
-    numba_compiler.load_python(KERNELS / "eager.py")
+    load_python(KERNELS / "eager.py")
     after = dispatcher.get_current_device, [getattr(kind, name) for name in watched], set(vars(kind))
     assert after == before
 
@@ -613,14 +614,14 @@ def test_python_files_import_their_neighbours_and_leave_no_trace(tmp_path: Path)
     (tmp_path / "neighbour_of_it.py").write_text("VALUE = 3\n")
     (tmp_path / "importing.py").write_text("from neighbour_of_it import VALUE\n")
     path = list(sys.path)
-    assert numba_compiler.load_python(tmp_path / "importing.py").VALUE == 3
+    assert load_python(tmp_path / "importing.py").VALUE == 3
     (tmp_path / "failing.py").write_text("1 / 0\n")
     with pytest.raises(InputError, match=r"failing\.py: importing it failed with ZeroDivisionError"):
-        numba_compiler.load_python(tmp_path / "failing.py")
+        load_python(tmp_path / "failing.py")
     assert "failing" not in sys.modules
     assert sys.path == path
     with pytest.raises(InputError, match="no such file"):
-        numba_compiler.load_python(tmp_path / "missing.py")
+        load_python(tmp_path / "missing.py")
 
 
 def test_nothing_heavy_is_imported_before_it_is_wanted() -> None:

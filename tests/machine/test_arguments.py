@@ -15,7 +15,7 @@ from numba import cuda
 
 import banksim
 from banksim.errors import ArgumentTypeError, Fault, InputError
-from banksim.kernels.compilers.numba import importable
+from banksim.kernels.compilers.numba_without_gpu import importable
 from banksim.kernels.global_addresses import PROGRAM, STRIDE
 from banksim.machine.addresses import address_of, place_of
 from banksim.machine.host_memory import Stretches, copied, extent

@@ -11,7 +11,7 @@ from numba import cuda
 import banksim
 from banksim.errors import UnsupportedError
 from banksim.kernels.compilers import compile_cuda
-from banksim.kernels.compilers.numba import argument_type
+from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.machine.operations import OPERATIONS
 from banksim.runs.resolve import numba_kernel
 from helpers.places import KERNELS

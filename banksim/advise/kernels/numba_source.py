@@ -84,7 +84,7 @@ class NumbaSource:
         return made
 
     def kernel(self, content: bytes) -> Rewritten:
-        from banksim.kernels.compilers.numba import declared
+        from banksim.kernels.compilers.numba_arguments import declared
 
         signatures = declared(self.dispatcher)
         options = dict(getattr(self.dispatcher, "targetoptions", {}))

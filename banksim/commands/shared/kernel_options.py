@@ -98,7 +98,7 @@ def names_in(
         from banksim.runs.resolve import compiled_for
 
         return {}, load(file, compiled_for(rules or ()))
-    from banksim.kernels.compilers.numba import in_vain, load_python
+    from banksim.kernels.compilers.numba_without_gpu import in_vain, load_python
 
     module = vars(load_python(file))
     if note := in_vain():

@@ -1,9 +1,20 @@
-"""Kernel sources → cubin, with no GPU: Numba functions, CUDA C++, PTX."""
+"""Kernel sources → cubin, with no GPU: Numba functions, CUDA C++, PTX.
+
+numba.py               Numba functions: compile_numba
+numba_arguments.py     … what types arguments have, and what parameters they become
+numba_without_gpu.py   … numba-cuda's questions to a driver, answered
+cuda.py                CUDA C++: compile_cuda, by nvcc or NVRTC
+nvrtc.py               … the compiler that is a library
+ptx.py                 PTX → cubin, cubins → one: assemble, link
+source.py              … a file and the options that nvcc and NVRTC share
+tools.py               ptxas, nvdisasm and the others: found and run with a time limit
+"""
 
 from __future__ import annotations
 
 from banksim.kernels.compilers.cuda import compile_cuda
-from banksim.kernels.compilers.numba import Compiled, Field, compile_numba
+from banksim.kernels.compilers.numba import Compiled, compile_numba
+from banksim.kernels.compilers.numba_arguments import Field
 from banksim.kernels.compilers.ptx import assemble, link
 
 __all__ = ["Compiled", "Field", "assemble", "compile_cuda", "compile_numba", "link"]

@@ -1,32 +1,22 @@
-"""Numba function → cubin with no GPU. All that knows numba-cuda's inside is in this file."""
+"""Numba function → cubin with no GPU. Only this file and the two `numba_…` beside it know numba-cuda's inside."""
 
 from __future__ import annotations
 
-import functools
-import importlib
-import importlib.util
 import inspect
-import os
 import re
-import sys
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
-from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
+from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.cuda import compile_cuda
+from banksim.kernels.compilers.numba_arguments import Field, argument_type, fields, signature
+from banksim.kernels.compilers.numba_without_gpu import as_if_unasked, capability, module, no_gpu, replaced
 from banksim.kernels.compilers.ptx import assemble, link
-from banksim.system.extras import missing
 
-SIMULATOR = "NUMBA_ENABLE_CUDASIM"
-NEWEST = (9, 0)
-"""What device functions with a signature are compiled for while their module is imported."""
 UNIQUE = re.compile(r"B\d+v(\d+)(?=B\d+c)")
 """Numba's number of a function in a mangled name, different in every process."""
 UNSUPPORTED = {
@@ -36,27 +26,6 @@ UNSUPPORTED = {
 }
 """What Numba calls from a kernel and nobody here answers; named before a linker or the machine complain of it."""
 Callback = Callable[[Any], object]
-_lock = threading.RLock()
-
-
-@dataclass(frozen=True)
-class Field:
-    """One kernel parameter: `size` bytes that hold `role` of an argument, or its part that `path` leads to.
-
-    roles                                  of
-    meminfo parent nitems itemsize data    an array (the first two are 0, data is its address)
-    shape stride                           an array, along axis `index`
-    value                                  a scalar, as NumPy's `dtype`
-    real imag                              a complex number, as NumPy's `dtype`
-    record                                 a record: the address of its bytes
-    """
-
-    argument: int
-    role: str
-    size: int = 8
-    index: int = 0
-    dtype: str = "int64"
-    path: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,236 +172,6 @@ def renumbered(codes: Sequence[str]) -> list[str]:
     return [UNIQUE.sub(name, code) for code in codes]
 
 
-# ---- types
-def argument_type(value: Any) -> Any:
-    """The Numba type that a launch would give an argument; a type stands for itself."""
-    if isinstance(value, module("numba.cuda.types").Type):
-        return value
-    try:
-        return module("numba.cuda.typing.typeof").typeof(value)
-    except Exception as error:
-        raise InputError(f"Numba CUDA has no type for a {type(value).__name__} argument: {error}") from None
-
-
-def declared(function: Any) -> list[tuple[Any, ...]]:
-    """The signatures that a dispatcher was given, or []: it is compiled for what it is called with."""
-    if getattr(function, "_can_compile", True):
-        return []
-    return list(getattr(function, "banksim_signatures", ())) or list(function.overloads)
-
-
-def signature(function: Any, types: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The argument types to compile for: those of the call, or the declared signature that fits them best."""
-    choices = declared(function)
-    body = getattr(function, "py_func", function)
-    count = len(inspect.signature(body).parameters)
-    if len(types) != count:
-        listed = ", ".join(inspect.signature(body).parameters)
-        raise InputError(f"{body.__name__} takes {count} arguments ({listed}), {len(types)} were given")
-    if not choices or types in choices:
-        return types
-    fitting = [
-        (sum(int(step) for step in steps), number)
-        for number, choice in enumerate(choices)
-        if None not in (steps := conversions(types, choice))
-    ]
-    if not fitting:
-        wanted = " or ".join(f"({', '.join(map(str, choice))})" for choice in choices)
-        raise InputError(f"{body.__name__} is declared for {wanted}, not for ({', '.join(map(str, types))})")
-    return choices[min(fitting)[1]]
-
-
-def conversions(types: tuple[Any, ...], choice: tuple[Any, ...]) -> list[Any]:
-    """How much each argument has to change to fit a signature; None where it cannot."""
-    if len(types) != len(choice):
-        return [None]
-    context = module("numba.cuda.descriptor").cuda_target.typing_context
-    return [context.can_convert(given, wanted) for given, wanted in zip(types, choice, strict=True)]
-
-
-def fields(kind: Any, argument: int, path: tuple[int, ...] = ()) -> Iterator[Field]:
-    """The parameters that an argument of a type becomes, as numba-cuda's launcher flattens it."""
-    types = module("numba.cuda.types")
-
-    def field(role: str, size: int = 8, index: int = 0, dtype: str = "int64") -> Field:
-        return Field(argument, role, size, index, dtype, path)
-
-    if isinstance(kind, types.Array):
-        yield from map(field, ("meminfo", "parent", "nitems", "itemsize", "data"))
-        yield from (field("shape", index=axis) for axis in range(kind.ndim))
-        yield from (field("stride", index=axis) for axis in range(kind.ndim))
-    elif isinstance(kind, types.BaseTuple):
-        for index, part in enumerate(kind):
-            yield from fields(part, argument, (*path, index))
-    elif isinstance(kind, types.Complex):
-        size = kind.bitwidth // 16
-        yield from (field(role, size, dtype=f"float{8 * size}") for role in ("real", "imag"))
-    elif isinstance(kind, types.Record):
-        yield field("record")
-    elif isinstance(kind, types.IntEnumMember | types.EnumMember):
-        yield from fields(kind.dtype, argument, path)
-    elif isinstance(kind, types.Integer | types.Float):
-        yield field("value", kind.bitwidth // 8, dtype=kind.name)
-    elif isinstance(kind, types.Boolean):
-        yield field("value", 1, dtype="bool")
-    elif isinstance(kind, types.NPDatetime | types.NPTimedelta):
-        yield field("value")
-    elif isinstance(kind, types.CPointer):
-        yield field("value", dtype="uint64")
-    else:
-        raise InputError(f"argument {argument + 1}: Numba CUDA cannot pass a {kind} to a kernel")
-
-
-# ---- numba-cuda without a GPU
-def module(name: str) -> Any:
-    """A module of numba-cuda, imported when it is wanted; none of them has types that a checker could use."""
-    numba_cuda()
-    return importlib.import_module(name)
-
-
-@functools.cache
-def numba_cuda() -> Any:
-    """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says. InputError where it cannot be used."""
-    if importlib.util.find_spec("numba_cuda") is None:
-        raise missing("Numba kernels need numba-cuda", "cuda")
-    wanted = os.environ.pop(SIMULATOR, None)
-    try:
-        cuda = importlib.import_module("numba.cuda")
-        if importlib.import_module("numba.cuda.core.config").ENABLE_CUDASIM:
-            raise InputError(f"numba.cuda is its own simulator in this process: unset {SIMULATOR}")
-        importlib.import_module("numba.cuda.np.arrayobj")  # most of what it wants of NumPy
-    except (ImportError, AttributeError) as error:
-        found = " and ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba", "numpy"))
-        raise missing(f"{found} do not go together ({error})", "cuda") from error
-    finally:
-        if wanted is not None:
-            os.environ[SIMULATOR] = wanted
-    return cuda
-
-
-def capability(arch: str) -> tuple[int, int]:
-    """(9, 0) of sm_90."""
-    number = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    if number is None:
-        raise InputError(f"no architecture {arch!r} to compile for: give one such as sm_90")
-    return divmod(int(number[1]), 10)
-
-
-def in_vain() -> str | None:
-    """What the environment asks of numba-cuda in vain, as a message."""
-    if os.environ.get(SIMULATOR, "0") in ("", "0"):
-        return None
-    return f"{SIMULATOR} has no effect here: kernels are compiled and their machine code executed"
-
-
-@contextmanager
-def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Let numba-cuda compile for a compute capability without asking a driver what the GPU is.
-
-    Device functions are compiled with line information, and anew where the last time was for something else.
-    """
-    dispatcher = module("numba.cuda.dispatcher")
-    kind = dispatcher.CUDADispatcher
-    compile_device, get_call_template = kind.compile_device, kind.get_call_template
-
-    def with_lines(self: Any, args: Any, return_type: Any = None) -> Any:
-        options, made = self.targetoptions, self.__dict__.setdefault("banksim_made", {})
-        if made.get(args) != target:
-            self.overloads.pop(args, None)
-        self.targetoptions = {**options, "lineinfo": not options.get("debug")}
-        try:
-            with as_if_unasked(options):
-                result = compile_device(self, args, return_type)
-        finally:
-            self.targetoptions = options
-        made[args] = target
-        return result
-
-    def up_to_date(self: Any, args: Any, kws: Any) -> Any:
-        if not self._can_compile:
-            for known, result in list(self.overloads.items()):
-                with_lines(self, known, result.signature.return_type)
-        return get_call_template(self, args, kws)
-
-    gpu = SimpleNamespace(compute_capability=target)
-    with (
-        _lock,
-        replaced(dispatcher, "get_current_device", lambda: gpu),
-        replaced(kind, "compile_device", with_lines),
-        replaced(kind, "get_call_template", up_to_date),
-    ):
-        yield target
-
-
-@contextmanager
-def as_if_unasked(options: Mapping[str, Any]) -> Iterator[None]:
-    """Line information that nobody but banksim asks for is no reason to warn that a function has no source."""
-    with warnings.catch_warnings():
-        if not options.get("lineinfo") and not options.get("debug"):
-            warnings.simplefilter("ignore", module("numba.cuda.core.errors").NumbaDebugInfoWarning)
-        yield
-
-
-@contextmanager
-def importable() -> Iterator[None]:
-    """Let modules be imported that give `cuda.jit` signatures: their kernels are compiled when they run."""
-    dispatcher = module("numba.cuda.dispatcher")
-
-    def remember(self: Any, sig: Any) -> None:
-        types, _ = module("numba.cuda.core.sigutils").normalize_signature(sig)
-        self.__dict__.setdefault("banksim_signatures", []).append(types)
-
-    def close(self: Any, val: bool = True) -> None:  # the original wants at least one compiled kernel
-        self._can_compile = not val
-
-    kind = dispatcher.CUDADispatcher
-    with no_gpu(NEWEST), replaced(kind, "compile", remember), replaced(kind, "disable_compile", close):
-        yield
-
-
-@contextmanager
-def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Give `owner` another attribute `name` for a while; what it inherits is hidden, not changed."""
-    own, original = name in vars(owner), getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        if own:
-            setattr(owner, name, original)
-        else:
-            delattr(owner, name)
-
-
-def load_python(path: str | Path) -> ModuleType:
-    """Import a Python file with Numba kernels, with or without a GPU. InputError when that fails."""
-    file = Path(path).resolve()
-    if not file.is_file():
-        raise InputError(f"{path}: no such file")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path}: not a Python file")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.parent))
-    known = sys.modules.get(file.stem)
-    sys.modules[file.stem] = loaded
-    try:
-        with importable():
-            spec.loader.exec_module(loaded)
-    except (Exception, SystemExit) as error:
-        if known is not None:
-            sys.modules[file.stem] = known
-        else:
-            del sys.modules[file.stem]
-        if isinstance(error, BanksimError):
-            raise
-        raise InputError(f"{path}: importing it failed with {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(str(file.parent))
-    return loaded
-
-
-# ---- messages
 def where(body: Any) -> str:
     code = getattr(body, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else "a function without source"

@@ -17,7 +17,8 @@ from typing import Any
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import CompileError, InputError, UnsupportedError
-from banksim.kernels.compilers.numba import Compiled, module, numba_cuda, replaced
+from banksim.kernels.compilers.numba import Compiled
+from banksim.kernels.compilers.numba_without_gpu import module, numba_cuda, replaced
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import prepare
 from banksim.machine.parameters import field_bytes

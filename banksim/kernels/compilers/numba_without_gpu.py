@@ -1,0 +1,174 @@
+"""numba-cuda at work where there is no GPU: what it would ask a driver is answered here."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from banksim.errors import BanksimError, InputError
+from banksim.system.extras import missing
+
+SIMULATOR = "NUMBA_ENABLE_CUDASIM"
+NEWEST = (9, 0)
+"""What device functions with a signature are compiled for while their module is imported."""
+_lock = threading.RLock()
+
+
+def module(name: str) -> Any:
+    """A module of numba-cuda, imported when it is wanted; none of them has types that a checker could use."""
+    numba_cuda()
+    return importlib.import_module(name)
+
+
+@functools.cache
+def numba_cuda() -> Any:
+    """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says. InputError where it cannot be used."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise missing("Numba kernels need numba-cuda", "cuda")
+    wanted = os.environ.pop(SIMULATOR, None)
+    try:
+        cuda = importlib.import_module("numba.cuda")
+        if importlib.import_module("numba.cuda.core.config").ENABLE_CUDASIM:
+            raise InputError(f"numba.cuda is its own simulator in this process: unset {SIMULATOR}")
+        importlib.import_module("numba.cuda.np.arrayobj")  # most of what it wants of NumPy
+    except (ImportError, AttributeError) as error:
+        found = " and ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba", "numpy"))
+        raise missing(f"{found} do not go together ({error})", "cuda") from error
+    finally:
+        if wanted is not None:
+            os.environ[SIMULATOR] = wanted
+    return cuda
+
+
+def capability(arch: str) -> tuple[int, int]:
+    """(9, 0) of sm_90."""
+    number = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    if number is None:
+        raise InputError(f"no architecture {arch!r} to compile for: give one such as sm_90")
+    return divmod(int(number[1]), 10)
+
+
+def in_vain() -> str | None:
+    """What the environment asks of numba-cuda in vain, as a message."""
+    if os.environ.get(SIMULATOR, "0") in ("", "0"):
+        return None
+    return f"{SIMULATOR} has no effect here: kernels are compiled and their machine code executed"
+
+
+@contextmanager
+def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Let numba-cuda compile for a compute capability without asking a driver what the GPU is.
+
+    Device functions are compiled with line information, and anew where the last time was for something else.
+    """
+    dispatcher = module("numba.cuda.dispatcher")
+    kind = dispatcher.CUDADispatcher
+    compile_device, get_call_template = kind.compile_device, kind.get_call_template
+
+    def with_lines(self: Any, args: Any, return_type: Any = None) -> Any:
+        options, made = self.targetoptions, self.__dict__.setdefault("banksim_made", {})
+        if made.get(args) != target:
+            self.overloads.pop(args, None)
+        self.targetoptions = {**options, "lineinfo": not options.get("debug")}
+        try:
+            with as_if_unasked(options):
+                result = compile_device(self, args, return_type)
+        finally:
+            self.targetoptions = options
+        made[args] = target
+        return result
+
+    def up_to_date(self: Any, args: Any, kws: Any) -> Any:
+        if not self._can_compile:
+            for known, result in list(self.overloads.items()):
+                with_lines(self, known, result.signature.return_type)
+        return get_call_template(self, args, kws)
+
+    gpu = SimpleNamespace(compute_capability=target)
+    with (
+        _lock,
+        replaced(dispatcher, "get_current_device", lambda: gpu),
+        replaced(kind, "compile_device", with_lines),
+        replaced(kind, "get_call_template", up_to_date),
+    ):
+        yield target
+
+
+@contextmanager
+def as_if_unasked(options: Mapping[str, Any]) -> Iterator[None]:
+    """Line information that nobody but banksim asks for is no reason to warn that a function has no source."""
+    with warnings.catch_warnings():
+        if not options.get("lineinfo") and not options.get("debug"):
+            warnings.simplefilter("ignore", module("numba.cuda.core.errors").NumbaDebugInfoWarning)
+        yield
+
+
+@contextmanager
+def importable() -> Iterator[None]:
+    """Let modules be imported that give `cuda.jit` signatures: their kernels are compiled when they run."""
+    dispatcher = module("numba.cuda.dispatcher")
+
+    def remember(self: Any, sig: Any) -> None:
+        types, _ = module("numba.cuda.core.sigutils").normalize_signature(sig)
+        self.__dict__.setdefault("banksim_signatures", []).append(types)
+
+    def close(self: Any, val: bool = True) -> None:  # the original wants at least one compiled kernel
+        self._can_compile = not val
+
+    kind = dispatcher.CUDADispatcher
+    with no_gpu(NEWEST), replaced(kind, "compile", remember), replaced(kind, "disable_compile", close):
+        yield
+
+
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Give `owner` another attribute `name` for a while; what it inherits is hidden, not changed."""
+    own, original = name in vars(owner), getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if own:
+            setattr(owner, name, original)
+        else:
+            delattr(owner, name)
+
+
+def load_python(path: str | Path) -> ModuleType:
+    """Import a Python file with Numba kernels, with or without a GPU. InputError when that fails."""
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise InputError(f"{path}: no such file")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path}: not a Python file")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
+    known = sys.modules.get(file.stem)
+    sys.modules[file.stem] = loaded
+    try:
+        with importable():
+            spec.loader.exec_module(loaded)
+    except (Exception, SystemExit) as error:
+        if known is not None:
+            sys.modules[file.stem] = known
+        else:
+            del sys.modules[file.stem]
+        if isinstance(error, BanksimError):
+            raise
+        raise InputError(f"{path}: importing it failed with {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(file.parent))
+    return loaded
