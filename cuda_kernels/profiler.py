@@ -106,17 +106,15 @@ def count_part(program: str, metrics: dict[str, str], names: Sequence[str]) -> d
         report = str(Path(folder) / "kernels.ncu-rep")
         command = [program, *QUIET, "--section", "SourceCounters", "--metrics", ",".join(metrics.values())]
         said([*command, "-o", report, sys.executable, "-m", "cuda_kernels", "run", "--gpu", *names], environment)
-        pages = source_pages(said([program, "--import", report, "--csv", "--page", "source"]))
+        pages = source_pages(said([program, "--import", report, "--csv", "--page", "source"]), len(names))
         counters = counted(said([program, "--import", report, "--csv", "--page", "raw"]), metrics)
-    if len(pages) == 2 * len(names):
-        pages = pages[::2]  # some versions print every page twice
     if not len(names) == len(pages) == len(counters):
         raise Unavailable(f"Nsight Compute counted {len(counters)} launches instead of {len(names)}")
     return {name: Counts(rows(page), one) for name, page, one in zip(names, pages, counters, strict=True)}
 
 
-def source_pages(text: str) -> list[list[dict[str, str]]]:
-    """The tables of the source page, one for each launch."""
+def source_pages(text: str, launches: int) -> list[list[dict[str, str]]]:
+    """The tables of the source page, one for each of so many launches."""
     pages: list[list[dict[str, str]]] = []
     header: list[str] = []
     for row in csv.reader(io.StringIO(text)):
@@ -127,7 +125,13 @@ def source_pages(text: str) -> list[list[dict[str, str]]]:
             header = row
         elif row and pages:
             pages[-1].append(dict(zip(header, row, strict=False)))
-    return pages
+    is_twice = len(pages) == 2 * launches and pages[::2] == pages[1::2]  # as some versions print every page
+    return pages[::2] if is_twice else pages
+
+
+def opcode(line: dict[str, str]) -> str:
+    """The instruction of a line of the source page, without its guard."""
+    return re.sub(r"^@\S+\s+", "", line["Source"].strip()).split()[0]
 
 
 def rows(page: Sequence[dict[str, str]]) -> tuple[Row, ...]:
@@ -137,14 +141,13 @@ def rows(page: Sequence[dict[str, str]]) -> tuple[Row, ...]:
     found = []
     for line in page:
         warps, threads, predicated_on = (int(line[column]) for column in executed)
-        opcode = re.sub(r"^@\S+\s+", "", line["Source"].strip()).split()[0]
         transactions, ideal = (
             int(line.get(column, "0").replace("-", "0"))
             for column in ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
         )
         counts = (transactions, ideal) if transactions or ideal else (None, None)
         if warps:
-            found.append(Row(int(line["Address"], 16) - first, opcode, warps, threads, predicated_on, *counts))
+            found.append(Row(int(line["Address"], 16) - first, opcode(line), warps, threads, predicated_on, *counts))
     return tuple(found)
 
 

@@ -288,7 +288,7 @@ RAW_PAGE = """\
 def test_the_profilers_pages_are_read() -> None:
     kinds = ("Instructions", "Thread Instructions", "Predicated-On Thread Instructions")
     columns = ",".join(f'"{kind} Executed"' for kind in kinds)
-    (page,) = profiler.source_pages(SOURCE_PAGE.replace("{columns}", columns))
+    (page,) = profiler.source_pages(2 * SOURCE_PAGE.replace("{columns}", columns), 1)
     assert profiler.rows(page) == (Row(0, "S2R", 32, 1024, 1024), Row(16, "STS", 32, 1024, 512, 16, 16))
     metrics = {key: profiler.COUNTERS[key] for key in ("instructions", "nanoseconds")}
     assert profiler.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]

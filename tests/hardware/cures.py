@@ -2,7 +2,8 @@
 
 `prepare FILE` compiles every variant of every case: as written, with the best cure (the recorded ones were judged by
 counts alone, before time could be simulated), with one that advice refuses.
-`device FILE OUT` runs them on a machine with a GPU (it needs ncu and NumPy), `convert FILE OUT` makes of both
+`device FILE OUT` runs them on a machine with a GPU (it needs ncu, NumPy and, in `PYTHONPATH`, this
+repository), `convert FILE OUT` makes of both
 tests/data/hardware/cures.npz (the cubins) and cures.json:
     recorded   device, driver, profiler
     variants   case, layouts, advice (before, best, refused), kernel (mangled), grid, block, dynamic_shared,
@@ -14,29 +15,26 @@ tests/data/hardware/cures.npz (the cubins) and cures.json:
 
 from __future__ import annotations
 
-import csv
-import ctypes
 import hashlib
-import io
 import json
 import pickle
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver import Driver, raw
 from launches import argument
-from record import Driver
+
+from cuda_kernels import profiler
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
-SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 COUNTERS = (
-    f"{SHARED}_op_ld.sum",
-    f"{SHARED}_op_st.sum",
-    f"{SHARED}_op_atom.sum",
+    *(f"{profiler.SHARED}_op_{kind}.sum" for kind in ("ld", "st", "atom")),
     "smsp__inst_executed.sum",
     "sm__cycles_elapsed.max",
     "gpu__time_duration.sum",
@@ -115,65 +113,54 @@ def prepare(file: Path) -> None:
                         "requests": found.requests, "transactions": found.transactions,
                         "instructions": measured.instructions,
                     },
-                    "time": measured.time, "cubin": cubin,
+                    "time": measured.costs[0].time, "cubin": cubin,
                     "results": [hashlib.sha256(one).hexdigest() for one in measured.results],
                 }
             )  # fmt: skip
-            print(name, kind, variants[-1]["layouts"], variants[-1]["predicted"], measured.time, flush=True)
+            print(name, kind, variants[-1]["layouts"], variants[-1]["predicted"], measured.costs[0].time, flush=True)
     file.write_bytes(pickle.dumps(variants))
 
 
 # ---- on the machine with the GPU
-class Device(Driver):
-    """Launches variants, one after another."""
+class Variant:
+    """A variant on the GPU, to be launched again and again."""
 
-    def load(self, variant: dict[str, Any]) -> None:
-        module, self.kernel = ctypes.c_void_p(), ctypes.c_void_p()
-        self("cuModuleLoadData", ctypes.byref(module), variant["cubin"])
-        self("cuModuleGetFunction", ctypes.byref(self.kernel), module, variant["kernel"].encode())
-        self.variant, self.values, self.pointers = variant, [argument(rule) for rule in variant["arguments"]], []
-        for value in self.values:
-            pointer = ctypes.c_uint64()
-            self("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(value.nbytes))
-            self("cuMemcpyHtoD_v2", pointer, value.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(value.nbytes))
-            self.pointers.append(pointer)
+    def __init__(self, driver: Driver, found: dict[str, Any]) -> None:
+        self.driver, self.found = driver, found
+        self.function = driver.function(driver.module(found["cubin"]), found["kernel"])
+        self.values = [argument(rule) for rule in found["arguments"]]
+        self.pointers = [driver.upload(value) for value in self.values]
 
     def launch(self) -> None:
-        variant = self.variant
-        packed = [
-            self.pointers[one] if isinstance(one, int) else (ctypes.c_ubyte * (len(one) // 2))(*bytes.fromhex(one))
-            for one in variant["parameters"]
-        ]
-        addresses = (ctypes.c_void_p * len(packed))(*(ctypes.addressof(one) for one in packed))
-        shape = [*variant["grid"], 1, 1][:3] + [*variant["block"], 1, 1][:3]
-        self("cuLaunchKernel", self.kernel, *shape, variant["dynamic_shared"], None, addresses, None)
+        found = self.found
+        given = [self.pointers[p] if isinstance(p, int) else raw(bytes.fromhex(p)) for p in found["parameters"]]
+        self.driver.launch(self.function, found["grid"], found["block"], given, found["dynamic_shared"])
 
-    def results(self) -> list[str]:
-        self("cuCtxSynchronize")
-        for pointer, value in zip(self.pointers, self.values, strict=True):
-            self("cuMemcpyDtoH_v2", value.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(value.nbytes))
-        return [hashlib.sha256(value.tobytes()).hexdigest() for value in self.values]
+    def is_same(self) -> bool:
+        """Whether the results of one launch are those predicted."""
+        self.launch()
+        after = [self.driver.download(*one) for one in zip(self.pointers, self.values, strict=True)]
+        return [hashlib.sha256(value.tobytes()).hexdigest() for value in after] == self.found["results"]
+
+
+def variants(file: Path) -> Iterator[Variant]:
+    driver = Driver()
+    for found in pickle.loads(file.read_bytes()):
+        yield Variant(driver, found)
 
 
 def run(file: Path) -> None:
     """Every variant several times, for the profiler."""
-    driver = Device()
-    for variant in pickle.loads(file.read_bytes()):
-        driver.load(variant)
+    for variant in variants(file):
         for _ in range(LAUNCHES):
-            driver.launch()
-            driver("cuCtxSynchronize")
+            variant.launch()
 
 
 def device(file: Path, out: Path) -> None:
-    driver, same = Device(), []
-    for variant in pickle.loads(file.read_bytes()):
-        driver.load(variant)
-        driver.launch()
-        same.append(driver.results() == variant["results"])
+    same = [variant.is_same() for variant in variants(file)]
     (out / "same.json").write_text(json.dumps(same))
     print(same, flush=True)
-    command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units"]
+    command = ["ncu", *profiler.QUIET, "--csv", "--page", "raw", "--print-units"]
     command += ["base", "--metrics", ",".join(COUNTERS), sys.executable, str(Path(__file__)), "run", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     (out / "counters.csv").write_text(done.stdout)
@@ -188,19 +175,19 @@ def device(file: Path, out: Path) -> None:
 def convert(file: Path, out: Path) -> None:
     variants = pickle.loads(file.read_bytes())
     text = (out / "counters.csv").read_text()
-    lines = list(csv.DictReader(io.StringIO(text[text.index('"ID"') :])))[1:]
-    assert len(lines) == LAUNCHES * len(variants)
+    counted = profiler.counted(text[text.index('"ID"') :], {name: name for name in COUNTERS})
+    assert len(counted) == LAUNCHES * len(variants)
     cubins = {}
     for number, (variant, same) in enumerate(zip(variants, json.loads((out / "same.json").read_text()), strict=True)):
         cubins[str(number)] = np.frombuffer(variant.pop("cubin"), np.uint8)
         variant.pop("results")
-        warm = lines[LAUNCHES * number + 1 : LAUNCHES * (number + 1)]
-        counts = {name: [round(float(line[name].replace(",", ""))) for line in warm] for name in COUNTERS}
-        variant |= {"same": same, "counters": {name: statistics.median_low(found) for name, found in counts.items()}}
-    device, driver, profiler = [
+        warm = counted[LAUNCHES * number + 1 : LAUNCHES * (number + 1)]
+        counters = {name: statistics.median_low([counts[name] for counts in warm]) for name in COUNTERS}
+        variant |= {"same": same, "counters": counters}
+    device, driver, program = [
         part.strip() for line in (out / "versions.txt").read_text().splitlines() for part in line.split(",")
     ]
-    recorded = {"device": device, "driver": driver, "profiler": f"Nsight Compute {profiler.split()[1]}"}
+    recorded = {"device": device, "driver": driver, "profiler": f"Nsight Compute {program.split()[1]}"}
     np.savez_compressed(DATA / "cures.npz", **cubins)
     text = json.dumps({"recorded": recorded, "variants": variants}, separators=(",", ":"))
     (DATA / "cures.json").write_text(text.replace('{"case"', '\n{"case"') + "\n")

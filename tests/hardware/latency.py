@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver import Driver
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware" / "timing" / "latency.npz"
@@ -32,44 +33,6 @@ RINGS = [n * KIB for n in (4, 16, 64, 128, 192, 224, 256, 512)] + [
     n * MIB for n in (1, 4, 16, 24, 32, 48, 64, 128, 512, 1024)
 ]
 SHARED = ("lds", "sts", "atoms", "cp", "bar_lds")
-
-
-class Device:
-    """A module on the first GPU, by the driver's interface."""
-
-    def __init__(self, cubin: bytes) -> None:
-        self.library = ctypes.CDLL("libcuda.so.1")
-        device, self.context, self.module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
-        self("cuInit", 0)
-        self("cuDeviceGet", ctypes.byref(device), 0)
-        self("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
-        self("cuCtxSetCurrent", self.context)
-        self("cuModuleLoadData", ctypes.byref(self.module), cubin)
-
-    def __call__(self, name: str, *arguments: Any) -> None:
-        error = getattr(self.library, name)(*arguments)
-        if error:
-            text = ctypes.c_char_p()
-            self.library.cuGetErrorString(error, ctypes.byref(text))
-            raise RuntimeError(f"{name}: {error} {(text.value or b'').decode()}")
-
-    def allocate(self, size: int) -> ctypes.c_uint64:
-        pointer = ctypes.c_uint64()
-        self("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
-        self("cuMemsetD8_v2", pointer, ctypes.c_ubyte(0), ctypes.c_size_t(size))
-        return pointer
-
-    def read(self, pointer: ctypes.c_uint64, count: int) -> np.ndarray:
-        array = np.empty(count, np.uint32)
-        self("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(array.nbytes))
-        return array
-
-    def launch(self, kernel: str, grid: int, block: int, shared: int, *arguments: Any) -> None:
-        function = ctypes.c_void_p()
-        self("cuModuleGetFunction", ctypes.byref(function), self.module, kernel.encode())
-        given = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
-        self("cuLaunchKernel", function, grid, 1, 1, block, 1, 1, shared, None, given, None)
-        self("cuCtxSynchronize")
 
 
 def launches(kernel: str) -> list[tuple[int, int, int]]:
@@ -115,14 +78,15 @@ def settled(clocks: np.ndarray, active: int) -> np.ndarray:
 
 def record(cubin: bytes, out: Path) -> None:
     names = sorted(kernels(cubin) - {"barrier_skew", "chase_fill", "chase_plain", "chase_cg"})
-    device = Device(cubin)
-    time, some, buffer = (device.allocate(size) for size in (32 * PASSES * SLOTS * 4, 256, (1 << 30) + 4096))
+    driver = Driver()
+    module = driver.module(cubin)
+    time, some, buffer = (driver.zeros(size) for size in (32 * PASSES * SLOTS * 4, 256, (1 << 30) + 4096))
     found: dict[str, Any] = {"cubin": np.frombuffer(cubin, np.uint8)}
 
     def launch(kernel: str, grid: int, block: int, numbers: tuple[int, ...], slots: int, rows: int) -> np.ndarray:
-        given = [ctypes.c_uint32(n) for n in numbers]
-        device.launch(kernel, grid, block, 40 * KIB, *given, time, some, buffer)
-        return device.read(time, 32 * PASSES * rows).reshape(32, PASSES, rows)[:, :, :slots]
+        given = [*map(ctypes.c_uint32, numbers), time, some, buffer]
+        driver.launch(driver.function(module, kernel), (grid,), (block,), given, 40 * KIB)
+        return driver.download(time, np.empty((32, PASSES, rows), np.uint32))[:, :, :slots]
 
     for kernel in [*names, "barrier_skew"]:
         slots = readings(kernel)

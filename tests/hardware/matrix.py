@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver import Driver
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
@@ -176,30 +176,15 @@ def operands(p: Product) -> list[Any]:
 
 def launch(folder: Path) -> None:
     """Run every kernel on the GPU and save the results."""
-    from record import Driver
-
-    driver, module = Driver(), ctypes.c_void_p()
-    driver("cuModuleLoad", ctypes.byref(module), str(DATA / "matrix.cubin").encode())
+    driver = Driver()
+    module = driver.module((DATA / "matrix.cubin").read_bytes())
     results = {}
     for p in products():
-        function = ctypes.c_void_p()
-        driver("cuModuleGetFunction", ctypes.byref(function), module, p.name.encode())
-        arrays = operands(p)
-        arrays.append(np.zeros_like(arrays[2]))
-        pointers = []
-        for array in arrays:
-            pointer = ctypes.c_uint64()
-            driver("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(array.nbytes))
-            driver("cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
-            pointers.append(pointer)
-        packed = (ctypes.c_void_p * 4)(*(ctypes.addressof(pointer) for pointer in pointers))
-        driver("cuLaunchKernel", function, TILES, 1, 1, 32, 1, 1, 0, None, packed, None)
-        driver("cuCtxSynchronize")
-        size = ctypes.c_size_t(arrays[3].nbytes)
-        driver("cuMemcpyDtoH_v2", arrays[3].ctypes.data_as(ctypes.c_void_p), pointers[3], size)
-        for pointer in pointers:
-            driver("cuMemFree_v2", pointer)
-        results[p.name] = arrays[3]
+        a, b, c = operands(p)
+        pointers = [driver.upload(array) for array in (a, b, c, np.zeros_like(c))]
+        driver.launch(driver.function(module, p.name), (TILES,), (32,), pointers)
+        results[p.name] = driver.download(pointers[3], np.empty_like(c))
+        driver.free(pointers)
     np.savez_compressed(folder / "matrix.npz", **results)
 
 

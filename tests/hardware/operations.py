@@ -7,7 +7,6 @@ writes `operations.npz`: for each group of expressions the 64-bit slots of its r
 from __future__ import annotations
 
 import argparse
-import ctypes
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver import Driver
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
@@ -400,27 +400,15 @@ def pairs(kind: str) -> Any:
 
 def launch(folder: Path) -> None:
     """Run every kernel on the GPU and save the results."""
-    from record import Driver
-
     driver = Driver()
-    module = ctypes.c_void_p()
-    driver("cuModuleLoad", ctypes.byref(module), str(DATA / "operations.cubin").encode())
+    module = driver.module((DATA / "operations.cubin").read_bytes())
     results = {}
     for name, expressions in groups().items():
-        function, inputs = ctypes.c_void_p(), np.ascontiguousarray(operands(expressions[0].kind))
         out = np.zeros((len(expressions), COUNT), np.uint64)
-        driver("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
-        pointers = []
-        for array in (inputs, out):
-            pointer, size = ctypes.c_uint64(), ctypes.c_size_t(array.nbytes)
-            driver("cuMemAlloc_v2", ctypes.byref(pointer), size)
-            driver("cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), size)
-            pointers.append(pointer)
-        packed = (ctypes.c_void_p * 2)(*(ctypes.addressof(p) for p in pointers))
-        driver("cuLaunchKernel", function, COUNT // BLOCK, 1, 1, BLOCK, 1, 1, 0, None, packed, None)
-        driver("cuCtxSynchronize")
-        driver("cuMemcpyDtoH_v2", out.ctypes.data_as(ctypes.c_void_p), pointers[1], ctypes.c_size_t(out.nbytes))
-        results[name] = out
+        pointers = [driver.upload(np.ascontiguousarray(operands(expressions[0].kind))), driver.upload(out)]
+        driver.launch(driver.function(module, name), (COUNT // BLOCK,), (BLOCK,), pointers)
+        results[name] = driver.download(pointers[1], out)
+        driver.free(pointers)
     np.savez_compressed(folder / "operations.npz", **results)
 
 

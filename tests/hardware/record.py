@@ -1,7 +1,8 @@
 """Records what the hardware does: results, and Nsight Compute's counts per instruction, of every launch.
 
 `compile` makes the cubins (nvcc on the path or given by --nvcc), `launch` runs launches through the driver,
-`device` does two rounds of everything under the profiler (on a machine with a GPU; it needs ncu and NumPy),
+`device` does two rounds of everything under the profiler (on a machine with a GPU: it needs ncu, NumPy and, in
+`PYTHONPATH`, this repository),
 `convert` turns what `device` left (csv.tar.xz unpacked, log.txt beside it) into tests/data/hardware.
 `--sources` limits each of them to some sources.
 
@@ -22,7 +23,6 @@ Launches that never ended are listed with `hangs`.
 from __future__ import annotations
 
 import argparse
-import csv
 import ctypes
 import json
 import re
@@ -33,84 +33,53 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver import Driver, raw
 from launches import LAUNCHES, Launch, argument
+
+from cuda_kernels import profiler
+from cuda_kernels.evidence_records import Row
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
 SOURCES = sorted({launch.source for launch in LAUNCHES})
-SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 METRICS = (
-    (f"{SHARED}_op_ld.sum", f"{SHARED}_op_st.sum", f"{SHARED}_op_atom.sum"),
-    (f"{SHARED}.sum", "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
+    tuple(f"{profiler.SHARED}_op_{kind}.sum" for kind in ("ld", "st", "atom")),
+    (f"{profiler.SHARED}.sum", "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
 )
 
 
-class Driver:
-    """The CUDA driver's interface, as much of it as a launch needs."""
+class Recorder(Driver):
+    """Runs launches, each on its source's module."""
 
     def __init__(self) -> None:
-        self.library = ctypes.CDLL("libcuda.so.1")
+        super().__init__()
         self.modules: dict[str, ctypes.c_void_p] = {}
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self("cuInit", 0)
-        self("cuDeviceGet", ctypes.byref(device), 0)
-        self("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self("cuCtxSetCurrent", context)
 
-    def __call__(self, name: str, *arguments: Any) -> None:
-        error = getattr(self.library, name)(*arguments)
-        if error:
-            text = ctypes.c_char_p()
-            self.library.cuGetErrorString(error, ctypes.byref(text))
-            raise RuntimeError(f"{name}: {error} {(text.value or b'').decode()}")
-
-    def function(self, launch: Launch, fresh: bool) -> ctypes.c_void_p:
+    def kernel(self, launch: Launch, fresh: bool) -> ctypes.c_void_p:
         """The kernel; a fresh module has its variables at their first values."""
         if fresh and launch.source in self.modules:
             self("cuModuleUnload", self.modules.pop(launch.source))
         if launch.source not in self.modules:
-            module = ctypes.c_void_p()
-            self("cuModuleLoad", ctypes.byref(module), str(DATA / f"{launch.source}.cubin").encode())
-            self.modules[launch.source] = module
-        function = ctypes.c_void_p()
-        module = self.modules[launch.source]
-        self("cuModuleGetFunction", ctypes.byref(function), module, launch.kernel.encode())
-        return function
+            self.modules[launch.source] = self.module((DATA / f"{launch.source}.cubin").read_bytes())
+        return self.function(self.modules[launch.source], launch.kernel)
 
     def attributes(self, launch: Launch) -> dict[str, int]:
-        names = {"shared": 1, "local": 3, "registers": 4}
         values = {}
-        for name, number in names.items():
+        for name, number in {"shared": 1, "local": 3, "registers": 4}.items():
             value = ctypes.c_int()
-            function = self.function(launch, False)
-            self("cuFuncGetAttribute", ctypes.byref(value), number, function)
+            self("cuFuncGetAttribute", ctypes.byref(value), number, self.kernel(launch, False))
             values[name] = value.value
         return values
 
     def run(self, launch: Launch, fresh: bool) -> list[Any]:
         """The arrays of the launch after it."""
-        function = self.function(launch, fresh)
         values = [argument(rule) for rule in launch.arguments]
-        packed, buffers = [], []
-        for value in values:
-            if value.shape:
-                pointer = ctypes.c_uint64()
-                self("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(value.nbytes))
-                size = ctypes.c_size_t(value.nbytes)
-                self("cuMemcpyHtoD_v2", pointer, value.ctypes.data_as(ctypes.c_void_p), size)
-                buffers.append((pointer, value))
-                packed.append(pointer)
-            else:
-                packed.append((ctypes.c_ubyte * value.nbytes).from_buffer_copy(value.tobytes()))
-        addresses = (ctypes.c_void_p * len(packed))(*(ctypes.addressof(one) for one in packed))
-        shape = [*launch.grid, 1, 1][:3] + [*launch.block, 1, 1][:3]
-        self("cuLaunchKernel", function, *shape, launch.dynamic_shared, None, addresses, None)
-        self("cuCtxSynchronize")
-        for pointer, value in buffers:
-            size = ctypes.c_size_t(value.nbytes)
-            self("cuMemcpyDtoH_v2", value.ctypes.data_as(ctypes.c_void_p), pointer, size)
-            self("cuMemFree_v2", pointer)
-        return [value for _, value in buffers]
+        given = [self.upload(value) if value.shape else raw(value.tobytes()) for value in values]
+        self.launch(self.kernel(launch, fresh), launch.grid, launch.block, given, launch.dynamic_shared)
+        buffers = [(one, value) for one, value in zip(given, values, strict=True) if value.shape]
+        found = [self.download(pointer, value) for pointer, value in buffers]
+        self.free([pointer for pointer, _ in buffers])
+        return found
 
 
 def chosen(names: list[str]) -> list[Launch]:
@@ -132,7 +101,7 @@ def compile_all(nvcc: str) -> None:
 
 def launch_all(names: list[str], repeats: int, folder: Path | None) -> None:
     """Run launches; with a folder, write their arrays, and whether all repeats agreed, into it."""
-    driver = Driver()
+    driver = Recorder()
     for launch in chosen(names):
         first = driver.run(launch, folder is not None)
         same = True
@@ -175,7 +144,6 @@ def device(out: Path) -> None:
         command = [*this, "launch", "--repeats", "3", "--folder", str(results), launch.name]
         if launch.may_hang and shell(command, log, 6):
             finished.append(launch.name)
-    profiler = ["ncu", "--clock-control", "none", "--cache-control", "none", "-f"]
     collect = {"source": ["--section", "SourceCounters"]}
     collect |= {f"metrics{n}": ["--metrics", ",".join(metrics)] for n, metrics in enumerate(METRICS)}
     for round_ in (0, 1):
@@ -189,7 +157,19 @@ def device(out: Path) -> None:
                     print("no time left", flush=True)
                     break
                 report = work / f"{kind}-{group}-{round_}.ncu-rep"
-                command = [*profiler, *what, "-o", str(report), *this, "launch", "--repeats", "1", *names]
+                command = [
+                    "ncu",
+                    *profiler.QUIET,
+                    "-f",
+                    *what,
+                    "-o",
+                    str(report),
+                    *this,
+                    "launch",
+                    "--repeats",
+                    "1",
+                    *names,
+                ]
                 if not shell(command, log, 120):
                     continue
                 page = [
@@ -219,45 +199,13 @@ def device(out: Path) -> None:
     print(f"did not finish: {failed}\nno result: {missing}\nresults vary: {varying}")
 
 
-def tables(path: Path) -> list[list[dict[str, str]]]:
-    """The profiler's source pages, one a launch (it prints each twice, but a single one once)."""
-    pages: list[list[dict[str, str]]] = []
-    header: list[str] | None = None
-    with path.open() as stream:
-        for row in csv.reader(stream):
-            if row and row[0] == "Kernel Name":
-                pages.append([])
-                header = None
-            elif row and header is None:
-                header = row
-            elif row and header is not None:
-                pages[-1].append(dict(zip(header, row, strict=False)))
-    if len(pages) == 1:
-        return pages
-    assert pages[::2] == pages[1::2]
-    return pages[::2]
-
-
-def rows(page: list[dict[str, str]]) -> list[list[Any]]:
-    first = int(page[0]["Address"], 16)
-    columns = [
-        "Instructions Executed",
-        "Thread Instructions Executed",
-        "Predicated-On Thread Instructions Executed",
-    ]
-    found = []
-    for row in page:
-        counts = [int(row[name]) for name in columns]
-        shared = [
-            int(row.get(name, "0").replace("-", "0")) for name in ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
-        ]
-        if counts[0]:
-            found.append([int(row["Address"], 16) - first, *counts, *(shared if any(shared) else ())])
-    return found
+def row(one: Row) -> list[int]:
+    counts = (one.transactions, one.ideal) if one.transactions is not None else ()
+    return [one.offset, one.warps, one.threads, one.predicated_on, *counts]
 
 
 def listing(page: list[dict[str, str]]) -> str:
-    opcodes = [re.sub(r"^@\S+\s+", "", row["Source"].strip()).split()[0] for row in page]
+    opcodes = [profiler.opcode(line) for line in page]
     while opcodes[-1] == "NOP":
         opcodes.pop()
     return " ".join(opcodes)
@@ -293,14 +241,14 @@ def convert(folder: Path) -> None:
     for group, launches in groups.items():
         if not launches:
             continue
-        pages = [tables(folder / f"source-{group}-{n}.csv") for n in (0, 1)]
-        profiles = [[rows(page) for page in part] for part in pages]
+        texts = [(folder / f"source-{group}-{n}.csv").read_text() for n in (0, 1)]
+        pages = [profiler.source_pages(text, len(launches)) for text in texts]
+        profiles = [[[row(one) for one in profiler.rows(page)] for page in part] for part in pages]
         listings |= {launch.name: listing(page) for launch, page in zip(launches, pages[0], strict=True)}
-        metrics = []
-        for n, names in enumerate(METRICS):
-            with (folder / f"metrics{n}-{group}-0.csv").open() as stream:
-                lines = list(csv.DictReader(stream))[1:]
-            metrics.append([{name: round(float(line[name].replace(",", ""))) for name in names} for line in lines])
+        metrics = [
+            profiler.counted((folder / f"metrics{n}-{group}-0.csv").read_text(), {name: name for name in names})
+            for n, names in enumerate(METRICS)
+        ]
         for launch, one, two, *counters in zip(launches, *profiles, *metrics, strict=True):
             file = folder / "results" / launch.name.replace("/", "@")
             entries[launch.name] = json.loads(Path(f"{file}.json").read_text())
