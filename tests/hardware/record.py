@@ -157,38 +157,17 @@ def device(out: Path) -> None:
                     print("no time left", flush=True)
                     break
                 report = work / f"{kind}-{group}-{round_}.ncu-rep"
-                command = [
-                    "ncu",
-                    *profiler.QUIET,
-                    "-f",
-                    *what,
-                    "-o",
-                    str(report),
-                    *this,
-                    "launch",
-                    "--repeats",
-                    "1",
-                    *names,
-                ]
+                command = ["ncu", *profiler.QUIET, "-f", *what, "-o", str(report)]
+                command += [*this, "launch", "--repeats", "1", *names]
                 if not shell(command, log, 120):
                     continue
-                page = [
-                    "ncu",
-                    "--import",
-                    str(report),
-                    "--csv",
-                    "--page",
-                    kind.rstrip("01").replace("metrics", "raw"),
-                ]
+                page = ["ncu", "--import", str(report), "--csv", "--page", "source" if kind == "source" else "raw"]
                 text = subprocess.run(page, capture_output=True).stdout
                 (work / f"{kind}-{group}-{round_}.csv").write_bytes(text)
                 print(f"     {len(text)} bytes of {kind}-{group}-{round_}", flush=True)
     pack = ["tar", "-I", "xz -T0 -3", "-C", str(work)]
-    shell(
-        [*pack, "-cf", str(out / "reports.tar.xz"), "source-safe-0.ncu-rep", "source-risky-0.ncu-rep"],
-        log,
-        60,
-    )
+    reports = ("source-safe-0.ncu-rep", "source-risky-0.ncu-rep")
+    shell([*pack, "-cf", str(out / "reports.tar.xz"), *reports], log, 60)
     shell([*pack, "-cf", str(out / "csv.tar.xz"), "--exclude=*.ncu-rep", "."], log, 90)
     shell(["tar", "-C", str(DATA), "-cJf", str(out / "cubins.tar.xz"), "."], log, 60)
     shell(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv"], log, 20)
