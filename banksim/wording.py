@@ -8,11 +8,17 @@ from pathlib import Path
 
 from banksim.requests.counts import Count, Range, ends
 from banksim.requests.trace import Site
+from banksim.system.notebooks import CELL
 
 
 def place(site: Site) -> str:
     """`transpose.py:12`, from the folder that one is in if it is there."""
-    return f"{shown(site.file)}:{site.line}" if site.line else f"SASS {site.offset or 0:#06x}"
+    return in_file(site.file, site.line) if site.line else f"SASS {site.offset or 0:#06x}"
+
+
+def in_file(file: str | None, lines: object) -> str:
+    """`transpose.py:12`; in a notebook `transpose.ipynb, cell 3, line 12`."""
+    return f"{shown(file)}{', line ' if CELL.fullmatch(file or '') else ':'}{lines}"
 
 
 def shown(file: str | None) -> str:

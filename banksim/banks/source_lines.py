@@ -10,7 +10,7 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.requests.counts import ends, largest, total
 from banksim.requests.trace import Site
 from banksim.system.source_files import is_library
-from banksim.wording import place, plural, runs, shown
+from banksim.wording import in_file, place, plural, runs
 
 Line = tuple[object, ...]
 INTRINSICS = re.compile(r"/include/(crt/)?(device_(\w+_)?functions|sm_\d+_\w+|cuda_pipeline_helpers)\.hp*$")
@@ -77,7 +77,7 @@ def heat(sites: Iterable[SiteConflicts]) -> float:
 
 def label(site: Site) -> str:
     """The line's place and text, where in a library that is, and the calls that it was inlined through."""
-    calls = "".join(f" (in {name}, called at {shown(file)}:{line})" for name, file, line in own_calls(site))
+    calls = "".join(f" (in {name}, called at {in_file(file, line)})" for name, file, line in own_calls(site))
     return f"{place(site)}  {site.text.strip() or site.opcode}{within(site)}{calls}"
 
 
@@ -96,13 +96,13 @@ def within(site: Site) -> str:
     if not site.inside or INTRINSICS.search(site.inside[0][0]):
         return ""
     file, line = site.inside[0]
-    return f" (inside {shown(file)}:{line})"
+    return f" (inside {in_file(file, line)})"
 
 
 def quiet_lines(sites: Sequence[Site]) -> str:
     """`No conflict on 3 other lines: reduce.py:10, 12–13`."""
-    lines: dict[str, set[int]] = {}
+    lines: dict[str | None, set[int]] = {}
     for site in sites:
-        lines.setdefault(shown(site.file), set()).add(site.line or 0)
-    named = ", ".join(f"{file}:{runs(numbers)}" for file, numbers in lines.items())
+        lines.setdefault(site.file, set()).add(site.line or 0)
+    named = ", ".join(in_file(file, runs(numbers)) for file, numbers in lines.items())
     return f"No conflict on {plural(sum(map(len, lines.values())), 'other line')}: {named}"

@@ -1,9 +1,9 @@
 """Run an unchanged CUDA program with no GPU, and count the bank conflicts of its kernels.
 
-PROGRAM is a Python file that uses numba.cuda, CUDA C++ (.cu files, which are compiled first), or anything that can be
-executed and that links to the CUDA runtime as a shared library, with all that it starts. The program's standard output
-stays its own, and so does its exit status unless it is 0. The report follows on standard error, or goes to --output.
-Kernels are compiled for the first of --arch that is among sm_75 to sm_121.
+PROGRAM is a Python file or a notebook that uses numba.cuda, CUDA C++ (.cu files, which are compiled first), or anything
+that can be executed and that links to the CUDA runtime as a shared library, with all that it starts. The program's
+standard output stays its own, and so does its exit status unless it is 0. The report follows on standard error, or goes
+to --output. Kernels are compiled for the first of --arch that is among sm_75 to sm_121.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EXAMPLE = """\
 
 
 def options(parser: ArgumentParser) -> None:
-    ways = ("PROGRAM.py", "-m MODULE", "FILE.cu …", "./PROGRAM")
+    ways = ("PROGRAM.py", "NOTEBOOK.ipynb", "-m MODULE", "FILE.cu …", "./PROGRAM")
     parser.usage = "\n       ".join(f"banksim run [OPTION …] {program} [ARGUMENT …]" for program in ways)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument(
@@ -124,12 +124,18 @@ def interpreted(
     """Run a Python program in this process, whose kernels are Numba's."""
     from banksim.kernels.compilers.numba_without_gpu import in_vain
     from banksim.runs.programs.main_module import run_file, run_module
+    from banksim.runs.programs.notebook import run_notebook
     from banksim.runs.programs.numba_hooks import simulated
 
     if options.nvcc:
         raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
     with simulated(rules, how, shown, requests, choice(options)) as launches:
-        ended = run_module(words[0], words[1:]) if options.module else run_file(words[0], words[1:])
+        if options.module:
+            ended = run_module(words[0], words[1:])
+        elif words[0].endswith(".ipynb"):
+            ended = run_notebook(words[0], words[1:])
+        else:
+            ended = run_file(words[0], words[1:])
     if note := in_vain():
         say(note)
     return launches, ended

@@ -10,5 +10,6 @@ progress.py         how far a long piece of work is
 visible.py          texts of others in a terminal
 paths.py            paths from a project's root
 source_files.py     lines of sources
+notebooks.py        cells of notebooks, which are sources too
 extras.py           what is missing, and how to install it
 """

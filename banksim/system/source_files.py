@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from stat import S_ISREG
 
+from banksim.system.notebooks import lines_of
+
 LIBRARY = re.compile(
     r"/(site|dist)-packages/|^/usr/(local/)?(include|lib)/|/cuda[^/]*/(targets/[^/]+/)?include/"
     r"|/include/(cub|thrust|cuda|cutlass|cute|cooperative_groups)/|/(third_party|3rdparty|external|vendor)/"
@@ -39,7 +41,7 @@ def source_lines(file: str) -> tuple[str, ...]:
     try:
         state = Path(file).stat()
     except (OSError, ValueError):
-        return ()
+        return lines_of(file)
     # What a damaged cubin or a foreign trace names may be a device that never ends.
     return _lines(file, state.st_mtime_ns, state.st_size) if S_ISREG(state.st_mode) else ()
 

@@ -59,8 +59,6 @@ def require_python(path: str, source: bytes) -> None:
     """InputError for a file that is plainly something else, with what to do with it. An error in a Python file is its
     own affair, which Python shows."""
     suffix = Path(path).suffix.lower()
-    if suffix == ".ipynb":
-        raise InputError(f"{path} is a notebook: make it a program (jupyter nbconvert --to script) and run that")
     if suffix in (*SOURCES, ".ptx", ".cubin", ".fatbin"):
         raise InputError(f"{path} is no Python program: banksim kernel {path}:NAME executes a kernel of it")
     if source.startswith(EXECUTABLE[0]):
@@ -146,7 +144,10 @@ def show(error: BaseException) -> None:
     """The traceback, from the program's first frame on."""
     sys.stdout.flush()
     own = error.with_traceback(own_frames(error.__traceback__))
-    sys.excepthook(type(own), own, own.__traceback__)
+    plain = (
+        sys.excepthook is sys.__excepthook__
+    )  # which in Python 3.11 finds lines in files only, not those of notebooks
+    (traceback.print_exception if plain else sys.excepthook)(type(own), own, own.__traceback__)
 
 
 def own_frames(trace: TracebackType | None) -> TracebackType | None:

@@ -86,7 +86,6 @@ def test_a_program_from_standard_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("n.ipynb", b'{"cells": []}', "n.ipynb is a notebook: make it a program"),
         ("program", b"\x7fELF\x02\x01", "program is a program, and its mode does not let it be executed: chmod +x"),
         ("program.exe", b"MZ\x90\0", "program.exe is a program for another operating system"),
         ("k.cuh", b"", "k.cuh is no Python program: banksim kernel k.cuh:NAME executes"),
