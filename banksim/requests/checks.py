@@ -11,6 +11,9 @@ from banksim.errors import InputError
 from banksim.requests.kinds import ADDRESSED, FULL_MASK, IS_WIDTH, LANES, OPS, SMALL
 
 Number = TypeVar("Number", bound=np.integer)
+CODES = np.argsort(OPS).astype(np.uint8)
+"""The codes of all ops in the order of their names, `SORTED_OPS`."""
+SORTED_OPS = np.array(OPS)[CODES]
 
 
 def request_columns(
@@ -69,17 +72,11 @@ def op_codes(op: object) -> npt.NDArray[np.integer]:
         return integers(op, "op", 0, len(OPS) - 1)
     if names.dtype.kind == "S":
         names = np.char.decode(names, "latin-1")
-    if names.size > SMALL:
-        from banksim.requests.columns import codes_of_names
-
-        codes = codes_of_names(names)
-    else:
-        codes = np.full(names.shape, len(OPS), np.uint8)
-        for code, name in enumerate(OPS):
-            codes[names == name] = code
-    if (codes == len(OPS)).any():
-        unknown = names[codes == len(OPS)].flat[0]
-        raise InputError(f"unknown op {str(unknown)!r}: give one of {', '.join(OPS)}")
+    place = np.minimum(np.searchsorted(SORTED_OPS, names), len(OPS) - 1)
+    unknown = names[SORTED_OPS[place] != names]
+    if unknown.size:
+        raise InputError(f"unknown op {str(unknown.flat[0])!r}: give one of {', '.join(OPS)}")
+    codes: npt.NDArray[np.integer] = CODES[place]
     return codes
 
 

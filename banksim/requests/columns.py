@@ -1,4 +1,4 @@
-"""Columns of requests in compiled code, on all cores: read in place, checked, and the names of ops turned into codes.
+"""Columns of requests in compiled code, on all cores: read in place and checked.
 
 A column is handed to compiled code as an address and a stride, so that it may be any slice, or one value for all
 requests (stride 0), and nothing of the size of the trace is made. Needs numba.
@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from banksim.requests.kinds import ADDRESSED, OPS
+from banksim.requests.kinds import ADDRESSED
 from banksim.requests.lane_intrinsics import having, pointer, word
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import carray, inlined, outer
@@ -103,49 +103,3 @@ def first_misaligned(address: Column, op: Column, width: Column, mask: Column) -
 
     workers = 1 if len(address) <= ALONE else 0
     return next((row for row in spread(work, len(address), workers=workers) if row >= 0), -1)
-
-
-NAMES = np.array(OPS)
-KNOWN = NAMES.view(np.uint32).reshape(len(OPS), -1)
-"""The letters of each op's name, filled up with zeros."""
-
-
-def _hashing() -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
-    """Weights of the letters with which the ops' names have different hashes, and the op of each hash."""
-    for multiplier in range(3, 1000, 2):
-        weights = np.array([pow(multiplier, k, 2**32) for k in range(KNOWN.shape[1])], np.uint32)
-        hashes = (KNOWN * weights).sum(1, dtype=np.uint32) & np.uint32(255)
-        if len(np.unique(hashes)) == len(OPS):
-            break
-    codes = np.full(256, len(OPS), np.uint8)
-    codes[hashes] = np.arange(len(OPS))
-    return weights, codes
-
-
-WEIGHTS, CODES = _hashing()
-
-
-@outer
-def _codes(letters: Integers, known: Integers, weights: Integers, codes: Integers, out: Integers) -> None:
-    count = min(letters.shape[1], known.shape[1])
-    for row in range(len(letters)):
-        hashed = word(0)
-        for k in range(count):
-            hashed = word(hashed + word(letters[row, k] * weights[k]))
-        code, same = codes[hashed & word(255)], True
-        if code < len(known):
-            for k in range(count):
-                same &= letters[row, k] == known[code, k]
-            for k in range(count, known.shape[1]):
-                same &= known[code, k] == 0
-            for k in range(count, letters.shape[1]):
-                same &= letters[row, k] == 0
-        out[row] = code if same else len(known)
-
-
-def codes_of_names(names: npt.NDArray[np.str_]) -> npt.NDArray[np.uint8]:
-    """The code of each name, shape (n,); `len(OPS)` for a name that is none."""
-    letters = np.ascontiguousarray(names, names.dtype.newbyteorder("=")).view(np.uint32)
-    out = np.empty(len(names), np.uint8)
-    _codes(letters.reshape(len(names), -1), KNOWN, WEIGHTS, CODES, out)
-    return out
