@@ -67,11 +67,8 @@ def lowest(typing_context: TypingContext, word: NumbaType) -> Code:
     return word(word), generate
 
 
-def _load(builder: ir.IRBuilder, place: ir.Value, first: ir.Value | None = None) -> ir.Value:
-    words = builder.bitcast(place, I32.as_pointer())
-    if first is not None:
-        words = builder.gep(words, [first])
-    return builder.load(builder.bitcast(words, LANES.as_pointer()), align=4)
+def _load(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
+    return builder.load(builder.bitcast(place, LANES.as_pointer()), align=4)
 
 
 def _everywhere(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
@@ -100,17 +97,6 @@ def having(typing_context: TypingContext, place: NumbaType, bits: NumbaType) -> 
         return builder.bitcast(builder.icmp_unsigned("!=", vector, ir.Constant(LANES, [0] * 32)), I32)
 
     return types.uint32(types.voidptr, types.uint32), generate
-
-
-@intrinsic(int)
-def equal(typing_context: TypingContext, place: NumbaType, i: NumbaType, j: NumbaType) -> Code:
-    """For which lanes the 32 words from word i on and the 32 words from word j on are equal."""
-
-    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        pair = [_load(builder, args[0], first) for first in args[1:]]
-        return builder.bitcast(builder.icmp_unsigned("==", *pair), I32)
-
-    return types.uint32(types.voidptr, types.int64, types.int64), generate
 
 
 def across(relation: str, order: list[int]) -> Callable[[Place], int]:

@@ -1,16 +1,13 @@
 """The rule of rule.py compiled by numba; tests/banks/test_rule.py compares the two. Import only where needed.
 
-How a part is counted without a loop over its words: the accesses of a request are all of one width w and
-aligned to it, so each lies in one of (row of banks / w) groups of banks, and conflicts with those in its
-group that want another word. Each lane is one bit, at (part, group); the lanes of every group are the sum of
-these 32 words, done bit by bit of the sum with full adders: some 100 operations whatever the addresses are.
-Only where lanes share a group is it asked whether they share a word too.
+The accesses of a request are all of one width w and aligned to it, so each lies in one of (row of banks / w) groups of
+banks, and conflicts with those in its group that want another word. Most requests have no conflict: with a bit for each
+lane, at (part, group), no two lanes have the same bit. Where lanes share one, the words of each group are counted.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +17,7 @@ from numba.core import cgutils
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.requests.kinds import OPS, SOURCE_BIT, WIDTHS
-from banksim.requests.lane_intrinsics import across, equal, equal_to, lowest, ones, pointer, room, word
+from banksim.requests.lane_intrinsics import across, equal_to, lowest, ones, pointer, room, word
 from banksim.system.compiled_types import (
     Code,
     Integer,
@@ -81,63 +78,24 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
     return rule
 
 
-pair = np.uint64
-Bits = TypeVar("Bits", np.uint32, np.uint64)
-Sums: TypeAlias = tuple[Integer, Integer, Integer, Integer, Integer, Integer]
-"""Of each group how many lanes: bit by bit, a word each."""
 ALL = np.uint32(0xFFFFFFFF)
-_room_for_keys, _room_for_bits, _room_for_tags = room(33), room(32), room(64)
+_room_for_keys, _room_for_bits, _room_for_numbers = room(32), room(32), room(32)
 _room_for_left, _room_for_lanes, _room_for_picked = room(32), room(32), room(32)
 _room_for_banks, _room_for_words, _room_for_counts, _room_for_found = room(32), room(32), room(32), room(10)
 _equal_across_1, _equal_across_2 = (across("==", [lane ^ other for lane in range(32)]) for other in (1, 2))
-_below_next, _above_next = (across(relation, [*range(1, 32), 31]) for relation in "<>")
+
+
+@inlined
+def record_of(op: Integer, width: Integer) -> Integer:
+    """Where the record of an op and width begins in a rule."""
+    column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
+    return HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
 
 
 @inlined
 def lane_word(mask: Integer, lane: Integer) -> Integer:
     """All bits set if the lane is active, else none. (Every step is cut to 32 bits: numba would widen it.)"""
     return word(word(0) - word(word(mask >> word(lane)) & word(1)))
-
-
-@inlined
-def full_adder(a: Bits, b: Bits, c: Bits) -> tuple[Bits, Bits]:
-    half = a ^ b
-    return half ^ c, (a & b) | (half & c)
-
-
-@inlined
-def lanes_of_groups(bits: Place) -> Sums:
-    """The sum of 32 words bit by bit of the sum: word k holds bit k of the number of lanes of each group."""
-    pairs = carray(bits, 16, np.uint64)  # two lanes at a time, until the last step
-    s0 = s1 = s2 = s3 = s4 = pair(0)
-    for first in range(0, 16, 8):
-        s0, twos_a = full_adder(s0, pairs[first], pairs[first + 1])
-        s0, twos_b = full_adder(s0, pairs[first + 2], pairs[first + 3])
-        s1, fours_a = full_adder(s1, twos_a, twos_b)
-        s0, twos_a = full_adder(s0, pairs[first + 4], pairs[first + 5])
-        s0, twos_b = full_adder(s0, pairs[first + 6], pairs[first + 7])
-        s1, fours_b = full_adder(s1, twos_a, twos_b)
-        s2, eights = full_adder(s2, fours_a, fours_b)
-        s3, s4 = s3 ^ eights, s4 | (s3 & eights)
-    half = pair(32)
-    n0, carry = full_adder(word(s0), word(s0 >> half), word(0))
-    n1, carry = full_adder(word(s1), word(s1 >> half), carry)
-    n2, carry = full_adder(word(s2), word(s2 >> half), carry)
-    n3, carry = full_adder(word(s3), word(s3 >> half), carry)
-    n4, carry = full_adder(word(s4), word(s4 >> half), carry)
-    return word(n0), word(n1), word(n2), word(n3), word(n4), word(carry)
-
-
-@inlined
-def most_lanes(sums: Sums, field: Integer) -> tuple[Integer, Integer]:
-    """The most lanes in any of the groups of `field`, and the groups that have so many."""
-    n0, n1, n2, n3, n4, n5 = sums
-    most = 0
-    for k, bit in enumerate((n5, n4, n3, n2, n1, n0)):
-        if field & bit:
-            field = word(field & bit)
-            most += 32 >> k
-    return most, field
 
 
 @inlined
@@ -151,80 +109,9 @@ def pairs_merge(address: Place, mask: Integer) -> bool:
 
 
 @inlined
-def all_differ(keys: Place, lanes: Integer, count: Integer) -> bool:
-    """Whether no two of `lanes`, which are `count`, hold the same key."""
-    held = carray(keys, 33, np.uint32)
-    if count <= 4:  # Mostly so, hence without branches. For want of a lane, `lowest` is 32; no key is held[32].
-        a = held[lowest(lanes)]
-        lanes = word(lanes & word(lanes - word(1)))
-        b = held[lowest(lanes)]
-        lanes = word(lanes & word(lanes - word(1)))
-        c = held[lowest(lanes)]
-        lanes = word(lanes & word(lanes - word(1)))
-        d = held[lowest(lanes)]
-        return not ((a == b) | (a == c) | (b == c) | (a == d) | (b == d) | ((c == d) & (lanes != 0)))
-    while lanes:
-        same = equal_to(keys, held[lowest(lanes)])
-        lanes = word(lanes & word(lanes - word(1)))
-        if same & lanes:
-            return False
-    return True
-
-
-@inlined
-def monotonic(keys: Place) -> bool:
-    """Whether keys only rise, or only fall, from lane to lane: then no two are equal."""
-    neighbours = word(ALL >> word(1))
-    return not neighbours & ~_below_next(keys) or not neighbours & ~_above_next(keys)
-
-
-@inner
-def drop_repeats(keys: Place, bits: Place, mask: Integer, part: Integer, shift: Integer) -> None:
-    """Clear the bit of every lane that wants what an earlier lane of its part wants."""
-    held, tags = carray(keys, 33, np.uint32), _room_for_tags()
-    tag = carray(tags, 64, np.uint32)
-    for lane in range(32):
-        # The top bits of a key are free: they take the part. Lanes that are not active differ from all.
-        tagged = word(held[lane] | word(word(word(lane) >> part) << word(word(32) - shift)))
-        active = lane_word(mask, lane)
-        tag[lane] = ALL
-        tag[32 + lane] = word(tagged & active) | word(word(1 << 31 | lane) & ~active)
-    repeats = word(0)
-    for back in range(1, 32):
-        repeats |= equal(tags, 32, 32 - back)
-    bit = carray(bits, 32, np.uint32)
-    for lane in range(32):
-        bit[lane] = word(bit[lane] & ~lane_word(repeats, lane))
-
-
-@inlined
-def most_of_parts(sums: Sums, parts: Integer, groups: Integer) -> tuple[Integer, Integer, Integer]:
-    """Over the parts: sum of the most lanes in one group, parts that have a lane, most of all."""
-    total: Integer = 0
-    worst: Integer = 0
-    ideal = 0
-    for part in range(parts):
-        most, _ = most_lanes(sums, part_field(part, groups))
-        total += most
-        ideal += int(most > 0)
-        worst = max(worst, most)
-    return total, ideal, worst
-
-
-@inlined
 def part_field(part: Integer, groups: Integer) -> Integer:
     """The bits that a part's lanes may have."""
     return word(((1 << groups) - 1) << (part * groups))
-
-
-@inlined
-def shared_words(keys: Place, bits: Place, sums: Sums, parts: Integer, groups: Integer) -> bool:
-    """Whether lanes may share a word so that a part takes less: seen in one of its busiest groups."""
-    for part in range(parts):
-        most, busiest = most_lanes(sums, part_field(part, groups))
-        if most > 8 or (most > 1 and not all_differ(keys, equal_to(bits, word(busiest & -busiest)), most)):
-            return True
-    return False
 
 
 @inner
@@ -331,7 +218,7 @@ def copies(
     """The lengths of banks.copies: the sum over the parts, parts that have a lane, the longest."""
     addresses = carray(address, 32, np.uint32)
     froms, tos = _room_for_keys(), _room_for_bits()
-    source, target = carray(froms, 33, np.uint32), carray(tos, 32, np.uint32)
+    source, target = carray(froms, 32, np.uint32), carray(tos, 32, np.uint32)
     for lane in range(32):
         first = np.int64(lane >> part) * groups
         bank = np.int64(addresses[lane] >> word(SOURCE_BIT)) * 4 + lane * width
@@ -352,13 +239,49 @@ def copies(
 
 
 @inlined
+def words(
+    address: Place, mask: Integer, each_lane: bool, keep: Integer, groups: Integer, part: Integer, shift: Integer
+) -> tuple[Integer, Integer, Integer]:
+    """The most words that a part wants of one group: the sum over the parts, parts that have a lane, the most of all.
+    `each_lane`: lanes do not share a word."""
+    # The types and the "& 31" let LLVM keep to 32 bits, which halves the vectors.
+    log_part, log_unit = word(part & 31), word(shift & 31)
+    keys, numbers = _room_for_keys(), _room_for_numbers()
+    addresses, key = carray(address, 32, np.uint32), carray(keys, 32, np.uint32)
+    number = carray(numbers, 32, np.uint8)  # of words, by (part, group)
+    used = word(0)
+    for lane in range(32):
+        wants = word(word(addresses[lane] & keep) >> log_unit)
+        group = word(word(word(lane) >> log_part) * word(groups)) + word(wants & word(groups - 1))
+        used |= word(word(word(mask >> word(lane)) & word(1)) << word(group & word(31)))
+        key[lane], number[lane] = wants, 0
+    free = ones(used) == ones(mask)
+    left = word(0) if free else mask
+    while left:
+        lane = np.int64(lowest(left))
+        number[(lane >> part) * groups + np.int64(key[lane] & word(groups - 1))] += 1
+        same = word(1) << word(lane)
+        if not each_lane:
+            of_part = word(word(ALL >> word(32 - (1 << log_part))) << word(lane >> part << part))
+            same = word(equal_to(keys, key[lane]) & of_part)
+        left = word(left & ~same)
+    total = ideal = worst = np.int64(0)
+    for p in range(32 >> part):
+        some = np.int64(word(used & part_field(p, groups)) != 0)
+        most = some
+        if not free:
+            for group in range(p * groups, (p + 1) * groups):
+                most = max(most, np.int64(number[group]))
+        total, ideal, worst = total + most, ideal + some, max(worst, most)
+    return total, ideal, worst
+
+
+@inlined
 def judge_at(
     address: Place, mask: Integer, op: Integer, width: Integer, rule: Place
 ) -> tuple[Integer, Integer, Integer, Integer, Integer]:
     """`judge_both` of pointers."""
-    column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
-    rules = carray(rule, RULE_WORDS, np.int64)
-    record = HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
+    rules, record = carray(rule, RULE_WORDS, np.int64), record_of(op, width)
     serves = rules[record + SERVES]
     if serves == UNKNOWN:
         return UNKNOWN, UNKNOWN, 0, 0, 0
@@ -370,48 +293,18 @@ def judge_at(
     part = rules[record + PART]
     if rules[record + MERGED] and pairs_merge(address, mask):
         part = rules[record + MERGED]
-    groups, shift = rules[record + GROUPS], rules[record + SHIFT]
+    groups, shift, passes = rules[record + GROUPS], rules[record + SHIFT], rules[record + PASSES]
     if serves == BROADCAST:
         place = _room_for_found()
         call_broadcast(rules[BROADCASTS], address, place, mask, width, groups, part, shift)
         found = carray(place, 5, np.int64)
         return found[0], found[1], found[2], found[3], found[4]
-    parts, passes = 32 >> part, rules[record + PASSES]
     if serves == COPY:
         total, ideal, worst = copies(address, mask, np.int64(width), groups, part, shift)
-        return total * passes, total * passes, ideal * passes, worst, worst
+    else:
+        total, ideal, worst = words(address, mask, serves == LANE, word(rules[KEEP]), groups, part, shift)
     if serves == ONCE:
-        taken = 0
-        for p in range(parts):
-            lanes = (1 << (1 << part)) - 1
-            taken += int((np.int64(mask) >> (p << part)) & lanes != 0)
-        return taken * passes, taken * passes, taken * passes, 1, 1
-    # From here on the types and the "& 31" let LLVM keep to 32 bits, which halves the vectors.
-    log_part, log_unit, keep = word(part & 31), word(shift & 31), word(rules[KEEP])
-    keys, bits = _room_for_keys(), _room_for_bits()
-    addresses = carray(address, 32, np.uint32)
-    key, bit = carray(keys, 33, np.uint32), carray(bits, 32, np.uint32)
-    used = word(0)
-    for lane in range(32):
-        wants = word(word(addresses[lane] & keep) >> log_unit)
-        group = word(word(word(lane) >> log_part) * word(groups)) + word(wants & word(groups - 1))
-        key[lane] = wants
-        bit[lane] = word(word(word(mask >> word(lane)) & word(1)) << word(group & word(31)))
-        used |= bit[lane]
-    key[32] = ALL
-    free = ones(used) == ones(mask)  # each lane alone in its group
-    if not free and serves == WORD and ones(used) <= parts:
-        free = not mask & ~equal_to(keys, key[lowest(mask)])  # all in one word
-    if free:
-        busy = 0
-        for p in range(parts):
-            busy += int(word(used & part_field(p, groups)) != 0)
-        return busy * passes, busy * passes, busy * passes, 1, 1
-    sums = lanes_of_groups(bits)
-    if serves == WORD and shared_words(keys, bits, sums, parts, groups) and not (mask == ALL and monotonic(keys)):
-        drop_repeats(keys, bits, mask, log_part, log_unit)
-        sums = lanes_of_groups(bits)
-    total, ideal, worst = most_of_parts(sums, parts, groups)
+        total, worst = ideal, np.int64(1)
     return total * passes, total * passes, ideal * passes, worst, worst
 
 
@@ -419,8 +312,7 @@ def judge_at(
 def parts(address: Place, mask: Integer, op: Integer, width: Integer, rule: Integers) -> Integer:
     """Parts of one request, with or without an active lane; 1 where the rule is not known. Arguments: as `judge`, but
     `address` a pointer."""
-    column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
-    record = HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
+    record = record_of(op, width)
     if rule[record + SERVES] == UNKNOWN:
         return 1
     part = rule[record + PART]
