@@ -45,7 +45,6 @@ class Tally(NamedTuple):
     ideal: int
     degree_low: int
     degree_high: int
-    warps: int
     worst: int
     excess: int
 
@@ -56,10 +55,8 @@ class SiteConflicts:
 
     `transactions`, `ideal` and `degree` are None where nobody knows them (`status` is then "unknown").
     `degree` is the n of the worst n-way conflict: the most passes that one part of one request needs (for
-    atomics the most lanes in one bank). `warps` counts the different (block, warp) that came here
-    (None: not counted).
-    `worst` is a request of the largest excess: of a trace the first by block, warp and order, of a run one that the
-    machine met first (warps run in no fixed order).
+    atomics the most lanes in one bank). `worst` is a request of the largest excess: of a trace the first by block, warp
+    and order, of a run one that the machine met first (warps run in no fixed order).
     """
 
     site: Site
@@ -69,7 +66,6 @@ class SiteConflicts:
     transactions: Count | None
     ideal: int | None
     degree: Count | None
-    warps: int | None
     worst: Request | None
     status: Status
 
@@ -126,7 +122,6 @@ class SiteConflicts:
             "ideal": self.ideal,
             "excess": _plain(self.excess),
             "degree": _plain(self.degree),
-            "warps": self.warps,
             "status": self.status,
             "worst": worst
             and {
@@ -193,8 +188,7 @@ def merge(a: Conflicts, b: Conflicts) -> Conflicts:
     """The conflicts of the requests of both, judged by one architecture; in whatever order parts are merged.
 
     Sites that are alike in site, op and width become one; of several such in one analysis the first goes with
-    the first. `warps` is None where both have a site, for nobody knows which warps came to it in both.
-    Raises `InputError` for two architectures.
+    the first. Raises `InputError` for two architectures.
     """
     if a.arch != b.arch:
         raise InputError(f"{a.arch.name} and {b.arch.name}: only conflicts by the same architecture can be added")
@@ -211,7 +205,7 @@ def merge(a: Conflicts, b: Conflicts) -> Conflicts:
 
 def merge_sites(a: SiteConflicts, b: SiteConflicts) -> SiteConflicts:
     """The requests of both, of one site, op and width."""
-    merged = replace(a, requests=a.requests + b.requests, warps=None, worst=worse(a.worst, b.worst))
+    merged = replace(a, requests=a.requests + b.requests, worst=worse(a.worst, b.worst))
     if a.transactions is None or b.transactions is None:
         return replace(merged, transactions=None, ideal=None, degree=None, status="unknown")
     return replace(

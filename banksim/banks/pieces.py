@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.warp_sets import Warps
 from banksim.banks.conflicts import Conflicts, SiteConflicts, merge_sites
 from banksim.banks.replay import replay, site_conflicts
 from banksim.requests.kinds import SMALL
@@ -23,27 +22,23 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Partial:
-    """What some of a trace's requests cost by each of several architectures, and which warps made them."""
+    """What some of a trace's requests cost by each of several architectures."""
 
     sites: dict[Key, tuple[SiteConflicts, ...]] = field(default_factory=dict)
-    warps: dict[Key, Warps] = field(default_factory=dict)
 
     def conflicts(self, rules: Sequence[Architecture]) -> tuple[Conflicts, ...]:
         """The same as `replay` of all these requests gives."""
-        found = [[replace(one, warps=len(self.warps[key])) for one in self.sites[key]] for key in sorted(self.sites)]
-        return tuple(Conflicts(rule, tuple(same[n] for same in found)) for n, rule in enumerate(rules))
+        return tuple(
+            Conflicts(rule, tuple(self.sites[key][n] for key in sorted(self.sites))) for n, rule in enumerate(rules)
+        )
 
 
 def merge(a: Partial, b: Partial) -> Partial:
     """What the requests of both cost: associative, and the same in either order."""
-    sites, warps = dict(a.sites), dict(a.warps)
+    sites = dict(a.sites)
     for key, others in b.sites.items():
-        if key in sites:
-            sites[key] = tuple(map(merge_sites, sites[key], others))
-            warps[key] = warps[key] | b.warps[key]
-        else:
-            sites[key], warps[key] = others, b.warps[key]
-    return Partial(sites, warps)
+        sites[key] = tuple(map(merge_sites, sites[key], others)) if key in sites else others
+    return Partial(sites)
 
 
 def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool = True) -> Partial:
@@ -70,7 +65,7 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
             if one.worst is not None:
                 one = replace(one, worst=replace(one.worst, order=first + one.worst.order))
             sites[key] += (one,)
-    return Partial(sites, dict(zip(kinds.keys, repeated_requests.warps_of(trace, kinds), strict=True)))
+    return Partial(sites)
 
 
 def judge_piece(

@@ -218,9 +218,9 @@ def _tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally
 
 def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) -> Tally:
     places = list(zip(trace.block[rows].tolist(), trace.warp[rows].tolist(), strict=True))
-    requests, warps = len(rows), len(set(places))
+    requests = len(rows)
     if arch.status(OPS[trace.op[rows[0]]], int(trace.width[rows[0]])) == "unknown":
-        return Tally(requests, 0, 0, 0, 0, 0, warps, 0, 0)
+        return Tally(requests, 0, 0, 0, 0, 0, 0, 0)
     judged = list(_judge(trace.op[rows], trace.width[rows], trace.mask[rows], trace.address[rows], arch))
     counts, ideals, degrees = zip(*judged, strict=True)
     low, high = zip(*map(ends, counts), strict=True)
@@ -233,7 +233,6 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
         sum(ideals),
         max(degree_low),
         max(degree_high),
-        warps,
         int(rows[worst]),
         high[worst] - ideals[worst],
     )
@@ -244,7 +243,7 @@ def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width
     op = OPS[code]
     status = arch.status(op, width)
     if status == "unknown":
-        return SiteConflicts(trace.sites[site], op, width, found.requests, None, None, None, found.warps, None, status)
+        return SiteConflicts(trace.sites[site], op, width, found.requests, None, None, None, None, status)
     row = found.worst
     worst = Request(
         op,
@@ -264,7 +263,6 @@ def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width
         Range(found.low, found.high) if arch.is_range else found.low,
         found.ideal,
         Range(found.degree_low, found.degree_high) if arch.is_range else found.degree_high,
-        found.warps,
         worst,
         status,
     )

@@ -41,7 +41,6 @@ def together(sites: Sequence[SiteConflicts]) -> SiteConflicts:
         first,
         site=replace(first.site, opcode="", offset=None),
         requests=sum(one.requests for one in sites),
-        warps=None,
         worst=max(sites, key=worst_excess).worst,
     )
     transactions = [one.transactions for one in sites if one.transactions is not None]

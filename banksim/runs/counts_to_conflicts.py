@@ -89,7 +89,6 @@ def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: A
         transactions=transactions,
         ideal=None if unknown else ideal,
         degree=None if unknown else int(t["degree"]),
-        warps=None,
         worst=Request(
             op=op,
             width=width,

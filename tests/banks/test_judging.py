@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from banksim.architectures.bank_rules import Architecture, architecture, presets
 from banksim.banks import pieces as partial
 from banksim.banks.compiled import repeated_requests
-from banksim.banks.compiled.warp_sets import Warps
 from banksim.banks.conflicts import Conflicts, merge, worse
 from banksim.banks.pieces import Partial, judge, judge_pieces
 from banksim.banks.replay import replay
@@ -139,15 +138,12 @@ def test_merge_is_the_analysis_of_both(seed: int, first: int, then: int, rule: s
     whole = random_trace(seed, first + then, KNOWN, sites)
     parts = [replay(chunk, rule) for _, chunk in cut(whole, [first])]
     merged, expected = merge(parts[0], parts[1]), replay(whole, rule)
-    figures, wanted = (
-        Counter(changed(site, warps=None, worst=None) for site in found.sites) for found in (merged, expected)
-    )
+    figures, wanted = (Counter(changed(site, worst=None) for site in found.sites) for found in (merged, expected))
     assert figures == wanted
 
 
 def test_merge_says_what_it_does_not_know() -> None:
     one = replay(Trace.from_arrays("ld", 4, 1, [0] * 32), "sm_90")
-    assert merge(one, one).sites[0].warps is None
     assert merge(one, one).sites[0].requests == 2
     unknown = replay(Trace.from_arrays("cp_async_bypass", 16, 1, [0] * 32), "sm_90")
     assert merge(unknown, unknown).transactions is None
@@ -164,30 +160,6 @@ def test_of_equal_excess_the_first_request_is_the_worst() -> None:
         found = worse(*pair)
         assert found is not None
         assert (found.block, found.warp) == (0, 5)
-
-
-# ---- sets of warps
-pairs = st.lists(st.tuples(st.integers(0, 40), st.one_of(st.integers(0, 4), st.integers(0, 200))), max_size=80)
-
-
-def warps(of: list[tuple[int, int]]) -> Warps:
-    block, warp = np.array(of, np.int64).reshape(-1, 2).T
-    return Warps.of(block, warp)
-
-
-@given(pairs, pairs)
-def test_sets_of_warps(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
-    assert len(warps(a)) == len(set(a))
-    union, direct = warps(a) | warps(b), warps(a + b)
-    assert len(union) == len({*a, *b})
-    for name in ("first", "last", "mask"):
-        assert np.array_equal(getattr(union, name), getattr(direct, name))
-
-
-def test_blocks_that_are_alike_take_no_room() -> None:
-    block = np.repeat(np.arange(100_000), 8)
-    found = Warps.of(block, np.tile(np.arange(8), 100_000))
-    assert (len(found), len(found.first)) == (800_000, 1)
 
 
 # ---- the whole of it

@@ -181,10 +181,9 @@ def plainly(trace: Trace, arch: Architecture) -> Conflicts:
         for site, code, width in sorted({key for key, mask in zip(keys, trace.mask, strict=True) if mask}):
             rows = [row for row, key in enumerate(keys) if key == (site, code, width) and trace.mask[row]]
             op, status = OPS[code], arch.status(OPS[code], width)
-            warps = len({(trace.block[row], trace.warp[row]) for row in rows})
             head = trace.sites[site], op, width, len(rows)
             if status == "unknown":
-                yield SiteConflicts(*head, None, None, None, warps, None, status)
+                yield SiteConflicts(*head, None, None, None, None, status)
                 continue
             found = [rule.judge(trace.address[r].tolist(), op, width, int(trace.mask[r]), arch) for r in rows]
             judged = [one for one in found if one is not None]
@@ -200,7 +199,6 @@ def plainly(trace: Trace, arch: Architecture) -> Conflicts:
                 transactions if arch.is_range else transactions.low,
                 sum(ideal for _, ideal, _ in judged),
                 degree if arch.is_range else degree.low,
-                warps,
                 Request(op, width, int(trace.mask[row]), tuple(trace.address[row].tolist()), *place, excess[worst]),
                 status,
             )
@@ -375,21 +373,11 @@ def test_a_site_of_several_widths_is_several_sites() -> None:
         ("st", 4, 1, 1, 1, 0),
     ]
     wide = found.sites[0]
-    assert (wide.degree, wide.warps, wide.transactions_per_request, wide.status) == (32, 2, 16.5, "measured")
+    assert (wide.degree, wide.transactions_per_request, wide.status) == (32, 16.5, "measured")
     assert (wide.opcode, wide.offset, wide.file, wide.line, wide.text) == ("LDS", 0x40, "a.cu", 7, "x = tile[i];")
     assert wide.worst == Request("ld", 4, FULL_MASK, tuple(128 * lane for lane in range(32)), 0, 5, 31)
     assert (found.requests, found.transactions, found.ideal, found.excess) == (4, 36, 4 + 1, 31)
     assert found.transactions_per_request == 9
-
-
-def test_warps_are_counted_in_any_order_of_blocks() -> None:
-    n, rng = 70_000, np.random.default_rng(7)
-    block, warp, site = rng.integers(0, 20_000, n), rng.integers(0, 100, n), rng.integers(0, 3, n)
-    address = np.zeros((n, 32), np.uint32)
-    found = banksim.replay(Trace.from_arrays("ld", 4, 1, address, block=block, warp=warp, site=site))
-    places = {*zip(site.tolist(), block.tolist(), warp.tolist(), strict=True)}
-    assert len(places) > 2**15
-    assert [s.warps for s in found.sites] == [sum(1 for place in places if place[0] == k) for k in range(3)]
 
 
 def test_the_worst_request_is_the_first_of_the_largest_excess(way: str) -> None:
@@ -405,7 +393,7 @@ def test_totals_are_withheld_where_one_count_is_unknown(way: str) -> None:
     found = banksim.replay(Trace.from_arrays(["ld", "cp_async_bypass"], 16, FULL_MASK, address))
     known, unknown = found.sites
     assert (known.transactions, known.status) == (4, "measured")
-    assert (unknown.requests, unknown.warps, unknown.status) == (1, 1, "unknown")
+    assert (unknown.requests, unknown.status) == (1, "unknown")
     for figure in ("transactions", "ideal", "degree", "worst", "excess", "transactions_per_request"):
         assert getattr(unknown, figure) is None
     assert found.requests == 2

@@ -64,7 +64,6 @@ def judged(
         transactions,
         ideal,
         degree,
-        None,
         request,
         status,  # type: ignore[arg-type]
     )

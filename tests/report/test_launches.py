@@ -22,7 +22,7 @@ COLUMN = tuple(128 * lane for lane in range(32))
 def site(line: int, text: str, op: str, requests: int, ways: int) -> SiteConflicts:
     worst = Request(op, 4, 0xFFFFFFFF, COLUMN if ways > 1 else ROW, block=3, warp=1, excess=ways - 1)
     where = Site("LDS" if op == "ld" else "STS", 16 * line, FILE, line, text, "stencil")
-    return SiteConflicts(where, op, 4, requests, requests * ways, requests, ways, None, worst, "measured")
+    return SiteConflicts(where, op, 4, requests, requests * ways, requests, ways, worst, "measured")
 
 
 LOAD = (12, "tile[y, x] = a[i]", "st", 1024, 1)

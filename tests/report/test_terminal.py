@@ -26,7 +26,7 @@ def site(
     status: Status,
     worst: Request | None = None,
 ) -> SiteConflicts:
-    return SiteConflicts(Site(text=text), op, 4, requests, transactions, ideal, degree, requests, worst, status)
+    return SiteConflicts(Site(text=text), op, 4, requests, transactions, ideal, degree, worst, status)
 
 
 HOPPER = Conflicts(

@@ -5,5 +5,4 @@ sixteen_requests.py    sixteen requests at once, as vector code
 arrays.py              a count for each request of an array
 site_sums.py           sums by site, op and width
 repeated_requests.py   requests that are alike, judged once
-warp_sets.py           which warps came to a site
 """

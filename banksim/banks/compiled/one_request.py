@@ -256,22 +256,25 @@ def words(
         used |= word(word(word(mask >> word(lane)) & word(1)) << word(group & word(31)))
         key[lane], number[lane] = wants, 0
     free = ones(used) == ones(mask)
-    left = word(0) if free else mask
+    left: Integer = word(0) if free else mask
     while left:
-        lane = np.int64(lowest(left))
-        number[(lane >> part) * groups + np.int64(key[lane] & word(groups - 1))] += 1
-        same = word(1) << word(lane)
+        first = np.int64(lowest(left))
+        number[(first >> part) * groups + np.int64(key[first] & word(groups - 1))] += 1
+        same: Integer = word(word(1) << word(first))
         if not each_lane:
-            of_part = word(word(ALL >> word(32 - (1 << log_part))) << word(lane >> part << part))
-            same = word(equal_to(keys, key[lane]) & of_part)
+            of_part = word(word(ALL >> word(32 - (1 << log_part))) << word(first >> part << part))
+            same = word(equal_to(keys, key[first]) & of_part)
         left = word(left & ~same)
+    total: Integer
+    ideal: Integer
+    worst: Integer
     total = ideal = worst = np.int64(0)
     for p in range(32 >> part):
         some = np.int64(word(used & part_field(p, groups)) != 0)
-        most = some
+        most: Integer = some
         if not free:
-            for group in range(p * groups, (p + 1) * groups):
-                most = max(most, np.int64(number[group]))
+            for at in range(p * groups, (p + 1) * groups):
+                most = max(most, np.int64(number[at]))
         total, ideal, worst = total + most, ideal + some, max(worst, most)
     return total, ideal, worst
 
@@ -312,7 +315,7 @@ def judge_at(
 def parts(address: Place, mask: Integer, op: Integer, width: Integer, rule: Integers) -> Integer:
     """Parts of one request, with or without an active lane; 1 where the rule is not known. Arguments: as `judge`, but
     `address` a pointer."""
-    record = record_of(op, width)
+    record = int(record_of(op, width))
     if rule[record + SERVES] == UNKNOWN:
         return 1
     part = rule[record + PART]

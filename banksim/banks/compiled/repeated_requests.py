@@ -8,7 +8,6 @@ to be alike was compared lane by lane.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from banksim.banks.compiled.arrays import judge_rows, room_for_sixteen
 from banksim.banks.compiled.one_request import judge_at, rule_words
 from banksim.banks.compiled.site_sums import ENTRY, EXCESS, NO_EXCESS, PLACE, Key, add, place_of, summed
 from banksim.banks.compiled.sixteen_requests import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
-from banksim.banks.compiled.warp_sets import BEYOND, WARPS, Warps
 from banksim.banks.conflicts import Tally
 from banksim.requests.columns import (
     ADDRESS,
@@ -81,33 +79,6 @@ def _kinds(
             used += 1
         out[row] = kind
     return used
-
-
-@outer
-def _warps(
-    kinds: Integers, blocks: Integers, warps: Integers, count: Integer
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """(kind, block, mask of warps) of every stretch of requests of a kind from one block."""
-    last, seen = np.full(count, -1, np.int64), np.zeros(count, np.uint64)
-    kind_out = np.empty(len(kinds) + count, np.int32)
-    block_out = np.empty(len(kinds) + count, np.int64)
-    mask_out = np.empty(len(kinds) + count, np.uint64)
-    used = 0
-    for row in range(len(kinds)):
-        kind = kinds[row]
-        if kind < 0:
-            continue
-        block = np.int64(blocks[row]) | np.int64(warps[row]) // WARPS << BEYOND
-        if block != last[kind]:
-            if last[kind] >= 0:
-                kind_out[used], block_out[used], mask_out[used] = kind, last[kind], seen[kind]
-                used += 1
-            last[kind], seen[kind] = block, 0
-        seen[kind] |= np.uint64(1) << np.uint64(warps[row] % WARPS)
-    for kind in range(count):
-        kind_out[used], block_out[used], mask_out[used] = kind, last[kind], seen[kind]
-        used += 1
-    return kind_out[:used], block_out[:used], mask_out[:used]
 
 
 @inlined
@@ -232,16 +203,6 @@ def kinds_of(trace: Trace) -> Kinds:
     return Kinds([(site, what >> 8, what & 255) for site, what, _ in room[:used].tolist()], out)
 
 
-def warps_of(trace: Trace, kinds: Kinds) -> list[Warps]:
-    """For each kind the warps that made its requests."""
-    block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
-    kind, blocks, mask = _warps(kinds.of, block, warp, len(kinds.keys))
-    order = np.argsort(kind, kind="stable")
-    ends = np.searchsorted(kind[order], np.arange(len(kinds.keys) + 1))
-    parts = [order[start:end] for start, end in pairwise(ends)]
-    return [Warps.of_masks(blocks[part], mask[part]) for part in parts]
-
-
 def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
     """Of requests that are alike the first by (block, warp, order), and how many they are.
 
@@ -255,7 +216,7 @@ def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
 
 
 def tally_alike(trace: Trace, kinds: Kinds, rows: Rows, times: Rows, arch: Architecture) -> dict[Key, Tally]:
-    """What the requests of `rows` cost if each comes `times` times; as `site_sums.tally`, but with no warps."""
+    """What the requests of `rows` cost if each comes `times` times; as `site_sums.tally`."""
     entries = np.zeros((len(kinds.keys), ENTRY), np.int64)
     entries[:, EXCESS], entries[:, PLACE] = NO_EXCESS, np.iinfo(np.int64).max
     columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))

@@ -24,7 +24,7 @@ MEANINGS: dict[Status, str] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one site, or of all together: then `status` is empty, and `warps` is not known."""
+    """The figures of one site, or of all together: then `status` is empty."""
 
     op: str
     requests: int
@@ -33,7 +33,6 @@ class Row:
     ideal: int | None
     excess: Count | None
     degree: Count | None
-    warps: int | None
     status: str
 
 
@@ -79,7 +78,6 @@ def rows(shown: Conflicts, whole: Conflicts) -> list[Row]:
             ideal=site.ideal,
             excess=site.excess,
             degree=site.degree,
-            warps=site.warps,
             status=site.status,
         )
         for site in shown.sites
@@ -93,7 +91,6 @@ def rows(shown: Conflicts, whole: Conflicts) -> list[Row]:
             ideal=whole.ideal,
             excess=whole.excess,
             degree=None,
-            warps=None,
             status="",
         )
         found.append(total)
@@ -125,16 +122,13 @@ PER_REQUEST = Figure(("per", "request"), lambda row: count(row, row.per_request,
 IDEAL = Figure(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
 EXCESS = Figure(("", "excess"), lambda row: count(row, row.excess))
 WORST = Figure(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
-WARPS = Figure(("on", "warps"), lambda row: "" if row.warps is None else number(row.warps), coloured=False)
 STATUS = Figure(("", "status"), lambda row: row.status, coloured=False, left=True)
-FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, WARPS)
+FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST)
 
 
 def verdict(table: Sequence[Row], *figures: Figure, group: str = "") -> Iterator[Column]:
-    """The columns of some figures; none for warps that nobody has counted."""
+    """The columns of some figures."""
     for figure in figures:
-        if figure is WARPS and all(row.warps is None for row in table):
-            continue
         cells = [Text(figure.cell(row), colour(row) if figure.coloured else "") for row in table]
         yield Column(figure.head, cells, group, figure.left)
 

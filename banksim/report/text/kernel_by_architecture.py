@@ -118,7 +118,6 @@ def together(sites: Sequence[SiteConflicts], whole: bool = False) -> Row:
         ideal=sum(ideals) if complete else None,
         excess=total(excesses) if complete else None,
         degree=largest(degrees) if complete else None,
-        warps=None,
         status="" if whole else ", ".join(statuses),
     )
 

@@ -380,7 +380,6 @@ def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: pyt
     assert [[site[name] for name in names] for site in judged["sites"]] == [
         [site[name] for name in names] for site in sites
     ]
-    assert [site["warps"] for site in judged["sites"]] == [96, 96]
     metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata.metadata
     assert [
         (one["kernel"], one["grid"], one["block"], one["first_block"])
