@@ -25,7 +25,7 @@ from banksim.errors import BanksimError, InputError
 from banksim.storage import format_of
 from banksim.system import processes
 from banksim.system.extras import missing
-from banksim.system.processes import ATTEMPTS, Outcome, Work
+from banksim.system.processes import ATTEMPTS, TaskResult, Work
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -222,7 +222,7 @@ def spread(
     scheduler: str | Client | None,
     workers: int | None,
     what: str,
-) -> Generator[tuple[int, Outcome], None, None]:
+) -> Generator[tuple[int, TaskResult], None, None]:
     """`work(shared, *task)` of every task, wherever: the number of each and what became of it, as they end."""
     if scheduler is None:
         from banksim.requests.columns import cores
@@ -242,7 +242,7 @@ def spread(
 
 def on_dask(
     connected: Client, work: Work, shared: object, tasks: Mapping[int, tuple[object, ...]], what: str
-) -> Iterator[tuple[int, Outcome]]:
+) -> Iterator[tuple[int, TaskResult]]:
     """The same on the workers of a scheduler, of those tasks that come to an end: not where all that had what they
     share were lost."""
     from distributed import CancelledError, as_completed
@@ -272,28 +272,28 @@ def wait_for_workers(connected: Client) -> None:
         raise InputError(f"{connected.scheduler.address}: no worker came within {PATIENCE} s") from None  # type: ignore[union-attr]
 
 
-def outcome_of(future: Any, what: str) -> Outcome:
+def outcome_of(future: Any, what: str) -> TaskResult:
     """What became of a task, its error as one of banksim. `CancelledError` if Dask no longer knows."""
     from distributed import CancelledError
     from distributed.scheduler import KilledWorker
 
     try:
-        return Outcome(future.result())
+        return TaskResult(future.result())
     except KilledWorker as error:
         lost = f"{what}: {error.task}: every worker that took it was lost: give them more memory or look at their logs"
-        return Outcome(error=BanksimError(lost))
+        return TaskResult(error=BanksimError(lost))
     except ImportError as error:
         lack = f"a worker lacks {error.name}; do there what was done here"
-        return Outcome(error=missing(lack, "distributed"))
+        return TaskResult(error=missing(lack, "distributed"))
     except CancelledError:
         raise
     except Exception as error:
-        return Outcome(error=error)
+        return TaskResult(error=error)
 
 
-def in_order(outcomes: Iterator[tuple[int, Outcome]]) -> Iterator[Outcome]:
+def in_order(outcomes: Iterator[tuple[int, TaskResult]]) -> Iterator[TaskResult]:
     """What became of the tasks in the order of their numbers."""
-    early: dict[int, Outcome] = {}
+    early: dict[int, TaskResult] = {}
     wanted = 0
     for number, outcome in outcomes:
         early[number] = outcome

@@ -145,7 +145,7 @@ def validate(options: Namespace) -> int:
     why_not = "as asked for" if options.no_gpu or options.evidence else gpu.why_not()
     if why_not and options.save:
         raise InputError(f"--save keeps what a GPU measured, and none is used ({why_not})")
-    progress = Progress()
+    progress = ProgressLine()
     with Predictions(len(entries)) as predictions:
         if why_not:
             evidence = evidence_records.load(options.evidence or evidence_records.EVIDENCE)
@@ -165,7 +165,7 @@ def validate(options: Namespace) -> int:
     return OK if found.agrees else DISAGREES
 
 
-class Progress:
+class ProgressLine:
     """A line on a terminal's standard error that says how far it is."""
 
     def __init__(self) -> None:

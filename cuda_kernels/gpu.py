@@ -113,7 +113,7 @@ def megahertz() -> float:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class KernelWithTwin:
     """A kernel of the catalogue and its twin that takes the time, both compiled for this GPU."""
 
     entry: Entry
@@ -140,16 +140,16 @@ class Compiled:
         )
 
 
-def compiled(entry: Entry) -> Compiled:
+def compiled(entry: Entry) -> KernelWithTwin:
     """Compile a kernel, which is not run yet: others may be using the GPU."""
     launch = entry.launch()
     there, timed = on_device(own_copy(launch)), twin(launch.kernel)
     for kernel, arguments in ((launch.kernel, there), (timed, [*there, clocks_for(launch)])):
         kernel.compile(tuple(kernel.typeof_pyval(a) for a in arguments))
-    return Compiled(entry, launch, timed)
+    return KernelWithTwin(entry, launch, timed)
 
 
-def measure(kernel: Compiled) -> Record:
+def measure(kernel: KernelWithTwin) -> Record:
     """Run a kernel on the GPU, which nobody else may be using: its result, its machine code, its times."""
     launch = kernel.launch
     there = launched(launch)
@@ -217,7 +217,7 @@ def clocks_for(launch: Launch) -> Any:
     return cuda.to_device(np.zeros((math.prod(launch.grid), warps, 2), np.int64))
 
 
-def block_cycles(kernel: Compiled) -> Spread:
+def block_cycles(kernel: KernelWithTwin) -> Spread:
     """Cycles of a block from its first warp's start to its last one's end, over all blocks of several launches."""
     cycles = clocks_for(kernel.launch)
     there = [*on_device(own_copy(kernel.launch)), cycles]

@@ -80,7 +80,7 @@ def test_a_new_file_needs_a_floor(copy: Path) -> None:
 
 MAPPED = [
     one.parent.relative_to(ROOT).as_posix()
-    for one in sorted(ROOT.glob("banksim/**/__init__.py"))
+    for one in sorted([*ROOT.glob("banksim/**/__init__.py"), *ROOT.glob("cuda_kernels/**/__init__.py")])
     if re.search(r"^\w+\.py  +\w", one.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 

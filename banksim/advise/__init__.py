@@ -1,1 +1,5 @@
-"""Which layout cures the conflicts of an array, what that costs, and the proof; or that none pays."""
+"""Which layout of a shared array cures its conflicts, what that costs, and the proof; or that none pays.
+
+patterns/   advice on index expressions: layouts judged by the bank rule alone
+kernels/    advice on kernels: layouts written into the source, compiled and executed
+"""

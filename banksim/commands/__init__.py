@@ -1,5 +1,14 @@
 """The commands, one module each: `options(parser)` says what it takes, `run(options)` does it.
 
+pattern.py   `banksim pattern`: an index expression
+kernel.py    `banksim kernel`: one launch
+run.py       `banksim run`: a whole program
+replay.py    `banksim replay`: a trace file
+advise.py    `banksim advise`: layouts
+diff.py      `banksim diff`: two reports or traces
+arch.py      `banksim arch`: the architectures
+shared/      options of several commands
+
 A command prints its report and returns the exit status; what a user can mend is raised as a `BanksimError`.
 """
 

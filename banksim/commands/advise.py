@@ -21,7 +21,7 @@ from banksim.system.visible import visible
 from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
-    from banksim.advise.kernels.source import Source
+    from banksim.advise.kernels.source import KernelSource
 
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
@@ -121,7 +121,7 @@ def kernel(options: Namespace) -> int:
     return 0
 
 
-def source(options: Namespace) -> Source:
+def source(options: Namespace) -> KernelSource:
     """The source of the kernel that FILE:NAME names."""
     from banksim.advise.kernels.cuda_source import CudaSource
     from banksim.advise.kernels.numba_source import NumbaSource

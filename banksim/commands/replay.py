@@ -10,7 +10,7 @@ from banksim.banks.pieces import judge_pieces
 from banksim.commands.shared import report_options, worker_options
 from banksim.report.json import conflicts
 from banksim.storage import FORMATS, open_trace
-from banksim.system.progress import Progress
+from banksim.system.progress import ProgressBar
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32 --trace out.parquet
@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
     elsewhere = worker_options.workers(options)
     dedup = not options.no_dedup
     source = open_trace(options.trace, options.input_format)
-    progress = Progress("requests", source.requests)
+    progress = ProgressBar("requests", source.requests)
     shown = progress if sys.stderr.isatty() else None
     try:
         if elsewhere:

@@ -27,7 +27,7 @@ from banksim.system.writing import write as write_file
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
     from banksim.runs.programs.choice import Choice
-    from banksim.runs.programs.launches import Launches, Progress, Requests
+    from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter
     from banksim.runs.programs.main_module import Ended
 
 EXAMPLE = """\
@@ -87,9 +87,9 @@ def run(options: Namespace) -> int:
     from banksim.runs.programs.executable import is_program
 
     with written(options.trace) as writer:
-        from banksim.runs.programs.launches import Requests
+        from banksim.runs.programs.launches import RequestsWriter
 
-        requests = Requests(writer) if writer else None
+        requests = RequestsWriter(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
         execute = executed if not options.module and is_program(words[0]) else interpreted
         launches, ended = execute(words, options, tuple(rules), how, shown, requests)
@@ -118,8 +118,8 @@ def interpreted(
     options: Namespace,
     rules: tuple[Architecture, ...],
     how: Options,
-    shown: Progress | None,
-    requests: Requests | None,
+    shown: LaunchProgress | None,
+    requests: RequestsWriter | None,
 ) -> tuple[Launches, Ended]:
     """Run a Python program in this process, whose kernels are Numba's."""
     from banksim.kernels.compilers.numba_without_gpu import in_vain
@@ -146,8 +146,8 @@ def executed(
     options: Namespace,
     rules: tuple[Architecture, ...],
     how: Options,
-    shown: Progress | None,
-    requests: Requests | None,
+    shown: LaunchProgress | None,
+    requests: RequestsWriter | None,
 ) -> tuple[Launches, Ended]:
     """Run any other program, in processes of its own."""
     from banksim.runs.programs.executable import command

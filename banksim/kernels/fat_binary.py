@@ -27,7 +27,7 @@ LARGEST = 1 << 30
 
 
 @dataclass(frozen=True)
-class Entry:
+class FatBinaryEntry:
     """A cubin (`kind` CUBIN) or PTX for compute capability `capability` (90 for 9.0); `container` numbers what was
     compiled together."""
 
@@ -54,9 +54,9 @@ class Entry:
         return content
 
 
-def entries(data: bytes) -> list[Entry]:
+def entries(data: bytes) -> list[FatBinaryEntry]:
     """Every cubin and PTX in a file, in order; none where it holds no container that is whole."""
-    found: list[Entry] = []
+    found: list[FatBinaryEntry] = []
     at = data.find(MAGIC)
     container = 0
     while at >= 0:
@@ -67,7 +67,7 @@ def entries(data: bytes) -> list[Entry]:
     return found
 
 
-def of_container(data: bytes, at: int, number: int) -> Iterator[Entry]:
+def of_container(data: bytes, at: int, number: int) -> Iterator[FatBinaryEntry]:
     if at + HEAD.size > len(data):
         return
     _, version, head, size = HEAD.unpack_from(data, at)
@@ -81,10 +81,10 @@ def of_container(data: bytes, at: int, number: int) -> Iterator[Entry]:
         if head < ENTRY.size or at > end:
             return
         if kind in (PTX, CUBIN):
-            yield Entry(kind, capability, number, data[start : start + (packed or size)], flags, unpacked)
+            yield FatBinaryEntry(kind, capability, number, data[start : start + (packed or size)], flags, unpacked)
 
 
-def chosen(found: Sequence[Entry], capability: int) -> list[Entry]:
+def chosen(found: Sequence[FatBinaryEntry], capability: int) -> list[FatBinaryEntry]:
     """Of each container the entry that the driver would run on a GPU of this compute capability: the cubin of the
     nearest number below within the same generation, else the newest PTX that is not newer."""
     best = []
@@ -97,7 +97,7 @@ def chosen(found: Sequence[Entry], capability: int) -> list[Entry]:
     return best
 
 
-def listed(found: Sequence[Entry]) -> str:
+def listed(found: Sequence[FatBinaryEntry]) -> str:
     """What is inside, for a message."""
     return ", ".join(sorted({entry.what for entry in found}))
 

@@ -13,7 +13,7 @@ into no other buffer; and as it is odd, its inverse modulo 2³² tells a multipl
 
 
 @dataclass(frozen=True)
-class Layout:
+class AddressMap:
     """Buffers of up to 4 GiB, each alone under its upper 32 bits: buffer n at first + n · STRIDE, modulo `slots` (in
     units of 4 GiB), which STRIDE has no factor in common with."""
 
@@ -49,9 +49,9 @@ class Layout:
             yield self.place_of(beginning)[0], address - beginning
 
 
-ARGUMENTS = Layout(HEAP, 1 << 32)
+ARGUMENTS = AddressMap(HEAP, 1 << 32)
 """Of the buffers that a launch's arguments point into; they count from 1, and 0 is that of the module's variables."""
-PROGRAM = Layout(0x2000 << 32, 13567)
+PROGRAM = AddressMap(0x2000 << 32, 13567)
 """Of a whole program's memory, which the program itself may map: between where Linux puts programs (from 0x55 << 40 on,
 on x86-64) and what address sanitizers keep for themselves (up to 0x10 << 40). A prime number of slots: as many
 allocations can there be. The first 366 lie STRIDE apart from each other, as the arguments' do; those to come lie

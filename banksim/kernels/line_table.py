@@ -58,7 +58,7 @@ class Sequence:
     rows: list[Row]
 
 
-class Reader:
+class DwarfReader:
     """A cursor over little-endian DWARF data."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
@@ -106,7 +106,7 @@ def line_table(
             while 0 < at.context <= before:  # a call stands before what is inlined at it
                 before = at.context - 1
                 caller = rows[before]
-                chain.append((Reader(debug_str, at.function).text(), files[caller.file], caller.line))
+                chain.append((DwarfReader(debug_str, at.function).text(), files[caller.file], caller.line))
                 at = caller
             line = Line(files[row.file], row.line, tuple(chain))
             table.setdefault(sequence.section, []).append((row.offset, line))
@@ -117,7 +117,7 @@ def line_table(
 
 def sequences(data: bytes, relocations: Mapping[int, str]) -> Iterator[Sequence]:
     """Every sequence of every line program in .debug_line."""
-    read = Reader(data)
+    read = DwarfReader(data)
     while read.at + 4 <= len(data):
         size = read.number(4)
         end = read.at + size
@@ -127,7 +127,7 @@ def sequences(data: bytes, relocations: Mapping[int, str]) -> Iterator[Sequence]
         read.at = end
 
 
-def program(read: Reader, version: int, end: int, relocations: Mapping[int, str]) -> Iterator[Sequence]:
+def program(read: DwarfReader, version: int, end: int, relocations: Mapping[int, str]) -> Iterator[Sequence]:
     """The sequences of the line program whose header `read` stands in, behind the version."""
     size = read.number(4)
     start = read.at + size

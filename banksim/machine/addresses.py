@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from banksim.architectures.code_layout import machine
-from banksim.kernels.global_addresses import ARGUMENTS, PROGRAM, Layout
+from banksim.kernels.global_addresses import ARGUMENTS, PROGRAM, AddressMap
 from banksim.kernels.kernel import Kernel
 
 
-def layout_of(kernel: Kernel) -> Layout:
+def layout_of(kernel: Kernel) -> AddressMap:
     """Of the memory that a kernel's code is made for."""
     return ARGUMENTS if kernel.slot is None else PROGRAM
 

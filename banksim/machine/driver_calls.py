@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import UnsupportedError
-from banksim.kernels.global_addresses import ARGUMENTS, Layout
+from banksim.kernels.global_addresses import ARGUMENTS, AddressMap
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
 from banksim.machine.printing import MOST, parsed, printed
@@ -109,7 +109,7 @@ class Host:
     shared_start: int
     local: Callable[[int], Bytes]
     notes: Sequence[Bytes] = ()
-    layout: Layout = ARGUMENTS
+    layout: AddressMap = ARGUMENTS
 
     def find(self, address: int, size: int, lane: int, use: int = codes.READ) -> Bytes:
         """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""

@@ -49,7 +49,7 @@ SYNCHRONISATIONS = {
 """Functions that may stand between accesses, and how many barriers they are."""
 
 
-class Access(NamedTuple):
+class ThreadAccesses(NamedTuple):
     """One access of all threads: `address` in bytes and `active`, both broadcast to (points, threads).
 
     `barriers`: how many barriers stand before it.
@@ -68,7 +68,7 @@ class Finder:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.found: list[Access] = []
+        self.found: list[ThreadAccesses] = []
         self.barriers = 0
 
     def statement(self, node: Node, active: Mask) -> None:
@@ -221,7 +221,7 @@ class Finder:
         for part in parts:
             address = self.checked_address(place, part, span, active)
             text = span.written + part.suffix
-            self.found.append(Access(text, op, part.width, address, active, self.barriers))
+            self.found.append(ThreadAccesses(text, op, part.width, address, active, self.barriers))
             check_requests(scope.threads, len(self.found))
 
     def checked_address(self, place: Place, part: Piece, span: Span, active: Mask) -> Numbers:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from banksim.patterns.evaluate import Variable
 from banksim.patterns.expression import KEYWORDS, Parser
-from banksim.patterns.source import Reader, Span, Token
+from banksim.patterns.source import Span, Token, TokenReader
 from banksim.patterns.syntax import Dot, Name, Node, Opaque, Several, dotted
 from banksim.patterns.types import NUMBA, QUALIFIERS, Array, Record, Type, read_type, record, round_up
 
@@ -42,7 +42,7 @@ class Declarations:
 
     def read(self, found: list[Token]) -> None:
         """Add what these tokens declare."""
-        reader = Reader(found)
+        reader = TokenReader(found)
         while reader.token.kind != "end":
             if reader.accept(";"):
                 continue
@@ -51,7 +51,7 @@ class Declarations:
             else:
                 self.statement(reader)
 
-    def statement(self, reader: Reader) -> None:
+    def statement(self, reader: TokenReader) -> None:
         """A C declaration up to its `;`."""
         typedef = reader.accept("typedef") is not None
         start = reader.position
@@ -76,7 +76,7 @@ class Declarations:
             raise declared.name.span.error(f"`{word}` cannot be a name")
         self.declared[word] = declared
 
-    def type(self, reader: Reader, nesting: int) -> tuple[Type, int]:
+    def type(self, reader: TokenReader, nesting: int) -> tuple[Type, int]:
         """A type, defined here or earlier, and the alignment that stands before it."""
         align = self.qualifiers(reader)
         if reader.at("union", "class", "enum"):
@@ -92,7 +92,7 @@ class Declarations:
             found = named[0]
         return found, max(align, self.qualifiers(reader))
 
-    def qualifiers(self, reader: Reader) -> int:
+    def qualifiers(self, reader: TokenReader) -> int:
         """Skip `__shared__`, `const` and the like; the largest alignment among them, 1 if none."""
         align = 1
         while reader.at(*QUALIFIERS, *ALIGNS):
@@ -108,7 +108,7 @@ class Declarations:
             align = max(align, value)
         return align
 
-    def struct(self, reader: Reader, nesting: int) -> Record:
+    def struct(self, reader: TokenReader, nesting: int) -> Record:
         """`struct name { members }`."""
         word = reader.expect("struct")
         if nesting == DEEPEST:
@@ -130,7 +130,7 @@ class Declarations:
             self.types[name.word] = found
         return found
 
-    def members(self, reader: Reader, members: list[tuple[str, Type]], nesting: int) -> None:
+    def members(self, reader: TokenReader, members: list[tuple[str, Type]], nesting: int) -> None:
         """One declaration inside a struct."""
         start = reader.token.span
         type_, align = self.type(reader, nesting + 1)
@@ -145,7 +145,7 @@ class Declarations:
                 break
         reader.expect(";")
 
-    def declarator(self, reader: Reader, type_: Type, unsized: bool) -> tuple[Token, Type]:
+    def declarator(self, reader: TokenReader, type_: Type, unsized: bool) -> tuple[Token, Type]:
         """`name[m][n]`; the first length may be missing if `unsized`."""
         if reader.at("*", "&"):
             raise reader.token.span.error("pointers are not supported: declare the arrays themselves")
@@ -172,7 +172,7 @@ class Declarations:
             raise node.span.error(f"an array's length is at least {least}, not {value}")
         return value
 
-    def numba(self, reader: Reader) -> None:
+    def numba(self, reader: TokenReader) -> None:
         """`name = cuda.shared.array(shape, dtype)`; a shape of 0 is dynamic shared memory."""
         name = reader.take()
         reader.expect("=")
@@ -196,7 +196,7 @@ class Declarations:
         type_ = array(numba_type(given["dtype"]), [None] if dynamic else lengths, name.span)
         self.add(Declared(name, type_, max(align, 1), dynamic))
 
-    def arguments(self, reader: Reader) -> dict[str, Node]:
+    def arguments(self, reader: TokenReader) -> dict[str, Node]:
         """The arguments of `cuda.shared.array` by name."""
         given: dict[str, Node] = {}
         known = ("shape", "dtype", "alignment")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from banksim.patterns.literals import number
-from banksim.patterns.source import Reader, Token
+from banksim.patterns.source import Token, TokenReader
 from banksim.patterns.syntax import (
     Assign,
     Binary,
@@ -78,12 +78,12 @@ def looks_like_python(found: list[Token]) -> bool:
 
 
 class Parser:
-    """A recursive-descent parser over a `Reader`.
+    """A recursive-descent parser over a `TokenReader`.
 
     `types` are the declared structs and typedefs, which a cast may name; `python` chooses the grammar.
     """
 
-    def __init__(self, reader: Reader, types: Mapping[str, Type], python: bool) -> None:
+    def __init__(self, reader: TokenReader, types: Mapping[str, Type], python: bool) -> None:
         self.reader = reader
         self.types = types
         self.python = python

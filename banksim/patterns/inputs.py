@@ -12,7 +12,7 @@ from banksim.patterns.build import Pattern
 from banksim.patterns.declarations import Declarations
 from banksim.patterns.evaluate import Scope, Variable
 from banksim.patterns.expression import KEYWORDS, Parser, looks_like_python
-from banksim.patterns.source import PatternError, Reader, Token, tokens
+from banksim.patterns.source import PatternError, Token, TokenReader, tokens
 from banksim.patterns.syntax import Node
 from banksim.patterns.threads import AXES, MOST_REQUESTS, Loop, Threads, block_sizes, grid_sizes, loop_values
 
@@ -59,7 +59,7 @@ def parse(given: Description) -> Pattern:
             taken[name] = kind
 
     def parser(found: list[Token]) -> Parser:
-        return Parser(Reader(found), declarations.types, python)
+        return Parser(TokenReader(found), declarations.types, python)
 
     pattern = Pattern(
         threads=threads._replace(loops=looped),
@@ -92,7 +92,7 @@ class Constants:
         self.names: set[str] = set()
         for name, found in lets.items():
             try:
-                value = self.scope.integer(Parser(Reader(found), {}, python).whole())
+                value = self.scope.integer(Parser(TokenReader(found), {}, python).whole())
             except PatternError:
                 continue  # it needs a loop variable or an array, or is wrong: known when all names are
             self.scope.names[name] = value
@@ -129,7 +129,7 @@ def let_tokens(given: Mapping[str, int | str] | Sequence[str] | str) -> dict[str
             lets[name] = tokens(value if isinstance(value, str) else digits(name, value))
         return lets
     for text in strings(given, "let"):
-        reader = Reader(tokens(text))
+        reader = TokenReader(tokens(text))
         name = defined_name(reader)
         if name in lets:
             raise reader.tokens[0].span.error(f"`{name}` is given twice")
@@ -137,7 +137,7 @@ def let_tokens(given: Mapping[str, int | str] | Sequence[str] | str) -> dict[str
     return lets
 
 
-def defined_name(reader: Reader) -> str:
+def defined_name(reader: TokenReader) -> str:
     """The name in `name = …`; the reader then stands behind the `=`."""
     token = reader.name("a name, as in `N=32`")
     if token.word in KEYWORDS:
@@ -174,11 +174,11 @@ def read_loop(text: str, constants: Constants) -> Loop:
     """`k=0..31`, `k=0..62..2` or `s=64,32,16`."""
     before, equals, after = text.partition("=")
     start = len(before) + len(equals)
-    name = defined_name(Reader(tokens(text, 0, start)))
+    name = defined_name(TokenReader(tokens(text, 0, start)))
     bounds: list[int] = []
     parts = after.split("..")
     for part in parts:
-        parser = Parser(Reader(tokens(text, start, start + len(part))), {}, constants.scope.python)
+        parser = Parser(TokenReader(tokens(text, start, start + len(part))), {}, constants.scope.python)
         bounds.append(constants(parser.part()))
         while len(parts) == 1 and parser.reader.accept(","):
             bounds.append(constants(parser.part()))

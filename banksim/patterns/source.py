@@ -94,7 +94,7 @@ def tokens(text: str, start: int = 0, stop: int | None = None) -> list[Token]:
     return found
 
 
-class Reader:
+class TokenReader:
     """Goes through tokens from left to right."""
 
     def __init__(self, found: list[Token]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from banksim.patterns.source import Reader, Span
+from banksim.patterns.source import Span, TokenReader
 
 
 class Scalar(NamedTuple):
@@ -218,7 +218,7 @@ def named_type(name: str, declared: Mapping[str, Type]) -> Type | None:
     return declared.get(name) or ALIASES.get(name) or vector(name)
 
 
-def read_type(reader: Reader, declared: Mapping[str, Type]) -> tuple[Type, Span] | None:
+def read_type(reader: TokenReader, declared: Mapping[str, Type]) -> tuple[Type, Span] | None:
     """The type at the reader, with its qualifiers; None, and nothing taken, if what stands there is none."""
     start = reader.position
     words: list[str] = []

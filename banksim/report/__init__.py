@@ -1,4 +1,12 @@
-"""One module for each way to show what was found; `text` for scripts and notebooks."""
+"""One module for each way to show what was found; `text` for scripts and notebooks.
+
+text/            for people at a terminal
+html/            pages
+json.py          plain data
+github.py        annotations of a pull request
+sarif.py         for code scanning
+annotations.py   what these two share
+"""
 
 from __future__ import annotations
 

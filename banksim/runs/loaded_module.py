@@ -20,7 +20,7 @@ import numpy.typing as npt
 from banksim.architectures.code_layout import HEAP, machine
 from banksim.errors import InputError
 from banksim.kernels.address_space import constant_symbols
-from banksim.kernels.compilers.numba import Compiled
+from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_without_gpu import module, replaced
 from banksim.kernels.elf import OBJECT, Elf
 from banksim.kernels.kernel import Kernel
@@ -33,7 +33,7 @@ VARIABLES = 3
 class Loaded:
     """A loaded module. Each launch begins with `variables`, or works on them in place where they are to persist."""
 
-    def __init__(self, kernel: Kernel, compiled: Compiled) -> None:
+    def __init__(self, kernel: Kernel, compiled: CompiledKernel) -> None:
         self.kernel = kernel
         self.variables = np.zeros(max(kernel.globals_bytes, len(kernel.globals)), np.uint8)
         self.variables[: len(kernel.globals)] = np.frombuffer(kernel.globals, np.uint8)
@@ -144,7 +144,7 @@ _loaded: WeakKeyDictionary[Any, dict[Kernel, Loaded]] = WeakKeyDictionary()
 _lock = threading.RLock()
 
 
-def loaded(function: object, kernel: Kernel, compiled: Compiled) -> Loaded:
+def loaded(function: object, kernel: Kernel, compiled: CompiledKernel) -> Loaded:
     """The module of a function's kernel, loaded when it is first asked for; it goes when the function does."""
     with _lock:
         known = _loaded.setdefault(function, {})

@@ -17,7 +17,7 @@ from banksim.machine.launch import Launch, prepare
 from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments
 
 if TYPE_CHECKING:
-    from banksim.kernels.compilers.numba import Compiled
+    from banksim.kernels.compilers.numba import CompiledKernel
     from banksim.machine.launch import Buffer
     from banksim.runs.loaded_module import Loaded
     from banksim.runs.options import Call
@@ -75,10 +75,10 @@ def resolve(
     return ready, *numba_parameters(compiled.fields, args, compiled.arguments), module
 
 
-_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, Compiled]]] = WeakKeyDictionary()
+_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, CompiledKernel]]] = WeakKeyDictionary()
 
 
-def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, Compiled]:
+def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, CompiledKernel]:
     """A Numba function compiled for argument types, decoded and as the compiler describes it."""
     from banksim.kernels.compilers import compile_numba
     from banksim.kernels.cubin import decode

@@ -22,7 +22,7 @@ from numba.extending import register_jitable
 
 from banksim.system.cache import sources, usable
 from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
-from banksim.system.progress import Progress
+from banksim.system.progress import ProgressBar
 
 COMPILE = "numba:compile"
 """What numba calls the event of compiling a function."""
@@ -151,7 +151,7 @@ def tell_once() -> None:
     )
 
 
-class Compiling(Progress):
+class Compiling(ProgressBar):
     """What numba compiles of this package."""
 
     def text(self, seconds: float) -> str:
@@ -163,7 +163,7 @@ class Told(event.Listener):
 
     def __init__(self) -> None:
         self.depth = 0
-        self.progress: Progress | None = None
+        self.progress: ProgressBar | None = None
 
     def on_start(self, event: Any) -> None:
         function = getattr((event.data or {}).get("dispatcher"), "py_func", None)

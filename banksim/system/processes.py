@@ -28,7 +28,7 @@ LOST = (EOFError, OSError, pickle.UnpicklingError)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskResult:
     """What became of a task: its value, or the error that it raised."""
 
     value: Any = None
@@ -42,7 +42,7 @@ class Outcome:
 
 def spread(
     work: Work, shared: object, tasks: Sequence[tuple[object, ...]], workers: int, what: str
-) -> Iterator[tuple[int, Outcome]]:
+) -> Iterator[tuple[int, TaskResult]]:
     """The number of each task and what became of it, as they end. `what` is named where workers die again and again."""
     pool = Pool(pickle.dumps((work, shared), pickle.HIGHEST_PROTOCOL), tasks, what)
     threads = [Thread(target=pool.serve, daemon=True) for _ in range(min(workers, len(tasks)))]
@@ -64,7 +64,7 @@ class Pool:
     def __init__(self, greeting: bytes, tasks: Sequence[tuple[object, ...]], what: str) -> None:
         self.greeting, self.what = greeting, what
         self.left = iter([*enumerate(tasks)])
-        self.done: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
+        self.done: SimpleQueue[tuple[int, TaskResult]] = SimpleQueue()
         self.living: set[subprocess.Popen[bytes]] = set()
         self.lock, self.ended = Lock(), False
 
@@ -76,7 +76,7 @@ class Pool:
             try:
                 outcome = worker.outcome(task)
             except Exception as error:  # or nobody would wait for the end of this thread
-                outcome = Outcome(error=error)
+                outcome = TaskResult(error=error)
             self.done.put((number, outcome))
         worker.end()
 
@@ -115,7 +115,7 @@ class Worker:
         self.pool = pool
         self.process: subprocess.Popen[bytes] | None = None
 
-    def outcome(self, task: tuple[object, ...]) -> Outcome:
+    def outcome(self, task: tuple[object, ...]) -> TaskResult:
         """What becomes of a task, though processes be lost. `BanksimError` if it loses too many."""
         for _ in range(ATTEMPTS):
             try:
@@ -126,7 +126,7 @@ class Worker:
             f"{self.pool.what}: {ATTEMPTS} workers in a row were lost at one task: give fewer of them more memory each"
         )
 
-    def ask(self, task: tuple[object, ...]) -> Outcome:
+    def ask(self, task: tuple[object, ...]) -> TaskResult:
         greeting = b""
         if self.process is None:
             self.process, greeting = self.pool.process(), self.pool.greeting
@@ -135,7 +135,7 @@ class Worker:
         self.process.stdin.write(greeting)
         pickle.dump(task, self.process.stdin)
         self.process.stdin.flush()
-        found: Outcome = pickle.load(self.process.stdout)
+        found: TaskResult = pickle.load(self.process.stdout)
         return found
 
     def end(self) -> None:
@@ -159,7 +159,7 @@ def main() -> None:
         except EOFError:
             return
         try:
-            done = pickle.dumps(Outcome(work(shared, *task)), pickle.HIGHEST_PROTOCOL)
+            done = pickle.dumps(TaskResult(work(shared, *task)), pickle.HIGHEST_PROTOCOL)
         except Exception as error:
             done = packed(error)
         results.write(done)
@@ -169,8 +169,8 @@ def main() -> None:
 def packed(error: Exception) -> bytes:
     """An error for the other process: its text alone if it cannot be sent."""
     try:
-        done = pickle.dumps(Outcome(error=error))
+        done = pickle.dumps(TaskResult(error=error))
         pickle.loads(done)
         return done
     except Exception:
-        return pickle.dumps(Outcome(error=RuntimeError(f"{type(error).__name__}: {error}")))
+        return pickle.dumps(TaskResult(error=RuntimeError(f"{type(error).__name__}: {error}")))

@@ -13,7 +13,7 @@ EVERY = 0.1
 BAR = 24
 
 
-class Progress:
+class ProgressBar:
     """Shows how much work is done; any thread may add to it. `total`: all the work, if that is known."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
@@ -52,7 +52,7 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-class BlocksProgress(Progress):
+class BlocksProgress(ProgressBar):
     """Is told how many blocks of a launch are done, and how many thread instructions it took so far."""
 
     def __init__(self, blocks: int) -> None:
@@ -71,7 +71,7 @@ class BlocksProgress(Progress):
         return [f"{scaled(instructions)} thread instructions", f"{scaled(instructions / seconds)}/s"]
 
 
-class TranslationProgress(Progress):
+class TranslationProgress(ProgressBar):
     """Is told how many instructions of a kernel are translated; LLVM works on all of them at once afterwards."""
 
     def __init__(self, kernel: str, instructions: int) -> None:

@@ -152,7 +152,7 @@ def test_a_race_is_named_with_the_line_before_which_a_barrier_is_missing(transpo
 
 
 # ---- what a source says
-def cuda(statements: str, name: str = "k") -> dict[str, sources.Declared]:
+def cuda(statements: str, name: str = "k") -> dict[str, sources.SourceArray]:
     """The arrays of a kernel with these statements."""
     code = (
         f"template <int N> __global__ void __launch_bounds__(256) {name}(float *out, int i, int j) {{ {statements} }}"

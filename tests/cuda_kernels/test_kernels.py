@@ -331,21 +331,21 @@ def test_kernels_are_compiled_and_predicted_while_the_profiler_counts_and_timed_
     all_compiled = threading.Event()
 
     @dataclass
-    class Compiled:
+    class KernelWithTwin:
         record: Record
 
-    def compiled(entry: catalogue.Entry) -> Compiled:
+    def compiled(entry: catalogue.Entry) -> KernelWithTwin:
         events.append("compiled")
         if events.count("compiled") == len(entries):
             all_compiled.set()
-        return Compiled(records[entry.name])
+        return KernelWithTwin(records[entry.name])
 
     def count(names: list[str]) -> dict[str, profiler.Counts]:
         assert all_compiled.wait(30), "this process compiles meanwhile"
         events.append("counted")
         return {name: profiler.Counts(RECORDS[name].rows, dict(RECORDS[name].counters)) for name in names}
 
-    def measure(kernel: Compiled) -> Record:
+    def measure(kernel: KernelWithTwin) -> Record:
         events.append("timed")
         return kernel.record
 

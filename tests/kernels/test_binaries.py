@@ -112,8 +112,8 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     assert str(refusal.value) == f"{path}: nothing in it runs on sm_70: it holds {inside}; choose by --arch"
 
 
-def entry(kind: int, capability: int, container: int) -> fat_binary.Entry:
-    return fat_binary.Entry(kind, capability, container, b"", 0, 0)
+def entry(kind: int, capability: int, container: int) -> fat_binary.FatBinaryEntry:
+    return fat_binary.FatBinaryEntry(kind, capability, container, b"", 0, 0)
 
 
 def test_of_each_container_the_entry_that_a_gpu_would_run() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from banksim.errors import CompileError, InputError
-from banksim.kernels.compilers import Compiled, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
+from banksim.kernels.compilers import CompiledKernel, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
 from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.kernels.compilers.numba_without_gpu import load_python
 from banksim.kernels.cubin import decode
@@ -428,7 +428,7 @@ def eager() -> Any:
     return load_python(KERNELS / "eager.py")
 
 
-def decoded(compiled: Compiled) -> Kernel:
+def decoded(compiled: CompiledKernel) -> Kernel:
     return decode(compiled.cubin)[compiled.name]
 
 

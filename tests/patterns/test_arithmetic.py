@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from banksim.patterns.evaluate import Scope
 from banksim.patterns.expression import Parser, looks_like_python
 from banksim.patterns.integers import Value
-from banksim.patterns.source import PatternError, Reader, tokens
+from banksim.patterns.source import PatternError, TokenReader, tokens
 from banksim.patterns.threads import Threads
 from helpers.c_arithmetic import Undefined, expressions, text, value
 
@@ -42,7 +42,7 @@ def evaluate(written: str, names: dict[str, tuple[str, list[int]]]) -> Value:
     python = looks_like_python(found)
     values = {name: Value(np.array([numbers], type_)) for name, (type_, numbers) in names.items()}
     scope = Scope(Threads((LANES, 1, 1), (1, 1, 1), ()), 0, values, {}, python, True, frozenset())
-    return scope.integer(Parser(Reader(found), {}, python).whole())
+    return scope.integer(Parser(TokenReader(found), {}, python).whole())
 
 
 def lanes(found: Value) -> list[int | None]:

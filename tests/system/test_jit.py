@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from banksim.system import jit
-from banksim.system.progress import BlocksProgress, Progress, duration, scaled
+from banksim.system.progress import BlocksProgress, ProgressBar, duration, scaled
 from helpers.places import TRITON
 
 RUN = """
@@ -90,7 +90,7 @@ def test_compiling_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd:
 
 
 def test_progress_has_a_speed_and_a_rest() -> None:
-    progress = Progress("requests", 200_000_000)
+    progress = ProgressBar("requests", 200_000_000)
     progress.done = 50_000_000
     assert progress.text(4.0).endswith("50,000,000 of 200,000,000 requests, 12.5 M/s, 12 s left")
     slow = BlocksProgress(40)
@@ -98,7 +98,7 @@ def test_progress_has_a_speed_and_a_rest() -> None:
     assert slow.text(10.0).endswith("1 of 40 blocks, 52.0 k thread instructions, 5.20 k/s, 6 min 30 s left")
     slow.done = 0
     assert slow.text(10.0).endswith("0 of 40 blocks, 52.0 k thread instructions, 5.20 k/s")
-    endless = Progress("lines")
+    endless = ProgressBar("lines")
     endless.done = 7
     assert endless.text(10.0) == "7 lines, 0.7/s"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from banksim.advise.kernels.measure import Bench, Measured
 from banksim.advise.kernels.search import Search, Tried
-from banksim.advise.kernels.source import Declared, Source, rewritten
+from banksim.advise.kernels.source import KernelSource, SourceArray, rewritten
 from banksim.advise.kernels.source_layouts import PADDINGS, padded
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.errors import InputError
@@ -23,7 +23,7 @@ MOST_RACES = 3
 class KernelAdvice:
     """What was tried on a kernel, the best of it if any pays, and the file with that."""
 
-    source: Source
+    source: KernelSource
     archs: tuple[Architecture, ...]
     before: Measured
     tried: tuple[Tried, ...]
@@ -123,7 +123,7 @@ class KernelAdvice:
 
 
 def advise_kernel(
-    source: Source,
+    source: KernelSource,
     grid: int | Sequence[int],
     block: int | Sequence[int],
     args: Sequence[object] = (),
@@ -152,7 +152,7 @@ def advise_kernel(
     return KernelAdvice(source, archs, before, tuple(search.tried), search.best, races)
 
 
-def chosen(source: Source, names: Sequence[str]) -> list[Declared]:
+def chosen(source: KernelSource, names: Sequence[str]) -> list[SourceArray]:
     """The shared arrays of these names, or all. `InputError` if there is none."""
     known = {array.name: array for array in source.declared}
     if not known:

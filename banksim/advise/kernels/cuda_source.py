@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banksim.advise.kernels.source import Declared, Place, Use
+from banksim.advise.kernels.source import SourceArray, SourceSpan, Use
 from banksim.errors import InputError
 from banksim.patterns.types import ALIASES, FUNDAMENTAL
 from banksim.system.extras import missing
@@ -72,7 +72,7 @@ class CudaSource:
         return found
 
 
-def cuda_arrays(content: bytes, name: str) -> Iterator[Declared]:
+def cuda_arrays(content: bytes, name: str) -> Iterator[SourceArray]:
     """The shared arrays that the kernel `name` declares, as `copy<32>` or `ns::copy` too."""
     try:
         import tree_sitter
@@ -86,7 +86,7 @@ def cuda_arrays(content: bytes, name: str) -> Iterator[Declared]:
     body = next((found for node in nodes(root) if (found := body_of(node, last))), None)
     if body is not None:
         macros = {text_of(one): one for one in nodes(root) if one.type in DEFINITIONS}
-        yield from Reader(content, body, macros).arrays()
+        yield from CudaReader(content, body, macros).arrays()
 
 
 def nodes(root: Node) -> Iterator[Node]:
@@ -112,14 +112,14 @@ def body_of(node: Node, name: str) -> Node | None:
 
 
 @dataclass(frozen=True)
-class Reader:
+class CudaReader:
     """Finds shared arrays and their uses in the body of a kernel; `macros`: the file's by their text."""
 
     content: bytes
     body: Node
     macros: Mapping[str, Node]
 
-    def arrays(self) -> Iterator[Declared]:
+    def arrays(self) -> Iterator[SourceArray]:
         found = [array for node in nodes(self.body) if is_shared(node) for array in self.declared_by(node)]
         dynamic = [array.name for array in found if not array.lengths]
         for array in found:
@@ -127,11 +127,11 @@ class Reader:
                 array = replace(array, fixed=f"{' and '.join(dynamic)} are at one address")
             yield array if array.fixed else self.with_uses(array)
 
-    def declared_by(self, node: Node) -> Iterator[Declared]:
+    def declared_by(self, node: Node) -> Iterator[SourceArray]:
         type_ = text_of(node.child_by_field_name("type"))
         known = FUNDAMENTAL.get(type_) or ALIASES.get(type_)
         for declarator in node.children_by_field_name("declarator"):
-            lengths: list[Place] = []
+            lengths: list[SourceSpan] = []
             inner: Node | None = declarator
             while inner is not None and inner.type == "array_declarator":
                 size = inner.child_by_field_name("size")
@@ -139,7 +139,7 @@ class Reader:
                 inner = inner.child_by_field_name("declarator")
             is_dynamic = not lengths and text_of(node).startswith("extern")
             if inner is not None and inner.type == "identifier" and (lengths or is_dynamic):
-                yield Declared(
+                yield SourceArray(
                     name=text_of(inner),
                     line=inner.start_point[0] + 1,
                     end=node.end_byte,
@@ -147,11 +147,11 @@ class Reader:
                     size=known.size if known else None,
                 )
 
-    def place(self, node: Node) -> Place:
+    def place(self, node: Node) -> SourceSpan:
         text = self.content[node.start_byte : node.end_byte].decode(errors="surrogateescape")
-        return Place(node.start_byte, node.end_byte, text, int(text) if text.isdecimal() else None)
+        return SourceSpan(node.start_byte, node.end_byte, text, int(text) if text.isdecimal() else None)
 
-    def with_uses(self, array: Declared) -> Declared:
+    def with_uses(self, array: SourceArray) -> SourceArray:
         word = re.compile(rf"\b{array.name}\b")
         for text, node in self.macros.items():
             if word.search(text):

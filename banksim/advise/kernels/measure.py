@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from banksim.advise.kernels.costs import Cost, can_be_timed, costs
-from banksim.advise.kernels.source import Change, Source, rewritten
+from banksim.advise.kernels.source import KernelSource, LayoutChange, rewritten
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import UnsupportedError
@@ -19,7 +19,7 @@ from banksim.machine.races.findings import Race
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 
-Changes = tuple[Change, ...]
+Changes = tuple[LayoutChange, ...]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Bench:
 
     def __init__(
         self,
-        source: Source,
+        source: KernelSource,
         grid: int | Sequence[int],
         block: int | Sequence[int],
         args: Sequence[object],

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from banksim.advise.kernels.source import Declared, Place, Use
+from banksim.advise.kernels.source import SourceArray, SourceSpan, Use
 from banksim.errors import InputError
 
 PURE = ("min", "max", "abs", "int", "len")
@@ -47,7 +47,7 @@ class NumbaSource:
         if not any(is_same(body.__code__, code) for code in codes(self.content, self.file)):
             raise self.changed()
         names = {**body.__globals__, **inspect.getclosurevars(body).nonlocals}
-        self.declared = tuple(Reader(self.content, self.definition(self.content), names).arrays())
+        self.declared = tuple(NumbaReader(self.content, self.definition(self.content), names).arrays())
 
     def changed(self) -> InputError:
         return InputError(f"{self.file}: it changed since {self.name} was imported: run again")
@@ -117,7 +117,7 @@ def plain(code: CodeType) -> list[object]:
     return [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
 
 
-class Reader:
+class NumbaReader:
     """Finds shared arrays and their uses in a function that knows `names`."""
 
     def __init__(self, content: bytes, function: ast.FunctionDef, names: Mapping[str, object]) -> None:
@@ -127,7 +127,7 @@ class Reader:
             self.starts.append(self.starts[-1] + len(line))
         self.parents = {child: node for node in ast.walk(function) for child in ast.iter_child_nodes(node)}
 
-    def arrays(self) -> Iterator[Declared]:
+    def arrays(self) -> Iterator[SourceArray]:
         """The assignments of `cuda.shared.array(shape, dtype)`."""
         for node in ast.walk(self.function):
             if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
@@ -143,7 +143,7 @@ class Reader:
             lengths = tuple(map(self.place, shape.elts if isinstance(shape, ast.Tuple) else [shape]))
             if any(length.value is None for length in lengths):
                 continue  # a length that Numba makes out of more than names and numbers
-            array = Declared(
+            array = SourceArray(
                 name=target.id,
                 line=node.lineno,
                 end=self.place(node).end,
@@ -152,12 +152,12 @@ class Reader:
             )
             yield self.with_uses(array, target, max(1, len(array.lengths)))
 
-    def place(self, node: ast.expr | ast.Assign) -> Place:
+    def place(self, node: ast.expr | ast.Assign) -> SourceSpan:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = self.starts[node.lineno - 1] + node.col_offset
         end = self.starts[node.end_lineno - 1] + node.end_col_offset
-        return Place(start, end, self.content[start:end].decode(errors="surrogateescape"), self.value(node))
+        return SourceSpan(start, end, self.content[start:end].decode(errors="surrogateescape"), self.value(node))
 
     def value(self, node: ast.expr | ast.Assign) -> int | None:
         """The number that an expression of constants is."""
@@ -171,7 +171,7 @@ class Reader:
             return None
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
-    def with_uses(self, array: Declared, target: ast.Name, dimensions: int) -> Declared:
+    def with_uses(self, array: SourceArray, target: ast.Name, dimensions: int) -> SourceArray:
         uses = []
         for node in ast.walk(self.function):
             if isinstance(node, ast.Name) and node.id == array.name and node is not target:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from banksim.advise.kernels.measure import Bench, Changes, Measured
-from banksim.advise.kernels.source import Declared, rewritten
+from banksim.advise.kernels.source import SourceArray, rewritten
 from banksim.advise.kernels.source_layouts import PADDINGS, groups, padded
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.occupancy import fits
@@ -54,7 +54,7 @@ class Search:
     def is_done(self) -> bool:
         return self.best is not None and self.best.measured is not None and not self.best.measured.excess
 
-    def all(self, arrays: Sequence[Declared]) -> None:
+    def all(self, arrays: Sequence[SourceArray]) -> None:
         for array in arrays:
             self.one(array)
             if self.is_done:
@@ -63,7 +63,7 @@ class Search:
         for more in PADDINGS if len(rows) > 1 else ():
             self.attempt(tuple(padded(array, more) for array in rows))
 
-    def one(self, array: Declared) -> None:
+    def one(self, array: SourceArray) -> None:
         base = self.best.changes if self.best else ()
         for place, group in enumerate(groups(array, self.bench.dynamic_shared)):
             for change in group:

@@ -20,7 +20,7 @@ SIMPLE = re.compile(r"[\w.]+(?: *[-+*/] *[\w.]+)*")
 Texts = tuple[str, ...]
 
 
-class Place(NamedTuple):
+class SourceSpan(NamedTuple):
     """Bytes `start` to `end` of a file and the text there; `value` if it is a number that is known."""
 
     start: int
@@ -40,12 +40,12 @@ class Use(NamedTuple):
 
     start: int
     end: int
-    indices: tuple[Place, ...]
+    indices: tuple[SourceSpan, ...]
     wide: bool = False
 
 
 @dataclass(frozen=True)
-class Declared:
+class SourceArray:
     """A shared array in a kernel's source, whose declaration ends at byte `end`; a dynamic one has no lengths.
 
     `size`: bytes of an element, None if the source does not tell. `fixed`: why its indices cannot be rewritten
@@ -55,7 +55,7 @@ class Declared:
     name: str
     line: int
     end: int
-    lengths: tuple[Place, ...]
+    lengths: tuple[SourceSpan, ...]
     size: int | None
     uses: tuple[Use, ...] = field(default=(), repr=False)
     fixed: str = ""
@@ -66,14 +66,14 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Change:
+class LayoutChange:
     """Another layout of an array: new lengths, and new indices in the place of those that every use has.
 
     `requires`: what has to be true of lengths that the source names, as C++ says it. `bytes_after`: how much
     dynamic shared memory the array takes in the place of so many bytes.
     """
 
-    array: Declared
+    array: SourceArray
     layout: str
     lengths: Texts
     index: Callable[[Texts], Texts] | None = None
@@ -85,13 +85,13 @@ class Change:
         return f"{self.array.name}: {self.layout}"
 
 
-class Source(Protocol):
+class KernelSource(Protocol):
     """A kernel's source: a file's content, the shared arrays declared in the kernel, and how to compile it anew."""
 
     file: Path
     name: str
     content: bytes
-    declared: tuple[Declared, ...]
+    declared: tuple[SourceArray, ...]
 
     def kernel(self, content: bytes) -> Any:
         """The kernel of this content of the file, as `banksim.run` takes it."""
@@ -106,7 +106,7 @@ class Edit(NamedTuple):
     made: Callable[[Callable[[int, int], bytes]], bytes]
 
 
-def rewritten(content: bytes, changes: Sequence[Change]) -> bytes:
+def rewritten(content: bytes, changes: Sequence[LayoutChange]) -> bytes:
     """The file with other layouts."""
     edits = sorted((edit for change in changes for edit in edits_of(content, change)), key=lambda one: one[:2])
 
@@ -121,7 +121,7 @@ def rewritten(content: bytes, changes: Sequence[Change]) -> bytes:
     return applied(0, len(content))
 
 
-def edits_of(content: bytes, change: Change) -> Iterator[Edit]:
+def edits_of(content: bytes, change: LayoutChange) -> Iterator[Edit]:
     array = change.array
     for length, text in zip(array.lengths, change.lengths, strict=True):
         if text != length.text:

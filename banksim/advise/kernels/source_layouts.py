@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from banksim.advise.kernels.source import Change, Declared, Place, Texts
+from banksim.advise.kernels.source import LayoutChange, SourceArray, SourceSpan, Texts
 
 VECTOR = 16
 """Bytes of the widest access."""
 PADDINGS = (1, 2, 4, 8)
 """Elements that rows get more."""
 ATOM = re.compile(r"[\w.]+")
-Group = list[Change]
+Group = list[LayoutChange]
 
 
-def groups(array: Declared, dynamic: int) -> Iterator[Group]:
+def groups(array: SourceArray, dynamic: int) -> Iterator[Group]:
     """The layouts of an array, the simplest to write first; of a group that has a cure the rest need not be tried.
 
     `dynamic`: bytes of dynamic shared memory.
@@ -36,18 +36,18 @@ def groups(array: Declared, dynamic: int) -> Iterator[Group]:
         yield list(swizzles(array, dynamic))
 
 
-def paddings(array: Declared) -> Iterator[Change]:
+def paddings(array: SourceArray) -> Iterator[LayoutChange]:
     for more in PADDINGS:
         if not (array.is_wide and array.size and more * array.size % VECTOR):
             yield padded(array, more)
 
 
-def padded(array: Declared, more: int) -> Change:
+def padded(array: SourceArray, more: int) -> LayoutChange:
     row = array.lengths[-1].longer(more)
-    return Change(array, f"rows of {row}", (*(one.text for one in array.lengths[:-1]), row))
+    return LayoutChange(array, f"rows of {row}", (*(one.text for one in array.lengths[:-1]), row))
 
 
-def orders(array: Declared) -> Iterator[Change]:
+def orders(array: SourceArray) -> Iterator[LayoutChange]:
     """The last two dimensions swapped, their rows longer or not."""
     *outer, rows, columns = array.lengths
     if array.is_wide:
@@ -56,10 +56,10 @@ def orders(array: Declared) -> Iterator[Change]:
         row = rows.longer(more) if more else rows.text
         lengths = (*(one.text for one in outer), columns.text, row)
         name = "dimensions swapped" + (f", rows of {row}" if more else "")
-        yield Change(array, name, lengths, lambda index: (*index[:-2], index[-1], index[-2]))
+        yield LayoutChange(array, name, lengths, lambda index: (*index[:-2], index[-1], index[-2]))
 
 
-def xored(array: Declared) -> Iterator[Change]:
+def xored(array: SourceArray) -> Iterator[LayoutChange]:
     """`column ^ row`, by single elements and by as many as wide accesses take, or by every second or fourth row."""
     *_, rows, columns = array.lengths
     for unit in units(array):
@@ -81,10 +81,10 @@ def xored(array: Declared) -> Iterator[Change]:
                 *outer, row, column = given
                 return (*outer, row, f"{bracketed(column)} ^ {bracketed(term(bracketed(row), shift, mask, unit))}")
 
-            yield Change(array, name, tuple(one.text for one in array.lengths), index, requires)
+            yield LayoutChange(array, name, tuple(one.text for one in array.lengths), index, requires)
 
 
-def units(array: Declared) -> Iterator[int]:
+def units(array: SourceArray) -> Iterator[int]:
     """By how many elements indices are xored: one, if every access is to one; those of a vector."""
     if not array.is_wide:
         yield 1
@@ -92,7 +92,7 @@ def units(array: Declared) -> Iterator[int]:
         yield VECTOR // array.size
 
 
-def gaps(array: Declared) -> Iterator[Change]:
+def gaps(array: SourceArray) -> Iterator[LayoutChange]:
     """An element or more behind every so many."""
     for shift, gap in ((5, 1), (4, 1), (5, 2), (6, 1)):
         if array.is_wide and (array.size is None or gap * array.size % VECTOR):
@@ -108,12 +108,12 @@ def gaps(array: Declared) -> Iterator[Change]:
 
         name = f"a gap of {gap} behind every {1 << shift}"
         if length is None:
-            yield Change(array, name, (), index, bytes_after=after)
+            yield LayoutChange(array, name, (), index, bytes_after=after)
         elif length.value is None or length.value >> shift:
-            yield Change(array, name, (with_gaps(length, shift, gap),), index)
+            yield LayoutChange(array, name, (with_gaps(length, shift, gap),), index)
 
 
-def with_gaps(length: Place, shift: int, gap: int) -> str:
+def with_gaps(length: SourceSpan, shift: int, gap: int) -> str:
     """The length of an array with gaps."""
     if length.value is not None:
         return str(length.value + ((length.value - 1) >> shift) * gap)
@@ -121,7 +121,7 @@ def with_gaps(length: Place, shift: int, gap: int) -> str:
     return f"{text} + ({text} >> {shift})" + (f" * {gap}" if gap > 1 else "")
 
 
-def swizzles(array: Declared, dynamic: int) -> Iterator[Change]:
+def swizzles(array: SourceArray, dynamic: int) -> Iterator[LayoutChange]:
     """CUTLASS's Swizzle<bits, low, distance> of the index."""
     wide = array.is_wide
     if wide and array.size is None:
@@ -145,7 +145,7 @@ def swizzles(array: Declared, dynamic: int) -> Iterator[Change]:
             return (f"{element} ^ (({element} >> {distance}) & {((1 << bits) - 1) << low})",)
 
         lengths = tuple(one.text for one in array.lengths)
-        yield Change(array, f"Swizzle<{bits}, {low}, {distance}>", lengths, index, requires)
+        yield LayoutChange(array, f"Swizzle<{bits}, {low}, {distance}>", lengths, index, requires)
 
 
 # ---- texts

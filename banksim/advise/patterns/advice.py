@@ -9,10 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from banksim.advise.patterns.judge import Block, Judged, Requests, base_of, bound, cost, judge, laid_out, require_known
+from banksim.advise.patterns.judge import (
+    BlockShape,
+    DistinctRequests,
+    Judged,
+    base_of,
+    bound,
+    cost,
+    judge,
+    laid_out,
+    require_known,
+)
 from banksim.advise.patterns.layouts import VECTOR, SharedArray, as_declared, layouts, mapping
 from banksim.advise.patterns.spelling import Spelling
-from banksim.advise.patterns.thread_orders import Described, Mapped, mappings
+from banksim.advise.patterns.thread_orders import Mapped, ReadPattern, mappings
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.architectures.occupancy import fits
 from banksim.errors import InputError
@@ -48,7 +58,7 @@ class ArrayAdvice:
     tried: int
     breaking: int
     too_large: int
-    different: Requests = field(repr=False, compare=False)
+    different: DistinctRequests = field(repr=False, compare=False)
 
     @property
     def best(self) -> Judged:
@@ -105,8 +115,8 @@ def advise(
     pattern = parse(description)
     trace = pattern.trace()
     arrays = shared_arrays(pattern, trace)
-    whole = Block(prod(pattern.threads.block), max((array.base + array.size for array in arrays), default=0))
-    described = Described(description, pattern.threads.block, pattern.threads.loops)
+    whole = BlockShape(prod(pattern.threads.block), max((array.base + array.size for array in arrays), default=0))
+    described = ReadPattern(description, pattern.threads.block, pattern.threads.loops)
     ordered = [
         (one, {array.name: requests for array, requests in touched(arrays, other.trace())})
         for one in mappings(described)
@@ -145,7 +155,7 @@ def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
     return sorted(found, key=lambda array: array.base)
 
 
-def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, Requests]]:
+def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, DistinctRequests]]:
     """Each array that is accessed, with its requests; equal requests of several warps or iterations stand there
     once."""
     lanes = (trace.mask[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
@@ -160,7 +170,7 @@ def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[Share
         different, count = np.unique(whole, axis=0, return_counts=True)
         yield (
             array,
-            Requests(
+            DistinctRequests(
                 different[:, 0].astype(np.uint8),
                 different[:, 1].astype(np.uint8),
                 different[:, 2],
@@ -172,10 +182,10 @@ def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[Share
 
 def advise_array(
     array: SharedArray,
-    requests: Requests,
+    requests: DistinctRequests,
     archs: tuple[Architecture, ...],
-    block: Block,
-    ordered: Sequence[tuple[Mapped, Requests]] = (),
+    block: BlockShape,
+    ordered: Sequence[tuple[Mapped, DistinctRequests]] = (),
 ) -> ArrayAdvice:
     """Advice on one array of a block; `ordered`: its requests with other orders of the threads."""
     candidates = list(layouts(array))

@@ -48,14 +48,14 @@ class Judged:
         }
 
 
-class Block(NamedTuple):
+class BlockShape(NamedTuple):
     """What the arrays of a block share: its threads, and its bytes of shared memory as declared."""
 
     threads: int
     size: int
 
 
-class Requests(NamedTuple):
+class DistinctRequests(NamedTuple):
     """The different requests to one array, each `times` as often; `address` is relative to the array."""
 
     op: npt.NDArray[np.uint8]
@@ -66,7 +66,7 @@ class Requests(NamedTuple):
 
 
 def judge(
-    layout: Layout, array: SharedArray, requests: Requests, archs: Sequence[Architecture], block: Block
+    layout: Layout, array: SharedArray, requests: DistinctRequests, archs: Sequence[Architecture], block: BlockShape
 ) -> Judged | None:
     """What the requests cost in a layout; None if it breaks one of them."""
     moved = laid_out(layout, requests)
@@ -83,7 +83,7 @@ def judge(
     )
 
 
-def laid_out(layout: Layout, requests: Requests) -> Requests | None:
+def laid_out(layout: Layout, requests: DistinctRequests) -> DistinctRequests | None:
     """The requests in a layout, some maybe in pieces; None if it would split or misalign one of them."""
     found = parted(requests, layout.piece) if layout.piece else requests
     if found is None:
@@ -97,19 +97,19 @@ def laid_out(layout: Layout, requests: Requests) -> Requests | None:
     return found._replace(address=moved)
 
 
-def parted(requests: Requests, piece: int) -> Requests | None:
+def parted(requests: DistinctRequests, piece: int) -> DistinctRequests | None:
     """Loads and stores of more than `piece` bytes as several of these; None if another operation would have to be."""
     wide = requests.width > piece
     if not wide.any():
         return requests
     if not np.isin(requests.op[wide], [OPS.index(op) for op in ("ld", "st")]).all():
         return None
-    parts = [Requests._make(column[~wide] for column in requests)]
+    parts = [DistinctRequests._make(column[~wide] for column in requests)]
     for start in range(0, int(requests.width.max()), piece):
         rows = wide & (requests.width > start)
-        part = Requests._make(column[rows] for column in requests)
+        part = DistinctRequests._make(column[rows] for column in requests)
         parts.append(part._replace(address=part.address + start, width=np.full_like(part.width, piece)))
-    return Requests._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return DistinctRequests._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def base_of(layout: Layout, array: SharedArray, shift: int = 0) -> int:
@@ -117,14 +117,14 @@ def base_of(layout: Layout, array: SharedArray, shift: int = 0) -> int:
     return round_up(array.base + shift, max(layout.align, array.element.align))
 
 
-def cost(requests: Requests, address: Offsets, arch: Architecture) -> npt.NDArray[np.int64]:
+def cost(requests: DistinctRequests, address: Offsets, arch: Architecture) -> npt.NDArray[np.int64]:
     """Transactions of each request, of a range the most."""
     found = transactions(address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
     most: npt.NDArray[np.int64] = np.asarray(found[1] if isinstance(found, tuple) else found)
     return most
 
 
-def require_known(requests: Requests, archs: Sequence[Architecture]) -> None:
+def require_known(requests: DistinctRequests, archs: Sequence[Architecture]) -> None:
     """Refuse requests whose cost nobody knows."""
     for op, width in {*zip(requests.op.tolist(), requests.width.tolist(), strict=True)}:
         for arch in archs:
@@ -132,7 +132,7 @@ def require_known(requests: Requests, archs: Sequence[Architecture]) -> None:
                 raise UnknownCountError(arch.why_unknown(OPS[op], width))
 
 
-def bound(requests: Requests, arch: Architecture) -> int:
+def bound(requests: DistinctRequests, arch: Architecture) -> int:
     """The fewest transactions that the requests need in any layout: their ideal or, of atomics that serve one lane in a
     pass, as many passes as lanes have one address. Both depend only on which lanes share an address, and no layout
     changes that."""
@@ -146,7 +146,7 @@ def bound(requests: Requests, arch: Architecture) -> int:
     return int(least @ requests.times)
 
 
-def crowds(requests: Requests, row: int, lanes: int) -> Iterator[int]:
+def crowds(requests: DistinctRequests, row: int, lanes: int) -> Iterator[int]:
     """For each part of a request that has an active lane, the most lanes that want one address."""
     for start in range(0, LANES, lanes):
         wanted = [

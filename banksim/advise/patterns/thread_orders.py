@@ -18,7 +18,7 @@ AXIS = re.compile(r"\b(threadIdx|blockDim)\.([xy])\b")
 
 
 @dataclass(frozen=True)
-class Described:
+class ReadPattern:
     """A pattern as it was given, and its block and loops as read."""
 
     description: Description
@@ -56,12 +56,12 @@ def each(given: object, change: Callable[[str], str]) -> Any:
     return [each(value, change) for value in given] if isinstance(given, Sequence) else given
 
 
-def mappings(given: Described) -> Iterator[Mapped]:
+def mappings(given: ReadPattern) -> Iterator[Mapped]:
     yield from swapped(given)
     yield from striped(given)
 
 
-def swapped(given: Described) -> Iterator[Mapped]:
+def swapped(given: ReadPattern) -> Iterator[Mapped]:
     """x and y of the threads exchanged, in a block whose sides are exchanged too."""
     x, y, z = given.block
     if min(x, y) < 2 or z > 1 or not (given.names("threadIdx.x") and given.names("threadIdx.y")):
@@ -74,7 +74,7 @@ def swapped(given: Described) -> Iterator[Mapped]:
     yield Mapped(f"x and y of the threads swapped, block {y} × {x}", how, given.rewritten(change, block=(y, x, 1)))
 
 
-def striped(given: Described) -> Iterator[Mapped]:
+def striped(given: ReadPattern) -> Iterator[Mapped]:
     """Neighbouring threads take neighbouring iterations of the only loop."""
     threads, y, z = given.block
     if max(y, z) > 1 or len(given.looped) != 1 or threads < 2 or not given.names("threadIdx.x"):

@@ -1,1 +1,12 @@
-"""Options that several commands take, and what they mean."""
+"""Options that several commands take, and what they mean.
+
+pattern_options.py   accesses: --declare, --block, --let …
+kernel_options.py    a kernel and its launch: FILE:NAME, --arg, --dynamic-shared …
+argument_text.py     … an argument as text
+report_options.py    --arch, the form of the report, --fail-above
+check_option.py      --check
+time_options.py      --timing and what belongs to it
+trace_option.py      --trace
+worker_options.py    --workers, --scheduler
+sizes.py             numbers on the command line
+"""

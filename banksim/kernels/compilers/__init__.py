@@ -4,6 +4,7 @@ numba.py               Numba functions: compile_numba
 numba_arguments.py     … what types arguments have, and what parameters they become
 numba_without_gpu.py   … numba-cuda's questions to a driver, answered
 cuda.py                CUDA C++: compile_cuda, by nvcc or NVRTC
+headers.py             … which wheel has a header that was not found
 nvrtc.py               … the compiler that is a library
 ptx.py                 PTX → cubin, cubins → one: assemble, link
 source.py              … a file and the options that nvcc and NVRTC share
@@ -13,8 +14,8 @@ tools.py               ptxas, nvdisasm and the others: found and run with a time
 from __future__ import annotations
 
 from banksim.kernels.compilers.cuda import compile_cuda
-from banksim.kernels.compilers.numba import Compiled, compile_numba
+from banksim.kernels.compilers.numba import CompiledKernel, compile_numba
 from banksim.kernels.compilers.numba_arguments import Field
 from banksim.kernels.compilers.ptx import assemble, link
 
-__all__ = ["Compiled", "Field", "assemble", "compile_cuda", "compile_numba", "link"]
+__all__ = ["CompiledKernel", "Field", "assemble", "compile_cuda", "compile_numba", "link"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from banksim.errors import InputError
 from banksim.kernels.compilers import nvrtc, tools
-from banksim.kernels.compilers.source import Source
+from banksim.kernels.compilers.source import Compilation
 from banksim.system import cache
 from banksim.system.writing import write
 
@@ -35,7 +35,7 @@ def compile_cuda(
     to make of templates that the source leaves alone, as in C++ (transpose<32>). `relocatable` leaves calls
     between files open for `link`. CompileError with the compiler's message, InputError for no such file.
     """
-    wanted = Source(
+    wanted = Compilation(
         file=source_file(source),
         arch=arch,
         defines=tuple(defines),
@@ -103,7 +103,7 @@ def read_all(
             yield from read_all(found.resolve(), includes, seen, missing)
 
 
-def compile_nvcc(source: Source) -> bytes:
+def compile_nvcc(source: Compilation) -> bytes:
     """The cubin that nvcc makes. CompileError with its message.
 
     nvcc hands its command line to a shell. So no name of the user's stands there: a neutral file includes the source,

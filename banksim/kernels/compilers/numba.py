@@ -29,7 +29,7 @@ Callback = Callable[[Any], object]
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledKernel:
     """A kernel's cubin, its mangled `name` there, its arguments' names and Numba types, its parameters."""
 
     cubin: bytes
@@ -43,7 +43,7 @@ class Compiled:
     """What linked code wants to be called with the module once it is loaded, and before it goes."""
 
 
-def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], arch: str = "sm_90") -> Compiled:
+def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], arch: str = "sm_90") -> CompiledKernel:
     """Compile a Python function, or a dispatcher that `cuda.jit` made of one, for `arch`.
 
     `argument_types` are Numba types, or values (arrays, scalars) to type as a launch would. A dispatcher with
@@ -69,7 +69,7 @@ def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], a
     entry = next((found for code in codes if (found := re.search(r"\.entry\s+([\w$]+)", code))), None)
     if entry is None:
         raise CompileError(f"{where(body)}: {body.__name__}: Numba made no kernel of this function")
-    return Compiled(
+    return CompiledKernel(
         cubin=cubin,
         name=entry[1],
         arguments=tuple(inspect.signature(body).parameters),

@@ -13,7 +13,7 @@ from typing import Any
 
 from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
-from banksim.kernels.compilers.source import Source
+from banksim.kernels.compilers.source import Compilation
 from banksim.system.extras import missing
 
 MISSING = re.compile(r'error: cannot open source file "([^"]+)"')
@@ -41,7 +41,7 @@ def identity() -> str:
     return f"nvrtc {major}.{minor}"
 
 
-def compile_nvrtc(source: Source) -> bytes:
+def compile_nvrtc(source: Compilation) -> bytes:
     """The cubin of a file's device side. CompileError with NVRTC's log."""
     text = source.file.read_text(errors="replace")
     folders = [source.file.parent, *tools.include_folders()]

@@ -14,7 +14,7 @@ UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
-class Source:
+class Compilation:
     """What there is to compile. `instances`: kernel templates to instantiate, as in C++ (`transpose<32>`)."""
 
     file: Path

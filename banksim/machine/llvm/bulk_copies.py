@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import llvmlite.ir as ir
 
-from banksim.kernels.global_addresses import Layout
+from banksim.kernels.global_addresses import AddressMap
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import find_buffer
 from banksim.machine.llvm.values import INT, POINTER, VOID
@@ -14,7 +14,7 @@ COPIES = ("copy_in", "copy_out")
 """The functions of driver_calls.py that `bulk_copy` can be done for."""
 
 
-def bulk_copy(e: Emitter, name: str, shared_start: int, layout: Layout) -> ir.Function:
+def bulk_copy(e: Emitter, name: str, shared_start: int, layout: AddressMap) -> ir.Function:
     """(context, lanes, shared address, global address, bytes) → whether it is done: not where either end is out of
     bounds or the address is not one of global memory, nor where the use of global memory is noted."""
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import llvmlite.ir as ir
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
-from banksim.kernels.global_addresses import Layout
+from banksim.kernels.global_addresses import AddressMap
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
@@ -55,7 +55,7 @@ class MemoryCall:
 
 
 def find_buffer(
-    e: Emitter, context: ir.Value, layout: Layout, upper: ir.Value
+    e: Emitter, context: ir.Value, layout: AddressMap, upper: ir.Value
 ) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
     """(whether there is one, its number, where it lies, its bytes) of the buffer whose addresses have these upper 32
     bits."""

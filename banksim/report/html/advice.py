@@ -113,14 +113,14 @@ def row(layout: Judged, advice: ArrayAdvice) -> LayoutRow:
 def compared(advice: ArrayAdvice) -> Iterator[Sides]:
     """For each architecture the request that the layout as written serves worst, and the same one in the best; of one
     in pieces the first."""
-    from banksim.advise.patterns.judge import Requests, base_of, cost, laid_out
+    from banksim.advise.patterns.judge import DistinctRequests, base_of, cost, laid_out
     from banksim.banks.replay import ideal
 
     given = advice.different
     for arch in advice.archs:
         least = ideal(given.address, op=given.op, width=given.width, mask=given.mask, arch=arch)
         worst = int(np.argmax(cost(given, given.address + advice.array.base, arch) - np.asarray(least)))
-        one = Requests._make(column[worst : worst + 1] for column in given)
+        one = DistinctRequests._make(column[worst : worst + 1] for column in given)
         drawn = []
         for layout in (advice.before.layout, advice.best.layout):
             moved = laid_out(layout, one)

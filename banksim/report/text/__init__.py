@@ -1,1 +1,19 @@
-"""What the terminal shows."""
+"""Reports as the terminal shows them.
+
+pattern.py                  of requests, wherever they come from
+conflict_table.py           … their table of figures
+picture.py                  … lanes and banks of a request
+trace.py                    of a trace file
+kernel.py                   of a launch
+kernel_by_architecture.py   … executed for several architectures
+cycles.py                   … its time
+races.py                    … races and uninitialized reads
+program.py                  of all launches of a program
+comparison.py               of two analyses
+pattern_advice.py           of layouts of a pattern
+kernel_advice.py            of layouts of a kernel
+architectures.py            of the architectures
+table.py                    tables that fold
+style.py                    colours and marks
+console.py                  the terminal, or a pipe
+"""

@@ -13,7 +13,7 @@ from banksim.errors import InputError
 from banksim.machine import parameters
 from banksim.machine.addresses import address_of
 from banksim.machine.launch import Buffer, View
-from banksim.runs.programs.driver import Memory
+from banksim.runs.programs.driver import Allocations
 
 Array = np.ndarray
 
@@ -24,7 +24,7 @@ class Arguments(parameters.Memory):
     As on a GPU every argument that is an array of the host is a copy of its own, and is copied back at the end.
     """
 
-    def __init__(self, device: Memory) -> None:
+    def __init__(self, device: Allocations) -> None:
         super().__init__()
         self.device = device
         self.copies: list[int] = []

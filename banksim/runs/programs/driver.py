@@ -25,7 +25,7 @@ FIRST_HANDLE = 16
 """The first handle of a stream or event; 0 to 2 are the default streams."""
 
 
-class Memory:
+class Allocations:
     """What was allocated: bytes by the address at which they begin. Fresh memory is zero."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Driver:
 
     def __init__(self, arch: str = "sm_90") -> None:
         self.attributes = device.attributes(arch)
-        self.memory = Memory()
+        self.memory = Allocations()
         self.handles = itertools.count(FIRST_HANDLE)
         self.recorded: set[int] = set()
         self.time_was_asked = False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from banksim.storage import Writer
     from banksim.timing.spent_cycles import Cycles
 
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
+LaunchProgress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 """Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
 
 
@@ -137,7 +137,7 @@ def in_order(conflicts: Conflicts) -> Conflicts:
     return Conflicts(conflicts.arch, tuple(sorted(conflicts.sites, key=lambda site: site.offset or 0)))
 
 
-class Requests:
+class RequestsWriter:
     """Writes the requests of all launches as one trace, in which the blocks of all launches are numbered consecutively.
 
     `incomplete`: whether a launch did not come to its end.
@@ -199,7 +199,7 @@ class Launches:
         launch: Launch,
         shape: Shape,
         options: Options,
-        requests: Requests | None = None,
+        requests: RequestsWriter | None = None,
         signature: tuple[str, ...] = (),
     ) -> None:
         """Execute a launch, and add what it costs if it is one of those chosen. KeyboardInterrupt if it did not come to

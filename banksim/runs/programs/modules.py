@@ -25,7 +25,7 @@ NO_VARIABLES = 0
 """The slot of modules without variables: nothing lies there."""
 
 
-class Module:
+class LoadedModule:
     """`slot`: the number of the buffer with its variables."""
 
     def __init__(self, image: bytes, arch: str, file: str) -> None:

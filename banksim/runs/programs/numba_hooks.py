@@ -17,7 +17,7 @@ from typing import Any
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import CompileError, InputError, UnsupportedError
-from banksim.kernels.compilers.numba import Compiled
+from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_without_gpu import module, numba_cuda, replaced
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import prepare
@@ -28,7 +28,7 @@ from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.driver import CONTEXT, Driver
-from banksim.runs.programs.launches import Launches, Progress, Requests, Shape
+from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
 from banksim.runs.resolve import numba_kernel
 
 
@@ -37,7 +37,7 @@ class Overload:
     """A compiled kernel as numba-cuda asks for it."""
 
     kernel: Kernel
-    compiled: Compiled
+    compiled: CompiledKernel
     argument_types: tuple[Any, ...]
     signature: Any
     objectmode = False
@@ -77,7 +77,7 @@ class Host:
     """The simulated GPU: its driver, and what was launched on it."""
 
     def __init__(
-        self, launches: Launches, options: Options, progress: Progress | None, requests: Requests | None
+        self, launches: Launches, options: Options, progress: LaunchProgress | None, requests: RequestsWriter | None
     ) -> None:
         self.driver = Driver(launches.code)
         self.launches, self.options = launches, options
@@ -163,8 +163,8 @@ class Host:
 def simulated(
     rules: tuple[Architecture, ...],
     options: Options | None = None,
-    progress: Progress | None = None,
-    requests: Requests | None = None,
+    progress: LaunchProgress | None = None,
+    requests: RequestsWriter | None = None,
     choice: Choice | None = None,
 ) -> Iterator[Launches]:
     """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is executed as

@@ -31,7 +31,7 @@ from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import Buffer, prepare
 from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
-from banksim.runs.programs.modules import Module
+from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Process:
             whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
         self.memory = np.frombuffer(whole, np.uint8)
         self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
-        self.modules: list[Module] = []
+        self.modules: list[LoadedModule] = []
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         connection.sendall(HEAD.pack(SUCCESS, 0))
 
@@ -173,7 +173,7 @@ class Process:
 
     # ---- modules and kernels
     def load(self, image: bytes) -> bytes:
-        module = Module(image, self.program.launches.code, self.program.name)
+        module = LoadedModule(image, self.program.launches.code, self.program.name)
         self.modules.append(module)
         lines = [f"N {len(self.modules) - 1} {module.size} {len(module.names)}"]
         lines += [f"V {at} {size} {name}" for name, at, size in module.variables]
@@ -194,7 +194,7 @@ class Process:
         module = self.modules[number]
         return self.execute(module, module.kernel(name), Shape((gx, gy, gz), (bx, by, bz), shared), parameters)
 
-    def execute(self, module: Module, kernel: Kernel, shape: Shape, parameters: bytes) -> bytes:
+    def execute(self, module: LoadedModule, kernel: Kernel, shape: Shape, parameters: bytes) -> bytes:
         pieces = [parameters[one.offset : one.offset + one.size] for one in kernel.parameters]
         launch = prepare(kernel, shape.grid, shape.block, pieces, self.buffers, shape.dynamic_shared)
         module.into(launch)

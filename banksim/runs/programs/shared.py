@@ -9,7 +9,7 @@ from functools import cached_property
 
 from banksim.kernels.compilers import tools
 from banksim.runs.options import Options
-from banksim.runs.programs.launches import Launches, Progress, Requests
+from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter
 from banksim.system import ending
 from banksim.system.visible import say
 
@@ -22,8 +22,8 @@ class Shared:
         name: str,
         launches: Launches,
         options: Options,
-        progress: Progress | None = None,
-        requests: Requests | None = None,
+        progress: LaunchProgress | None = None,
+        requests: RequestsWriter | None = None,
     ) -> None:
         self.name, self.launches, self.options = name, launches, options
         self.progress, self.requests = progress, requests

@@ -78,7 +78,7 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
     """The libraries, and what programs are linked to once more by the name for it."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         there = Path(name)
-        driver, runtime = Declared.of_driver(include), Declared.of_runtime(include)
+        driver, runtime = LibraryFunctions.of_driver(include), LibraryFunctions.of_runtime(include)
         (there / "driver_stubs.c").write_text("\n".join([*driver.stubs(), *driver.table()]))
         (there / "runtime_stubs.c").write_text("\n".join(runtime.stubs()))
         (there / "error_names.h").write_text("\n".join(error_names(include)))
@@ -114,7 +114,7 @@ def link(folder: Path, command: list[str], name: str) -> None:
         raise CompileError(f"{command[0]} cannot compile the stand-in for {name}: {tools.error_first(done.stderr)}")
 
 
-class Declared:
+class LibraryFunctions:
     """The functions of a library by its headers. `per_thread`: those with a variant for per-thread default streams,
     which are the same here, and its ending."""
 
@@ -124,25 +124,25 @@ class Declared:
         self.versions: dict[str, list[tuple[int, str]]] = {}
 
     @staticmethod
-    def of_driver(include: Path) -> Declared:
+    def of_driver(include: Path) -> LibraryFunctions:
         text = "".join(read(include / name) for name in ("cuda.h", *OTHER_HEADERS))
         per_thread = re.findall(r"__CUDA_API_(PT[DS]S?Z?)\((cu\w+)\)", text)
         current = re.findall(r"#define\s+(cu[A-Z]\w+)\s+(cu[A-Z]\w+_v\d)\b", text)
         names = {*re.findall(r"\bCUDAAPI\s+(cu[A-Z]\w+)\s*\(", text), *(name for _, name in per_thread)}
         names |= {name for pair in current for name in pair} | {"cuGetExportTable", "cuGetProcAddress_v2"}
         names = {name for name in names if not name.endswith(("_ptsz", "_ptds"))}
-        found = Declared(names, ((name, ending.lower()) for ending, name in per_thread))
+        found = LibraryFunctions(names, ((name, ending.lower()) for ending, name in per_thread))
         found.versions = versions(names, read(include / "cudaTypedefs.h"))
         return found
 
     @staticmethod
-    def of_runtime(include: Path) -> Declared:
+    def of_runtime(include: Path) -> LibraryFunctions:
         text = read(include / "cuda_runtime_api.h")
         names = re.findall(r"\bCUDARTAPI\s+(cuda[A-Z]\w+)\s*\(", text)
         per_thread = re.findall(r"__CUDART_API_(PT[DS]S?Z?)\((cuda\w+)\)", text)
         names += [name for _, name in per_thread] + list(BEYOND_HEADERS)
         pairs = [(name, ending.lower()) for ending, name in per_thread]
-        return Declared(names, [*pairs, *((name, "ptsz") for name in BEYOND_HEADERS)])
+        return LibraryFunctions(names, [*pairs, *((name, "ptsz") for name in BEYOND_HEADERS)])
 
     def stubs(self) -> Iterator[str]:
         """C of what stands for each function that the sources do not define."""

@@ -275,8 +275,8 @@ def test_without_a_c_compiler_a_line_says_what_to_install(monkeypatch: pytest.Mo
 def test_every_function_of_the_headers_is_there() -> None:
     include = next(folder for folder in tools.include_folders() if (folder / "cuda.h").is_file())
     wanted = {
-        standins.DRIVER: standins.Declared.of_driver(include),
-        standins.RUNTIME: standins.Declared.of_runtime(include),
+        standins.DRIVER: standins.LibraryFunctions.of_driver(include),
+        standins.RUNTIME: standins.LibraryFunctions.of_runtime(include),
     }
     for name, declared in wanted.items():
         table = subprocess.run(

@@ -15,7 +15,7 @@ from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.machine.addresses import address_of
 from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
-from banksim.runs.programs.driver import Driver, Memory
+from banksim.runs.programs.driver import Allocations, Driver
 from banksim.runs.programs.numba_hooks import simulated
 
 HOPPER = (architecture("sm_90"),)
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*low occupancy")
 
 # ---- memory
 def test_memory_finds_the_allocation_of_a_byte() -> None:
-    memory = Memory()
+    memory = Allocations()
     starts = [memory.allocate(size) for size in (100, 1, 4096, 0)]
     for start, size in zip(starts, (100, 1, 4096, 1), strict=True):
         for byte in {0, size // 2, size - 1}:
@@ -38,7 +38,7 @@ def test_memory_finds_the_allocation_of_a_byte() -> None:
 
 
 def test_views_are_of_the_memory_itself() -> None:
-    memory = Memory()
+    memory = Allocations()
     start = memory.allocate(80)
     whole = memory.view(start, (10,), None, np.int64)
     whole[:] = np.arange(10)
@@ -51,7 +51,7 @@ def test_views_are_of_the_memory_itself() -> None:
 
 
 def test_registered_memory_stays_the_hosts() -> None:
-    memory, host = Memory(), np.arange(6)
+    memory, host = Allocations(), np.arange(6)
     memory.register(host.ctypes.data, host.nbytes)
     memory.view(host.ctypes.data + 8, (2,), None, np.int64)[:] = 9
     assert host.tolist() == [0, 9, 9, 3, 4, 5]
@@ -70,7 +70,7 @@ def test_copies_beyond_an_allocation_are_refused(past: int) -> None:
 
 # ---- arguments
 def test_arrays_of_one_allocation_share_a_buffer() -> None:
-    memory = Memory()
+    memory = Allocations()
     start = memory.allocate(64)
     arguments = Arguments(memory)
     first = memory.view(start, (4,), None, np.float64)
@@ -87,7 +87,7 @@ def test_arrays_of_one_allocation_share_a_buffer() -> None:
     [(True, True, [1, 2], [5, 6]), (True, False, [1, 2], [1, 2]), (False, True, [0, 0], [5, 6])],
 )
 def test_arrays_of_the_host_are_copied(inward: bool, outward: bool, seen: list[int], after: list[int]) -> None:
-    memory, host = Memory(), np.array([1, 2])
+    memory, host = Allocations(), np.array([1, 2])
     arguments = Arguments(memory)
     copy, other = (arguments.given(host, inward, outward) for _ in range(2))
     assert copy.tolist() == other.tolist() == seen
@@ -112,7 +112,7 @@ def test_arrays_of_the_host_are_copied(inward: bool, outward: bool, seen: list[i
     ],
 )
 def test_copies_keep_shape_strides_and_values(array: np.ndarray[Any, Any]) -> None:
-    arguments = Arguments(Memory())
+    arguments = Arguments(Allocations())
     copy = arguments.given(array)
     np.testing.assert_array_equal(copy, array)
     assert copy.strides == array.strides
@@ -123,7 +123,7 @@ def test_copies_keep_shape_strides_and_values(array: np.ndarray[Any, Any]) -> No
 def test_scattered_arrays_of_the_host_are_refused(step: int) -> None:
     """As numba-cuda's own `to_device` does."""
     with pytest.raises(ValueError, match="not contiguous"):
-        Arguments(Memory()).given(np.arange(12)[::step])
+        Arguments(Allocations()).given(np.arange(12)[::step])
     with simulated(HOPPER), pytest.raises(ValueError, match="non-contiguous"):
         cuda.to_device(np.arange(12)[::step])
 
