@@ -31,8 +31,9 @@ received = 0
 """The signal that this process was told to end by; 0: none."""
 over = False
 """Whether the command has ended, and a signal has nothing more to end."""
-lost = threading.Event()
-"""Whether an interrupt was raised where nothing can be raised, and has not come again."""
+lost = False
+"""Whether an interrupt was raised where nothing can be raised, and has not come again. No lock is around it: a handler
+that waits for what it has interrupted waits for ever."""
 senders: list[threading.Thread] = []
 """The threads that send a lost interrupt again."""
 
@@ -102,7 +103,7 @@ def discard_output() -> None:
 def signals(last: bool = False) -> Iterator[None]:
     """Within, signals that would end the process raise KeyboardInterrupt, and none is lost; those that it was started
     to ignore (nohup) stay ignored, and behind the `last` command all are: its output is complete, its status known."""
-    global received, over
+    global received, over, lost
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -116,8 +117,7 @@ def signals(last: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        over = True
-        lost.clear()
+        over, lost = True, False
         for sender in senders:
             sender.join()
         senders.clear()
@@ -129,11 +129,18 @@ def signals(last: bool = False) -> Iterator[None]:
 
 def end(number: int, frame: FrameType | None) -> None:
     """Handle a signal."""
-    global received
+    global received, lost
     received = number
-    lost.clear()
-    if not over:
+    lost = is_in(frame, "hook")  # nothing can be raised there either
+    if not over and not lost:
         raise KeyboardInterrupt
+
+
+def is_in(frame: FrameType | None, name: str) -> bool:
+    """Whether a function of this module is among those that are being executed."""
+    while frame is not None and (frame.f_code.co_name, frame.f_code.co_filename) != (name, __file__):
+        frame = frame.f_back
+    return frame is not None
 
 
 def again(otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
@@ -141,12 +148,14 @@ def again(otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sy
     comes once more, a little later."""
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        global lost
         if received and issubclass(unraisable.exc_type, KeyboardInterrupt):
-            lost.set()
-            senders.append(threading.Thread(target=send, daemon=True))
-            senders[-1].start()
+            lost = True
         else:
             otherwise(unraisable)
+        if lost:
+            senders.append(threading.Thread(target=send, daemon=True))
+            senders[-1].start()
 
     return hook
 
@@ -155,6 +164,6 @@ def send() -> None:
     """Send the lost interrupt until it is handled: one that comes just before a sleep does not end that."""
     main = threading.main_thread().ident
     time.sleep(AGAIN)
-    while lost.is_set() and main is not None:
+    while lost and main is not None:
         signal.pthread_kill(main, received)
         time.sleep(AGAIN)

@@ -165,7 +165,7 @@ def test_a_long_run_shows_its_progress_and_an_interrupt_leaves_a_partial_report(
     while b"0 of 1 blocks" not in shown:
         shown += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     os.close(terminal)
     assert re.search(rb"0 of 1 blocks, [1-9][\d.]* .? ?thread instructions, [1-9][\d.]* ?.?/s", shown)
     assert b"PARTIAL: interrupted after 0 of 1 block" in out

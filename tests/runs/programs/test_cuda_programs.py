@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from banksim.__main__ import main
 from banksim.kernels.compilers import tools
 from banksim.runs.programs import executable, standins
 from helpers.places import PROGRAMS
+from helpers.processes import until_it_has_worked
 
 CUDA = PROGRAMS / "cuda"
 FEATURES = str(CUDA / "features.cu")
@@ -148,9 +148,9 @@ def test_an_interrupt_ends_program_and_report_in_order(group: bool, tmp_path: Pa
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "waiting\n"
-    time.sleep(1)  # the kernel has been compiled, and runs
+    until_it_has_worked(process.pid)  # the kernel has been compiled, and runs
     (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 128 + signal.SIGINT
     assert "PARTIAL: 1 launch interrupted before the end" in said
     assert "Traceback" not in said

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from banksim.__main__ import main
 from helpers.places import PROGRAMS
+from helpers.processes import until_it_has_worked
 
 SAID = {
     "arrays": "arrays: as expected",
@@ -357,9 +357,9 @@ def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Pat
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "launching\n"
-    time.sleep(1)
+    until_it_has_worked(process.pid)  # the kernel has been compiled, and runs
     process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=300)
     assert process.returncode == 130
     assert complaint.endswith("KeyboardInterrupt\n")
     (kernel,) = json.loads((tmp_path / "report.json").read_text())["kernels"]
