@@ -87,9 +87,7 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
         of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
         of_driver = [file for file in own if file not in of_runtime]
-        (there / "driver.map").write_text(
-            "{ global: cu*; banksim_missing; banksim_connect; banksim_compute; local: *; };\n"
-        )
+        (there / "driver.map").write_text("{ global: cu*; banksim_*; local: *; };\n")
         (there / "runtime.map").write_text(f"{RUNTIME} {{ global: cuda*; __cuda*; local: *; }};\n")
         linking = ["-lpthread", "-ldl"]
         link(there, [*common, *of_driver, "driver_stubs.c", *driver.linking("driver", DRIVER), *linking], DRIVER)

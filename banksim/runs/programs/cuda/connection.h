@@ -66,16 +66,8 @@ int banksim_attribute(CUdevice_attribute attribute);
 
 /* ---- streams.c
    Everything happens at once, in the order of the program. What is given to a stream that is captured is kept as a node
-   of a graph instead, by a copy of its arguments. */
-struct node {
-    CUresult (*perform)(void *arguments);
-    void (*release)(void *arguments);
-    size_t size;
-    struct node *next;
-    max_align_t arguments[];
-};
-CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), void (*release)(void *), const void *arguments,
-                        size_t size);
+   of a graph instead (graphs.h), by a copy of its arguments. */
+CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void *arguments, size_t size);
 void banksim_flush(void); /* what kernels printed goes to standard output, as at every synchronization */
 void banksim_print(const char *text, size_t size);
 

@@ -1,5 +1,5 @@
 /* Copies and fills of the driver API, in one to three dimensions. */
-#include "connection.h"
+#include "graphs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct copy { /* a box of bytes, between two memories whose rows and layers lie 
     size_t width, height, depth, to_pitch, from_pitch, to_layer, from_layer;
 };
 
-static CUresult copy(void *arguments) {
+CUresult banksim_perform_copy(void *arguments) {
     const struct copy *c = arguments;
     banksim_flush();
     for (size_t z = 0; z < c->depth; z++)
@@ -38,7 +38,7 @@ static CUresult submit_copy(struct copy c, bool to_device, bool from_device, CUs
     size_t from = (c.depth - 1) * c.from_layer + (c.height - 1) * c.from_pitch + c.width;
     if (!c.to || !c.from || !fits(c.to, to, to_device) || !fits(c.from, from, from_device))
         return CUDA_ERROR_INVALID_VALUE;
-    return banksim_submit(stream, copy, NULL, &c, sizeof c);
+    return banksim_submit(stream, banksim_perform_copy, &c, sizeof c);
 }
 
 static CUresult line(CUdeviceptr to, bool to_device, CUdeviceptr from, bool from_device, size_t size, CUstream stream) {
@@ -109,7 +109,7 @@ struct fill { /* `height` rows, `pitch` bytes apart, of `width` values of so man
     unsigned value, bytes;
 };
 
-static CUresult fill(void *arguments) {
+CUresult banksim_perform_fill(void *arguments) {
     const struct fill *f = arguments;
     for (size_t y = 0; y < f->height; y++) {
         char *row = banksim_bytes(f->to + y * f->pitch);
@@ -126,7 +126,7 @@ static CUresult submit_fill(CUdeviceptr to, size_t pitch, unsigned value, unsign
     struct fill f = {to, pitch, width, height, value, bytes};
     if (!width || !height) return CUDA_SUCCESS;
     if (!fits(to, (height - 1) * pitch + width * bytes, true)) return CUDA_ERROR_INVALID_VALUE;
-    return banksim_submit(stream, fill, NULL, &f, sizeof f);
+    return banksim_submit(stream, banksim_perform_fill, &f, sizeof f);
 }
 
 #define FILLS(BITS, TYPE)                                                                                            \

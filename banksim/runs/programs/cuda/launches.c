@@ -1,5 +1,5 @@
 /* Launches: a kernel's parameters are sent to banksim, which executes it before the call returns. */
-#include "connection.h"
+#include "graphs.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct launch {
     char parameters[];
 };
 
-static CUresult perform(void *arguments) {
+CUresult banksim_perform_launch(void *arguments) {
     const struct launch *launch = arguments;
     const struct head *head = &launch->head;
     if (banksim_fault) return banksim_fault;
@@ -32,6 +32,19 @@ static CUresult perform(void *arguments) {
     free(answer.bytes);
     /* A fault is told by the calls that follow, as a GPU tells it once the kernel has run. */
     if (answer.status) banksim_fault = answer.status;
+    return CUDA_SUCCESS;
+}
+
+/* What a node of a graph launches; its parameters are read where the node has them. */
+CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p) {
+    struct launch *launch = node->arguments;
+    const struct head *h = &launch->head;
+    CUfunction f = launch->function;
+    free(node->parameters);
+    node->parameters = calloc(f->parameters + 1, sizeof(void *));
+    for (int n = 0; n < f->parameters; n++) node->parameters[n] = launch->parameters + f->offset[n];
+    *p = (CUDA_KERNEL_NODE_PARAMS){f,           h->grid[0], h->grid[1],       h->grid[2], h->block[0], h->block[1],
+                                   h->block[2], h->shared,  node->parameters, NULL,       NULL,        NULL};
     return CUDA_SUCCESS;
 }
 
@@ -90,7 +103,7 @@ static CUresult submit(CUfunction f, struct head head, CUstream stream, void **e
     launch->function = f;
     launch->head = head;
     read_parameters(f, launch->parameters, each, extra);
-    failed = banksim_submit(stream, perform, NULL, launch, sizeof *launch + size);
+    failed = banksim_submit(stream, banksim_perform_launch, launch, sizeof *launch + size);
     free(launch);
     return failed;
 }

@@ -32,7 +32,7 @@ CUresult banksim_compute(CUstream stream, const char *library, const char *funct
     strcpy(call->message, library);
     strcpy(call->message + strlen(library) + 1, function);
     memcpy(call->message + names, words, count * sizeof *words);
-    CUresult status = banksim_submit(stream, perform, NULL, call, sizeof *call + size);
+    CUresult status = banksim_submit(stream, perform, call, sizeof *call + size);
     free(call);
     return status;
 }

@@ -25,6 +25,7 @@ CUresult banksim_begin(void);
 
 CUresult banksim_missing(const char *name); /* of libcuda.so.1 */
 int banksim_function(const void *host, CUfunction *found);
+const void *banksim_host_of(CUfunction f); /* its address on the host's side */
 int banksim_variable(const void *host, CUdeviceptr *address, size_t *size);
 
 #endif

@@ -100,6 +100,13 @@ int banksim_function(const void *host, CUfunction *found) {
     return status;
 }
 
+const void *banksim_host_of(CUfunction f) {
+    for (int n = 0; n < BUCKETS; n++)
+        for (struct symbol *one = kernels[n]; one; one = one->next)
+            if (one->function == f) return one->host;
+    return f;
+}
+
 int banksim_variable(const void *host, CUdeviceptr *address, size_t *size) {
     struct symbol *one = find(variables, host);
     if (one) {

@@ -1,9 +1,8 @@
-/* Streams, events, and graphs that are made by capturing a stream.
+/* Streams, events, and the capture of streams.
 
    What is given to a stream happens at once, in the order of the program: one of the orders that streams allow. What is
-   given to a stream that is captured becomes a node of a graph; a graph's nodes are in the order in which they came,
-   which no dependency contradicts. */
-#include "connection.h"
+   given to a stream that is captured becomes a node of a graph (graphs.c). */
+#include "graphs.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -11,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct CUgraph_st {
-    struct node *first, **end;
-    size_t count;
-};
 struct CUstream_st {
     unsigned flags;
     int priority;
@@ -69,39 +64,20 @@ void banksim_flush(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- nodes */
-static void append(CUgraph graph, const struct node *like, const void *arguments) {
-    struct node *node = malloc(sizeof *node + like->size);
-    *node = *like;
-    node->next = NULL;
-    memcpy(node->arguments, arguments, like->size);
-    *graph->end = node;
-    graph->end = &node->next;
-    graph->count++;
-}
-
-static CUgraph new_graph(void) {
-    CUgraph graph = calloc(1, sizeof *graph);
-    graph->end = &graph->first;
-    return graph;
-}
-
-CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), void (*release)(void *), const void *arguments,
-                        size_t size) {
+CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void *arguments, size_t size) {
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     CUgraph graph = own(stream)->capture;
-    if (!graph) return perform((void *)arguments);
-    append(graph, &(struct node){.perform = perform, .release = release, .size = size}, arguments);
-    return CUDA_SUCCESS;
+    if (banksim_recording(perform, arguments, size)) return CUDA_SUCCESS;
+    return graph ? banksim_capture(graph, perform, arguments, size) : perform((void *)arguments);
 }
 
-/* ---- graphs */
+/* ---- capture */
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
     BEGIN();
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (own(stream) == &legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (own(stream)->capture) return CUDA_ERROR_ILLEGAL_STATE;
-    own(stream)->capture = new_graph();
+    own(stream)->capture = banksim_new_graph();
     own(stream)->origin = own(stream);
     return CUDA_SUCCESS;
 }
@@ -132,48 +108,6 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
                                    const CUgraphNode **nodes, size_t *count) {
     return cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, NULL, count);
 }
-CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
-    *graph = new_graph();
-    return CUDA_SUCCESS;
-}
-CUresult cuGraphClone(CUgraph *copy, CUgraph graph) {
-    *copy = new_graph();
-    for (const struct node *node = graph->first; node; node = node->next) append(*copy, node, node->arguments);
-    return CUDA_SUCCESS;
-}
-CUresult cuGraphDestroy(CUgraph graph) {
-    for (struct node *node = graph->first, *next; node; node = next) {
-        next = node->next;
-        if (node->release) node->release(node->arguments);
-        free(node);
-    }
-    free(graph);
-    return CUDA_SUCCESS;
-}
-CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
-    size_t n = 0;
-    for (struct node *node = graph->first; nodes && node && n < *count; node = node->next) nodes[n++] = (CUgraphNode)node;
-    *count = graph->count;
-    return CUDA_SUCCESS;
-}
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph, unsigned long long flags) {
-    return cuGraphClone((CUgraph *)made, graph);
-}
-CUresult cuGraphInstantiateWithParams(CUgraphExec *made, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *parameters) {
-    parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
-    return cuGraphClone((CUgraph *)made, graph);
-}
-CUresult cuGraphExecDestroy(CUgraphExec made) { return cuGraphDestroy((CUgraph)made); }
-CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
-CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
-    BEGIN();
-    for (struct node *node = ((CUgraph)made)->first; node; node = node->next) {
-        CUresult failed = banksim_submit(stream, node->perform, NULL, node->arguments, node->size);
-        if (failed) return failed;
-    }
-    return CUDA_SUCCESS;
-}
-
 /* ---- streams */
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
     BEGIN();
@@ -236,7 +170,7 @@ struct callback {
     CUstream stream;
     void *data;
 };
-static CUresult call(void *arguments) {
+CUresult banksim_perform_callback(void *arguments) {
     struct callback *callback = arguments;
     banksim_flush();
     if (callback->function) callback->function(callback->data);
@@ -247,14 +181,14 @@ static CUresult call(void *arguments) {
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
     BEGIN();
     if (!function) return CUDA_ERROR_INVALID_VALUE;
-    return banksim_submit(stream, call, NULL, &(struct callback){.function = function, .data = data},
+    return banksim_submit(stream, banksim_perform_callback, &(struct callback){.function = function, .data = data},
                           sizeof(struct callback));
 }
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags) {
     BEGIN();
     struct callback callback = {.of_stream = function, .stream = stream, .data = data};
     if (!function || flags) return CUDA_ERROR_INVALID_VALUE;
-    return banksim_submit(stream, call, NULL, &callback, sizeof callback);
+    return banksim_submit(stream, banksim_perform_callback, &callback, sizeof callback);
 }
 
 /* ---- events */

@@ -1,0 +1,43 @@
+/* Graphs: nodes in the order in which they came, each with what must come before it. */
+#ifndef BANKSIM_GRAPHS_H
+#define BANKSIM_GRAPHS_H
+
+#include "connection.h"
+
+typedef CUresult (*banksim_perform)(void *arguments);
+
+struct CUgraphNode_st {
+    banksim_perform perform;
+    void *arguments;
+    size_t size;
+    struct CUgraph_st *graph;
+    struct CUgraphNode_st *next;
+    CUgraphNode *before; /* its dependencies */
+    size_t before_count;
+    CUgraphNode origin; /* of a copy: the node that it was first made of */
+    bool disabled, done;
+    void **parameters; /* of a kernel, for those who ask what it is launched with */
+};
+
+CUgraph banksim_new_graph(void);
+/* A node behind the last one, on which it depends: what a captured stream is given. */
+CUresult banksim_capture(CUgraph graph, banksim_perform perform, const void *arguments, size_t size);
+
+/* Between these two what this thread gives to streams is not done but becomes a node. */
+void banksim_record(void);
+/* The node joins `graph` behind others; or, with `replaced`, takes that node's place. `failed`: what the functions
+   between returned. */
+CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNode *node);
+CUresult banksim_replaced(CUresult failed, CUgraphNode node);
+bool banksim_recording(banksim_perform perform, const void *arguments, size_t size);
+/* A node of an executable graph by that of the graph it was made of. */
+CUgraphNode banksim_node_of(CUgraphExec made, CUgraphNode node);
+
+/* What kinds of nodes perform: launches.c, copies.c, streams.c. */
+CUresult banksim_perform_launch(void *arguments);
+CUresult banksim_perform_copy(void *arguments);
+CUresult banksim_perform_fill(void *arguments);
+CUresult banksim_perform_callback(void *arguments);
+CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *parameters);
+
+#endif

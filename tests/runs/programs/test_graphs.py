@@ -1,0 +1,20 @@
+"""Graphs of CUDA programs that are made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from helpers.places import PROGRAMS
+
+
+def test_graphs_by_hand_do_what_a_gpu_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """graphs.cu says which of its expectations fail."""
+    report = tmp_path / "report.json"
+    assert main(["run", "--json", "--output", str(report), str(PROGRAMS / "cuda" / "graphs.cu")]) == 0
+    assert capfd.readouterr() == ("done\n", "")
+    kernels = json.loads(report.read_text())["kernels"]
+    assert {kernel["kernel"]: kernel["launches"] for kernel in kernels} == {"add": 8, "multiply": 8}
