@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from cuda_kernels.evidence_records import Passes, Row, warm_passes
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
-Progress = Callable[[int, int], None]
 IN_L1 = 8
 """Cycles by which a load that hits the L1 cache, as in a warm pass, takes longer than one from shared memory (measured
 on one H200: 31 against 23, tests/data/hardware/timing/latency.npz, chain_ldg)."""
@@ -24,8 +22,8 @@ on one H200: 31 against 23, tests/data/hardware/timing/latency.npz, chain_ldg)."
 @dataclass(frozen=True)
 class Prediction:
     """What banksim counts for a launch. `code`: every opcode of the kernel, executed or not; `wide`: offsets of
-    loads of 8 and 16 bytes; `wrong` as in `Launch.wrong`; `by_kind`, `requests_by_kind`: transactions and requests of
-    loads, stores, atomics; `passes` as in `Record`, in simulated cycles."""
+    loads of 8 and 16 bytes; `wrong` as in `Launch.wrong`; `by_kind`: transactions of loads, stores, atomics;
+    `passes` as in `Record`, in simulated cycles."""
 
     rows: tuple[Row, ...]
     code: tuple[str, ...]
@@ -36,7 +34,6 @@ class Prediction:
     wrong: str
     wide: frozenset[int]
     by_kind: dict[str, int]
-    requests_by_kind: dict[str, int]
     passes: Passes = ()
 
 
@@ -45,19 +42,15 @@ def own_copy(launch: Launch) -> list[Any]:
     return [a.copy() if isinstance(a, np.ndarray) else a for a in launch.arguments]
 
 
-def predict(
-    launch: Launch, cubin: bytes = b"", arch: str | Architecture = "sm_90", progress: Progress | None = None
-) -> Prediction:
+def predict(launch: Launch, cubin: bytes = b"", arch: str | Architecture = "sm_90") -> Prediction:
     """Execute a launch: its function as it is compiled here, or a cubin that a GPU ran."""
     arguments = own_copy(launch)
-    run = execute(launch, arguments, cubin, architecture(arch), progress)
+    run = execute(launch, arguments, cubin, architecture(arch))
     passes = warm_passes(arguments[launch.clocks]) if launch.clocks is not None else ()
     return replace(prediction(run, launch.wrong(arguments)), passes=passes)
 
 
-def execute(
-    launch: Launch, arguments: list[object], cubin: bytes, rule: Architecture, progress: Progress | None
-) -> Run:
+def execute(launch: Launch, arguments: list[object], cubin: bytes, rule: Architecture) -> Run:
     from banksim.kernels.cubin import decode
     from banksim.runs.run import run
 
@@ -70,7 +63,6 @@ def execute(
         given,
         arch=rule,
         dynamic_shared=launch.dynamic_shared,
-        progress=progress,
         timing=launch.clocks is not None,
         global_latency=None if launch.clocks is None else IN_L1,
     )
@@ -87,7 +79,7 @@ def prediction(run: Run, wrong: str) -> Prediction:
     conflicts = run.conflicts
     transactions: dict[int, int] = {}
     ideal: dict[int, int] = {}
-    wide, by_kind, requests = set(), dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
+    wide, by_kind = set(), dict.fromkeys(KINDS, 0)
     for site in conflicts.sites:
         offset = site.offset or 0
         count = site.transactions
@@ -96,7 +88,6 @@ def prediction(run: Run, wrong: str) -> Prediction:
         transactions[offset] = transactions.get(offset, 0) + count
         ideal[offset] = ideal.get(offset, 0) + site.ideal
         by_kind[kind(site.op)] += count
-        requests[kind(site.op)] += site.requests
         if site.op == "ld" and site.width > 4:
             wide.add(offset)
     rows = [
@@ -115,14 +106,13 @@ def prediction(run: Run, wrong: str) -> Prediction:
     return Prediction(
         rows=tuple(rows),
         code=tuple(i.opcode for i in run.kernel.instructions),
-        requests=sum(requests.values()),
+        requests=sum(site.requests for site in conflicts.sites),
         transactions=sum(transactions.values()),
         ideal=sum(ideal.values()),
         instructions=run.instructions,
         wrong=wrong,
         wide=frozenset(wide),
         by_kind=by_kind,
-        requests_by_kind=requests,
     )
 
 

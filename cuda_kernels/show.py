@@ -54,7 +54,7 @@ def matrix(entry: Entry, launch: Launch) -> list[str]:
     from banksim.architectures.bank_rules import architecture
 
     arguments = own_copy(launch)
-    execute(launch, arguments, b"", architecture("sm_90"), None)
+    execute(launch, arguments, b"", architecture("sm_90"))
     out = arguments[0].reshape(launch.block[1], launch.block[0])
     digits = len(str(out.max()))
     lines = [" ".join(f"{number:>{digits}}" for number in row) for row in out]

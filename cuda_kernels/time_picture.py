@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from cuda_kernels.validate import Validation
@@ -32,22 +32,12 @@ def svg(found: Validation) -> str:
         if record.microseconds:
             time = record.microseconds.median
             timed.append((predicted, time, number, f"{v.name}: {predicted:,} transactions, {time:,.2f} µs"))
-    width = LEFT + 2 * SIDE + GAP + LEGEND
-    height = TOP + SIDE + 60
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
+    panels = [
         f'<text x="{LEFT}" y="22" font-size="15">banksim against {escape(found.source)}</text>',
         *panel(LEFT, "transactions: measured against predicted", "transactions measured", counted, True),
         *panel(LEFT + SIDE + GAP, "time of a launch against predicted transactions", "µs measured", timed, False),
     ]
-    for number, group in enumerate(groups):
-        y = TOP + 12 + 20 * number
-        x = LEFT + 2 * SIDE + GAP + 25
-        parts.append(mark(x, y - 4, number, group))
-        parts.append(f'<text x="{x + 12}" y="{y}">{escape(group)}</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    return page(LEFT + 2 * SIDE + GAP, panels, groups)
 
 
 def cycles_svg(found: Mapping[str, Sequence[tuple[str, float, float]]]) -> str:
@@ -57,15 +47,21 @@ def cycles_svg(found: Mapping[str, Sequence[tuple[str, float, float]]]) -> str:
         for number, several in enumerate(found.values())
         for name, mine, theirs in several
     ]
-    width, height = LEFT + SIDE + LEGEND, TOP + SIDE + 60
+    panels = panel(LEFT, "cycles: simulated against an H200's clock", "simulated", points, True, "measured")
+    return page(LEFT + SIDE, panels, found)
+
+
+def page(right: int, panels: Sequence[str], kinds: Iterable[str]) -> str:
+    """The whole picture: panels that end at `right`, and behind them the mark of each kind of points."""
+    width, height = right + LEGEND, TOP + SIDE + 60
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
-        *panel(LEFT, "cycles: simulated against an H200's clock", "simulated", points, True, "measured"),
+        *panels,
     ]
-    for number, kind in enumerate(found):
-        x, y = LEFT + SIDE + 25, TOP + 12 + 20 * number
+    for number, kind in enumerate(kinds):
+        x, y = right + 25, TOP + 12 + 20 * number
         parts += [mark(x, y - 4, number, kind), f'<text x="{x + 12}" y="{y}">{escape(kind)}</text>']
     return "\n".join([*parts, "</svg>"]) + "\n"
 

@@ -22,10 +22,7 @@ from banksim.system.source_files import source_line
 class Kernels(Mapping[str, Kernel]):
     """The kernels of a cubin by mangled name, each made from its stored form when it is first asked for."""
 
-    def __init__(
-        self, stored: Mapping[str, bytes], plain: Mapping[str, str], cubin: bytes, files: Mapping[str, str]
-    ) -> None:
-        self.plain_names = dict(plain)
+    def __init__(self, stored: Mapping[str, bytes], cubin: bytes, files: Mapping[str, str]) -> None:
         self._stored, self._cubin, self._files = dict(stored), cubin, dict(files)
         self._made: dict[str, Kernel] = {}
 
@@ -45,18 +42,18 @@ def pack(kernels: Iterable[Kernel]) -> bytes:
     bodies, index = [], []
     for kernel in kernels:
         bodies.append(json.dumps(plain(kernel), separators=(",", ":")).encode())
-        index.append([kernel.name, kernel.plain_name, len(bodies[-1])])
+        index.append([kernel.name, len(bodies[-1])])
     return b"\n".join([json.dumps(index).encode(), b"".join(bodies)])
 
 
 def unpack(packed: bytes, cubin: bytes, files: Mapping[str, str]) -> Kernels:
     """`files` gives other names to some of the files that lines are in."""
     head, _, bodies = packed.partition(b"\n")
-    stored, names, at = {}, {}, 0
-    for name, plain_name, size in json.loads(head):
-        stored[name], names[name] = bodies[at : at + size], plain_name
+    stored, at = {}, 0
+    for name, size in json.loads(head):
+        stored[name] = bodies[at : at + size]
         at += size
-    return Kernels(stored, names, cubin, files)
+    return Kernels(stored, cubin, files)
 
 
 # ---- one kernel

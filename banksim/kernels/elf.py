@@ -17,7 +17,8 @@ SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 RELA, REL = struct.Struct("<QQq"), struct.Struct("<QQ")
 CUDA_MACHINE, RELOCATABLE = 190, 1
-NO_BITS, RELA_TABLE, REL_TABLE = 8, 4, 9
+NO_BITS = 8
+"""The kind of a section of which the file holds only the size."""
 OBJECT, FUNCTION = 1, 2
 """Kinds of symbols: variables, code."""
 ENTRY = 0x10

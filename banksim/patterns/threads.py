@@ -89,10 +89,6 @@ class Threads(NamedTuple):
             found[loop.name] = Value(loop.values[index])
         return found
 
-    def block_of(self, first: int, last: int) -> npt.NDArray[np.int32]:
-        """The number of the block of each point."""
-        return (np.arange(first, last) // self.iterations).astype(np.int32)
-
     def describe(self, point: int, thread: int) -> str:
         """`thread (3, 0, 0), lane 3 of warp 0`, with block and loop variables where there are several."""
         position = ", ".join(str(along(thread, self.block, axis)) for axis in range(3))

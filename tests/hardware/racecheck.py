@@ -27,7 +27,6 @@ int main(int count, char **names) {{
 LAUNCH = """memset(out, 0, 4096);
     {name}<<<2, 128>>>(out, in);
     if (cudaDeviceSynchronize()) printf("FAILED {name}\\n");"""
-REPORT = re.compile(r"(Error|Warning|Info):\s+Race reported between (.*?)(?=\n=+\s*\n|\Z)", re.DOTALL)
 ACCESS = re.compile(r"(Read|Write) access at (\w+)\(.*?\)?\+0x\w+ in (?:[^\s:]*/)?([\w.]+):(\d+)")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -248,12 +248,3 @@ def hinted(hint: Hint, placed: Callable[[Site], str] = place) -> str:
     said = " and ".join(f"{side.kind} at {placed(side.site)}" for side in sides)
     touched = f"warps {warps} touched the same shared word between barriers, one writing ({said})"
     return f"{touched}; --check races tells whether anything orders them"
-
-
-def missing_barriers(found: Collection[Finding]) -> dict[MissingBarrier, Sequence[Race]]:
-    """The barriers that races call for, in the order of the source, with the races that each would cure."""
-    barriers: dict[MissingBarrier, list[Race]] = {}
-    for one in found:
-        if isinstance(one, Race) and (barrier := one.barrier):
-            barriers.setdefault(barrier, []).append(one)
-    return dict(sorted(barriers.items(), key=lambda item: (item[0].file or "", item[0].line, item[0].what)))

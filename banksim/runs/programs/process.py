@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from banksim.kernels.kernel import Kernel
     from banksim.runs.programs.shared import Shared
 
-SUCCESS, INVALID_VALUE, NO_BINARY, NOT_FOUND = 0, 1, 209, 500
+SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
 """Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")

@@ -14,7 +14,6 @@ from numba import cuda, float32, int32
 import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
-from banksim.machine.races.findings import missing_barriers
 from helpers import numba_kernels as kernels
 from helpers.places import H200, ROOT, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
@@ -39,7 +38,7 @@ def test_planted(planted, name):
     races, barriers = MARKED[name]
     got = found(planted[name], 2, 128, *numbers())
     assert {side.site.line for race in got for side in (race.first, race.second)} == races
-    assert {barrier.line for barrier in missing_barriers(got)} == barriers
+    assert {race.barrier.line for race in got if race.barrier} == barriers
 
 
 RACECHECK = json.loads((H200 / "racecheck.json").read_text())["kernels"]
@@ -129,7 +128,7 @@ def test_product_without_its_barriers(first, second):
     got = found(product, (4, 4), (tile, tile), *a)
     wanted = [(store, load)] * (not first) + [(load, store)] * (not second)
     assert sorted((race.first.site.line, race.second.site.line) for race in got) == sorted(wanted)
-    assert {(b.what, b.line, b.next_pass) for b in missing_barriers(got)} == {
+    assert {(b.what, b.line, b.next_pass) for race in got if (b := race.barrier)} == {
         ("cuda.syncthreads()", second_line, second_line == store) for _, second_line in wanted
     }
 
