@@ -12,7 +12,7 @@ from banksim.commands import COMMANDS
 from banksim.errors import InputError, near
 from banksim.system import ending
 from banksim.system.visible import write_in_any_encoding
-from banksim.version import version
+from banksim.version import VERSION
 
 
 class Parser(ArgumentParser):
@@ -55,7 +55,7 @@ def dispatch(words: list[str]) -> int:
         print(overview())
         return 0
     if name == "--version":
-        print(f"banksim {version()}")
+        print(f"banksim {VERSION}")
         return 0
     if not words:
         print(overview(), file=sys.stderr)

@@ -11,18 +11,10 @@ from banksim.banks.source_lines import by_line
 
 Plain = Mapping[str, Any]
 """A report as plain data."""
-
-
 NOTHING: Plain = {}
-
-
 TITLE = "Shared-memory bank conflict"
-
-
 TITLES = {"races": "Shared-memory race", "uninitialized": "Uninitialized shared memory"}
 """Titles of findings by the name of the check."""
-
-
 HINT_RULE, HINT_TITLE = "shared-memory-hint", "Shared memory touched by two warps"
 
 

@@ -13,7 +13,6 @@ from banksim.system.paths import portable
 from banksim.system.visible import visible
 
 
-# ---- GitHub
 def github(
     judged: Sequence[Conflicts],
     findings: Findings,

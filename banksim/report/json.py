@@ -77,9 +77,9 @@ FORMAT = 1
 
 def plain(command: str, /, **content: Any) -> dict[str, object]:
     """The report of a command as plain data: what schema it has, who wrote it, and its content."""
-    from banksim.version import version
+    from banksim.version import VERSION
 
-    head = {"schema": f"banksim/{command}/{FORMAT}", "version": version(), "command": command}
+    head = {"schema": f"banksim/{command}/{FORMAT}", "version": VERSION, "command": command}
     return {**head, **portable_all(content)}
 
 

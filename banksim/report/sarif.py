@@ -32,7 +32,6 @@ RULE = "bank-conflict"
 RULES = {"races": "shared-memory-race", "uninitialized": "uninitialized-shared-memory"}
 
 
-# ---- SARIF
 def sarif(
     judged: Sequence[Conflicts],
     findings: Findings,
@@ -41,7 +40,7 @@ def sarif(
     plain: Plain = NOTHING,
 ) -> str:
     """A SARIF 2.1.0 log; what a comment excuses is there as suppressed. It holds the whole report too, as `plain`."""
-    from banksim.version import version
+    from banksim.version import VERSION
 
     excuses = {id(site): excuse for site, excuse in findings.excused}
     excused = [site for site, _ in findings.excused]
@@ -62,7 +61,7 @@ def sarif(
         results.append(one)
     driver = {
         "name": "banksim",
-        "version": version(),
+        "version": VERSION,
         "rules": [
             {
                 "id": RULE,

@@ -63,18 +63,18 @@ def test_every_real_architecture_has_a_name() -> None:
 
 NEW = """
 from banksim.architectures import capabilities as table
-row = table.CAPABILITIES[-1]._replace(number="130", threads=1024, code="hopper", suffixes="a")
+row = table.CAPABILITIES[-1]._replace(number="990", threads=1024, code="hopper", suffixes="a")
 table.CAPABILITIES += (row,)
 import banksim
 from banksim.architectures.code_layout import machine
 from banksim.architectures.published_rates import rates
 from banksim.architectures.occupancy import limits
-arch = banksim.architecture("sm_130")
-assert banksim.architecture("sm_130a").capability == arch.capability == (13, 0)
+arch = banksim.architecture("sm_990")
+assert banksim.architecture("sm_990a").capability == arch.capability == (99, 0)
 assert banksim.transactions([128 * lane for lane in range(32)], arch=arch) == 32
 assert (limits(arch).threads, limits("sm_121").threads) == (1024, 1536)
 assert rates(arch) == rates(banksim.architecture("sm_120"))
-assert machine("sm_130") == machine("sm_90")
+assert machine("sm_990") == machine("sm_90")
 """
 
 

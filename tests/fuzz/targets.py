@@ -19,7 +19,7 @@ import zstandard
 
 from banksim.kernels.cubin import decode, entry_names
 from banksim.requests.kinds import OPS
-from banksim.storage import schema, write_trace
+from banksim.storage import FORMATS, schema, write_trace
 from fuzz import pattern_words as expressions
 from helpers.places import KERNELS, TRITON
 from helpers.traces import random_trace
@@ -246,8 +246,7 @@ def trace(random: Random) -> Made:
         content = changed(random, content)
     words = ["--json"] if random.randrange(2) else []
     if random.randrange(8) == 0:
-        kinds = ("parquet", "arrow", "csv", "npz", "accelsim", "nvbit")
-        words += ["--input-format", random.choice(kinds)]
+        words += ["--input-format", random.choice([*FORMATS])]
     if random.randrange(8) == 0:
         return ["replay", "-", *words], content
     Path(name + ending).write_bytes(content)

@@ -11,7 +11,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.system.paths import portable
-from banksim.version import version
+from banksim.version import VERSION
 from helpers.places import SARIF_SCHEMA
 
 KERNEL = """\
@@ -121,4 +121,4 @@ def test_every_json_names_its_schema_and_version(
     words = [words[0], "--json", *(word.format(**files) for word in words[1:])]
     found = json.loads(report(words, capsys))
     assert list(found)[:3] == ["schema", "version", "command"]
-    assert (found["schema"], found["version"]) == (f"banksim/{words[0]}/1", version())
+    assert (found["schema"], found["version"]) == (f"banksim/{words[0]}/1", VERSION)

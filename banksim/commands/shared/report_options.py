@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +17,11 @@ from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.machine.races.findings import Finding, Hint
+    from banksim.report.annotations import Plain
     from banksim.runs.outcome import Run
     from banksim.runs.programs.launches import Launches
-from banksim.banks.limits import Findings
-from banksim.machine.races.findings import Finding, Hint
-from banksim.report.annotations import Plain
-from banksim.report.github import github
-from banksim.report.sarif import sarif
 
-WRITERS: dict[str, Callable[[Sequence[Conflicts], Findings, Sequence[Finding], Sequence[Hint], Plain], str]] = {
-    "github": github,
-    "sarif": sarif,
-}
-"""By what `--format` calls them."""
-
+    Review = Callable[[Sequence[Conflicts], guard.Findings, Sequence[Finding], Sequence[Hint], Plain], str]
 
 Described = Callable[[], dict[str, Any]]
 """Makes the report as plain data, which every form for programs holds."""
@@ -43,6 +35,7 @@ FORMATS = {
     "github": "annotations on the lines of a pull request (GitHub Actions)",
     "sarif": "SARIF 2.1.0, for code scanning",
 }
+"""What `--format` takes. But for text, `banksim.report.NAME` is the module, and NAME the function in it."""
 
 
 def options(parser: ArgumentParser) -> _ArgumentGroup:
@@ -174,9 +167,9 @@ def review(
 ) -> str:
     """What `--format` asks for, of conflicts, of what checks found and of what calls for them; `kernels`: as for
     `guard.check`."""
-
-    conflicting = guard.check(judged, limit(options) or guard.Guard(()), kernels)
-    return WRITERS[options.report_format](judged, conflicting, found, hinted, plain)
+    name = options.report_format
+    write: Review = getattr(import_module(f"banksim.report.{name}"), name)
+    return write(judged, guard.check(judged, limit(options) or guard.Guard(()), kernels), found, hinted, plain)
 
 
 def status(judged: Sequence[Conflicts], most: guard.Guard | None, kernels: Sequence[Sequence[Conflicts]] = ()) -> int:
