@@ -35,7 +35,8 @@ FORMATS = {
     "github": "annotations on the lines of a pull request (GitHub Actions)",
     "sarif": "SARIF 2.1.0, for code scanning",
 }
-"""What `--format` takes. But for text, `banksim.report.NAME` is the module, and NAME the function in it."""
+"""What `--format` takes. All but text are written by the function of that name, in the module of that name of the
+reports."""
 
 
 def options(parser: ArgumentParser) -> _ArgumentGroup:
