@@ -4,12 +4,15 @@ pytest --hypothesis-profile=deep tests/banks/test_rule.py   searches anew and fo
                                                             in every run
 pytest --rewrite-goldens                                    puts what is printed now into tests/goldens and the README,
                                                             and says which files that changed
+pytest -n auto                                              runs side by side, on each worker what shares work
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,6 +24,8 @@ settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile("ci")
 
 
+LAUNCH = re.compile(r"tests/machine/test_hardware(_numpy)?\.py::.*\[(?P<source>\w+)\.")
+"""A test of a recorded launch, which several files run again."""
 BEFORE = pytest.StashKey[dict[Path, bytes]]()
 
 
@@ -41,3 +46,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         changed = goldens.changed(config.stash[BEFORE])
         terminalreporter.section("rewritten")
         terminalreporter.write_line("\n".join(changed) or "nothing: every golden was as it is printed now")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One that gives all tests of a file to one worker, so that it compiles and runs once what several of them need;
+    tests of recorded launches go by the source of the kernel."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class BySharedWork(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            launch = LAUNCH.match(nodeid)
+            return launch["source"] if launch else nodeid.partition("::")[0]
+
+    return BySharedWork(config, log)
