@@ -4,6 +4,8 @@ numba.py               Numba functions: compile_numba
 numba_arguments.py     … what types arguments have, and what parameters they become
 numba_without_gpu.py   … numba-cuda's questions to a driver, answered
 cuda.py                CUDA C++: compile_cuda, by nvcc or NVRTC
+included.py            … the headers that a source includes, and where those of its helpers are
+host_part.py           … a file whose host part does not compile
 headers.py             … which wheel has a header that was not found
 nvrtc.py               … the compiler that is a library
 ptx.py                 PTX → cubin, cubins → one: assemble, link

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from banksim.errors import InputError
+from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import nvrtc, tools
+from banksim.kernels.compilers.host_part import LeftOut, compile_device_part
+from banksim.kernels.compilers.included import folders, not_found, read_all
 from banksim.kernels.compilers.source import Compilation
 from banksim.system import cache
+from banksim.system.visible import say
 from banksim.system.writing import write
 
 FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 """What nvcc reads more options from. They are the user's own, not those of whoever wrote a source."""
-INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:(["<])([^">\n]+)[">]|(\S.*))', re.MULTILINE)
 
 
 def compile_cuda(
@@ -46,7 +49,8 @@ def compile_cuda(
     )
     wanted.check()
     host = tools.host_compiler()
-    contents = list(read_all(wanted.file, wanted.includes))
+    wanted = replace(wanted, helpers=tuple(folders([wanted.file], wanted.includes)))
+    contents = list(read_all(wanted.file, [*wanted.includes, *wanted.helpers]))
     key = cache.key(
         "cuda",
         f"{tools.identity('nvcc')} {host}" if host else nvrtc.identity(),
@@ -60,11 +64,33 @@ def compile_cuda(
     )
     whole = None not in contents
     cubin = cache.get(key) if whole else None
-    if cubin is None:
-        cubin = compile_nvcc(wanted) if host else nvrtc.compile_nvrtc(wanted)
+    if cubin is None and host:
+        cubin, left_out = again(wanted, key) or compile_nvcc(wanted)
+        if left_out:
+            say(f"{wanted.file}: compiled without {left_out}, which the host needs")
+        if whole:
+            cache.put(*(part_kept(key, cubin, left_out) if left_out else (key, cubin)))
+    elif cubin is None:
+        cubin = nvrtc.compile_nvrtc(wanted)
         if whole:
             cache.put(key, cubin)
     return cubin
+
+
+def part_kept(key: str, cubin: bytes, left: LeftOut) -> tuple[str, bytes]:
+    """How a file's device part is kept, apart from whole ones: a header that was missing may come."""
+    return cache.key("device part", key), json.dumps(vars(left)).encode() + b"\n" + cubin
+
+
+def again(source: Compilation, key: str) -> tuple[bytes, LeftOut] | None:
+    """A device part that was compiled before, if all that was missing still is."""
+    stored = cache.get(cache.key("device part", key))
+    if stored is None:
+        return None
+    head, _, cubin = stored.partition(b"\n")
+    left = LeftOut(**json.loads(head))
+    places = [source.file.parent, *source.includes, *source.helpers, *tools.include_folders()]
+    return None if any((place / name).is_file() for place in places for name in left.headers) else (cubin, left)
 
 
 def source_file(source: str | Path) -> Path:
@@ -77,45 +103,35 @@ def source_file(source: str | Path) -> Path:
     return file.resolve()
 
 
-def read_all(
-    file: Path, includes: Sequence[Path], seen: set[Path] | None = None, missing: set[str] | None = None
-) -> Iterator[bytes | None]:
-    """The contents of a file and of the headers that it may include, those of compilers and system aside, whose names
-    are added to `missing`.
+def compile_nvcc(source: Compilation) -> tuple[bytes, LeftOut | None]:
+    """The cubin that nvcc makes, and what the file was compiled without if it did not compile whole. CompileError with
+    its message."""
+    try:
+        return nvcc(source, f'#include "{source.file}"'), None
+    except CompileError as error:
+        first = f'#line 1 "{source.file}"\n'
+        nowhere = not_found(source.file, [*source.includes, *source.helpers, *tools.include_folders()])
+        return compile_device_part(source.file, nowhere, lambda text, names: nvcc(source, first + text, names), error)
 
-    Reads more than a preprocessor would, never less. None stands for a header that only a preprocessor can
-    name.
+
+def nvcc(source: Compilation, text: str, empty: Sequence[str] = ()) -> bytes:
+    """The cubin of a text that stands for the source's, with empty headers of these names.
+
+    nvcc hands its command line to a shell. So no name of the user's stands there: a neutral file has the text, a file
+    of options, which the host compiler reads, macros and folders.
     """
-    seen = set() if seen is None else seen
-    seen.add(file)
-    content = file.read_bytes()
-    yield content
-    for quote, name, computed in INCLUDE.findall(content):
-        if computed:
-            yield None
-            continue
-        folders = ([file.parent] if quote == b'"' else []) + list(includes)
-        found = next((path for folder in folders if (path := folder / os.fsdecode(name)).is_file()), None)
-        if found is None:
-            if missing is not None:
-                missing.add(os.fsdecode(name))
-        elif found.resolve() not in seen:
-            yield from read_all(found.resolve(), includes, seen, missing)
-
-
-def compile_nvcc(source: Compilation) -> bytes:
-    """The cubin that nvcc makes. CompileError with its message.
-
-    nvcc hands its command line to a shell. So no name of the user's stands there: a neutral file includes the source,
-    and macros and folders are in a file of options that the host compiler reads.
-    """
-    lines = [f'#include "{source.file}"']
     # Taking a kernel's address on the host side instantiates it.
-    lines += [f"static auto banksim_{n} = &{text};" for n, text in enumerate(source.instances)]
+    lines = [text, *(f"static auto banksim_{n} = &{one};" for n, one in enumerate(source.instances))]
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         folder = Path(name)
+        for header in empty:
+            (folder / "empty" / header).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "empty" / header).touch()
+        options = [*source.preprocessing(), "-iquote", str(source.file.parent)]
+        for last in (*source.helpers, folder / "empty"):
+            options += ["-idirafter", str(last)]
         write(folder / "kernel.cu", os.fsencode("\n".join([*lines, ""])), own=True)
-        write(folder / "options", os.fsencode("\n".join(map(quoted, source.preprocessing()))), own=True)
+        write(folder / "options", os.fsencode("\n".join(map(quoted, options))), own=True)
         command = ["-cubin", "-arch", source.arch, "-w", *source.options(), "-Xcompiler", "@options"]
         tools.run("nvcc", [*command, "-o", "made.cubin", "kernel.cu"], folder, what=str(source.file))
         return (folder / "made.cubin").read_bytes()

@@ -24,6 +24,7 @@ class Compilation:
     std: str | None
     instances: tuple[str, ...]
     relocatable: bool
+    helpers: tuple[Path, ...] = ()
 
     def preprocessing(self) -> list[str]:
         """The options that the user words: macros, and folders of headers."""

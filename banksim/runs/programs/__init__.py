@@ -12,7 +12,6 @@ driver.py        the functions of the CUDA driver that numba-cuda calls, over th
 arguments.py     what a kernel of Numba is called with, as the machine takes it
 
 executable.py    what there is to run: compiles CUDA C++, refuses what cannot run
-helper_headers.py where the headers of a program's helpers are
 standins.py      compiles cuda/: C sources of stand-ins for libcuda.so.1 and libcudart.so.13
 served.py        runs the program, whose processes find these and connect to banksim
 shared.py        what all its processes share

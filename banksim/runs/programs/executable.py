@@ -14,10 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from banksim.errors import InputError
-from banksim.kernels.compilers import tools
-from banksim.kernels.compilers.cuda import FLAGS, read_all
+from banksim.kernels.compilers import included, tools
+from banksim.kernels.compilers.cuda import FLAGS
+from banksim.kernels.compilers.included import read_all
 from banksim.kernels.elf import HEADER, SECTION, SYMBOL
-from banksim.runs.programs import helper_headers, standins
+from banksim.runs.programs import standins
 from banksim.system import cache
 from banksim.system.writing import write
 
@@ -97,7 +98,7 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
         raise InputError("CUDA programs need the host's C++ compiler, and there is none: install g++ (apt install g++)")
     libraries = standins.folder()
     includes = [Path(option[2:]) for option in options if option.startswith("-I") and len(option) > 2]
-    found = helper_headers.folders(sources, includes)
+    found = included.folders(sources, includes)
     helpers = [folder for folder in found if not FOR_A_SHELL.search(f"{folder}") and "," not in f"{folder}"]
     arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
     for folder in (*helpers, standins.SOURCES / "include"):

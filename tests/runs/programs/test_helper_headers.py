@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.programs import helper_headers
+from banksim.kernels.compilers import included
 from banksim.runs.programs.executable import called
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -41,7 +41,7 @@ def test_helpers_are_found_above_the_program_and_hide_no_header_of_the_system(
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     monkeypatch.chdir(folder)
-    found = helper_headers.folders([Path("one.cu")], [])
+    found = included.folders([Path("one.cu")], [])
     assert [one.relative_to(tmp_path) for one in found] == [Path("Common"), Path("Samples/include")]
     assert main(["run", "--output", os.devnull, "one.cu"]) == 0
     assert capfd.readouterr() == ("./one 4 2 3\n", "")

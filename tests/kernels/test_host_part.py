@@ -1,0 +1,122 @@
+"""Device code of a file whose host part does not compile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.errors import CompileError
+from banksim.kernels.compilers import tools
+from banksim.kernels.compilers.host_part import blank, constructs
+from banksim.kernels.load import load
+
+EXTENSION = """#include <torch/extension.h>
+#include "missing/helper_cuda.h"
+#include "tile.h"
+/* a comment { */
+torch::Tensor forward(torch::Tensor x);
+
+namespace n {
+__global__ void columns(float *out) {
+    __shared__ float tile[TILE][TILE];
+    tile[threadIdx.y][threadIdx.x] = out[threadIdx.y * TILE + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y * TILE + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+template <typename T> void launch(T *p, int n = 5) {
+#ifdef X
+    checkCudaErrors(cudaGetLastError());
+#endif
+    columns<<<1, dim3(32, 32)>>>(p); checkCudaErrors(cudaDeviceSynchronize());
+}
+}
+static nothing_t handle = nothing_make();
+torch::Tensor forward(torch::Tensor x) { n::launch(x.data_ptr<float>()); return x; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+    m.def("forward", &forward, "f");
+}
+"""
+Said = pytest.CaptureFixture[str]
+needs_host = pytest.mark.skipif(tools.host_compiler() is None, reason="nvcc needs a host compiler")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "tile.h").write_text("#define TILE 32\n")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    return tmp_path / "a" / "b"
+
+
+@needs_host
+def test_a_kernel_of_an_extension_is_executed_and_what_was_left_out_said(folder: Path, capsys: Said) -> None:
+    file = folder / "k.cuh"
+    file.write_text(EXTENSION)
+    assert main(["kernel", f"{file}:columns", "--block", "32,32", "--arg", "float32[1024]", "--json"]) == 0
+    said = capsys.readouterr()
+    assert '"line": 12' in said.out
+    [line] = said.err.splitlines()
+    assert main(["kernel", f"{file}:columns", "--block", "32,32", "--arg", "float32[1024]", "--json"]) == 0
+    assert capsys.readouterr() == said  # from the cache
+    assert line.startswith(
+        f"banksim: {file}: compiled without the headers missing/helper_cuda.h, torch/extension.h and "
+    )
+    assert "its lines 5, " in line
+    assert "12" not in line
+
+
+@needs_host
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("__global__ void k(int *a) { *a = nothing; }", 'identifier "nothing" is undefined'),
+        ("__device__ int f() { return nothing; }\n__global__ void k(int *a) { *a = f(); }", 'identifier "nothing"'),
+        ("struct S { nothing_t x; };\n__global__ void k(S *a) { a->x = 0; }", 'identifier "nothing_t" is undefined'),
+        ("#include <nothing.h>\n__global__ void k(int *a) { *a = SIZE; }", "fatal error: nothing.h: No such file"),
+    ],
+)
+def test_an_error_of_device_code_stays_one(wrong: str, said: str, folder: Path, capsys: Said) -> None:
+    (folder / "k.cu").write_text(wrong)
+    with pytest.raises(CompileError, match=said):
+        load(folder / "k.cu")
+    assert "compiled without" not in capsys.readouterr().err
+
+
+def test_a_file_is_cut_into_what_stands_in_it() -> None:
+    text = """#include <a>
+// {
+int x = 3;
+struct S {
+  int y;
+} s;
+extern "C" {
+void f(int n = 5) {
+  if (n) { }
+}
+}
+namespace a::b {
+__global__ void
+k() {
+}
+S operator=(S o) { return o; }
+}
+auto l = [](int v) { return v; };
+"""
+    found = [(one.first, one.last, one.head.split("(")[0].split("{")[0].strip()) for one in constructs(text)]
+    assert found == [
+        (3, 3, "int x = 3;"),
+        (4, 6, "struct S"),
+        (8, 10, "void f"),
+        (13, 15, "__global__ void\nk"),
+        (16, 16, "S operator="),
+        (18, 18, "auto l = []"),
+    ]
+
+
+def test_directives_stay_where_a_function_goes() -> None:
+    assert (
+        blank("void f() {\n#define A \\\n  3\n  g();\n#ifdef A\n}\n#endif")
+        == "\n#define A \\\n  3\n\n#ifdef A\n\n#endif"
+    )
