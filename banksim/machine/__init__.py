@@ -6,6 +6,7 @@ host_memory.py        the memory behind NumPy arrays
 launch.py             a launch, checked and laid out
 launch_constants.py   what it writes to constant bank 0
 addresses.py          where its buffers lie
+mapped_pages.py       what lies beyond them, on a device
 supported.py          which instructions are known
 engine.py             what an operation sees of the machine
 operations/           what each opcode computes

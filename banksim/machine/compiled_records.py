@@ -45,6 +45,10 @@ class Context(Protocol):
     budget: Integer
     stop: Integer
     error: Integer
+    stray: Integer
+    mapped: Integer
+    mapped_start: Integer
+    mapped_pages: Integer
     threads: Integer
     outside: Integer
     live: Integer

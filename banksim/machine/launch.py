@@ -20,6 +20,7 @@ from banksim.kernels.variables import CONSTANT_VARIABLES
 from banksim.machine.addresses import layout_of, reads
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.host_memory import BUFFER_LIMIT
+from banksim.machine.mapped_pages import MappedPages
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
@@ -80,6 +81,8 @@ class Launch:
     device: Device = field(default_factory=Device)
     cooperative: bool = False
     """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
+    pages: MappedPages | None = None
+    """Of a whole program's memory: what lies beyond its allocations."""
 
     def copy(self) -> Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""

@@ -54,7 +54,7 @@ WARP = layout(
 REGISTERS = WARP.itemsize
 """A warp's registers follow its record: rows of 32 words."""
 
-ERROR = layout(("code", "u4"), ("pc", "u4"), ("mask", "u4"), ("warp", "u4"), ("address", "u8", LANES))
+ERROR = layout(("code", "u4"), ("pc", "u4"), ("mask", "u4"), ("warp", "u4"), ("block", "u4"), ("address", "u8", LANES))
 
 MEMO = layout(
     # a site's last request: one with the same mask, and the same addresses up to a common shift, costs as much
@@ -131,6 +131,10 @@ CONTEXT = layout(
     ("budget", "i8"),  # instructions that may still be executed
     ("stop", "u8"),  # address of a word that is not 0 when the worker is to stop
     ("error", "u8"),
+    ("stray", "u8"),  # the first access beyond an allocation that a GPU lets pass, as an ERROR
+    ("mapped", "u8"),  # of mapped_pages.MappedPages: a byte for each page, not 0 if it is mapped
+    ("mapped_start", "u8"),
+    ("mapped_pages", "u8"),  # how many there are; 0: no access beyond an allocation passes
     ("threads", "i8"),  # of a block
     ("outside", "i8"),  # where the code of the kernel ends and that of its functions begins
     ("live", "i8"),  # threads of the block that have not exited

@@ -4,6 +4,7 @@ values.py             one lane or 32, as operations see them
 emit.py               helpers for writing LLVM code
 engine.py             operations as LLVM code
 memory.py             loads and stores
+buffers.py            the buffer that an address lies in
 atomics.py            atomics
 control_flow.py       branches, convergence, barriers
 translate.py          a kernel as one function

@@ -5,8 +5,8 @@ from __future__ import annotations
 import llvmlite.ir as ir
 
 from banksim.kernels.global_addresses import AddressMap
+from banksim.machine.llvm.buffers import find_buffer
 from banksim.machine.llvm.emit import Emitter
-from banksim.machine.llvm.memory import find_buffer
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CONTEXT
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import llvmlite.ir as ir
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
-from banksim.kernels.global_addresses import AddressMap
+from banksim.kernels.global_addresses import PROGRAM
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
+from banksim.machine.llvm.buffers import Checked, beyond, find_buffer
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import ADDRESSES, RESULT, ROW, STORED
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
@@ -52,24 +53,6 @@ class MemoryCall:
     pc: ir.Value
     address: ir.Value
     mask: ir.Value
-
-
-def find_buffer(
-    e: Emitter, context: ir.Value, layout: AddressMap, upper: ir.Value
-) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
-    """(whether there is one, its number, where it lies, its bytes) of the buffer whose addresses have these upper 32
-    bits."""
-    b = e.b
-    slot = b.sub(upper, INT[32](layout.first >> 32))
-    number = b.mul(slot, INT[32](layout.inverse))
-    if layout.slots < 1 << 32:
-        number = b.urem(number, INT[32](layout.slots))
-    known = b.icmp_unsigned("<", number, b.trunc(e.get(context, CONTEXT, "buffer_count"), INT[32]))
-    if layout.slots < 1 << 32:
-        known = b.and_(known, b.icmp_unsigned("<", slot, INT[32](layout.slots)))
-    place = b.shl(b.zext(b.select(known, number, INT[32](0)), INT[64]), INT[64](4))
-    entry = e.at(e.get(context, CONTEXT, "buffers", as_type=POINTER), place)
-    return known, number, b.load(entry, typ=POINTER), b.load(e.at(entry, 8), typ=INT[64])
 
 
 class Memory:
@@ -185,10 +168,15 @@ class Memory:
 
     def fail(self, a: MemoryCall, code: int, good: ir.Value) -> None:
         """Record the first fault of the warp: its pc, lanes and addresses."""
+        self.record(a, "error", code, good)
+
+    def record(self, a: MemoryCall, where: str, code: int, good: ir.Value) -> None:
+        """Record in one of the context's errors, unless it holds one, what the lanes did that are not `good`."""
         e = self.e
-        error = e.get(a.context, CONTEXT, "error", as_type=POINTER)
+        error = e.get(a.context, CONTEXT, where, as_type=POINTER)
         with e.b.if_then(e.b.icmp_unsigned("==", e.get(error, ERROR, "code"), INT[32](0))):
             e.set(error, ERROR, "code", INT[32](code))
+            e.set(error, ERROR, "block", e.b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
             e.set(error, ERROR, "pc", a.pc)
             e.set(error, ERROR, "mask", e.b.and_(a.mask, e.b.not_(e.as_mask(good))))
             e.set(error, ERROR, "warp", e.get(a.warp, WARP, "index"))
@@ -293,13 +281,13 @@ class Memory:
         good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[32](start + width)))
         if known is not None:
             good = b.and_(good, known)
-        with b.if_then(b.not_(good), likely=False):
-            if known is None:
+            fits = b.and_(fits, splat(b, known))
+        if known is not None and self.layout == PROGRAM:
+            base = beyond(self, a, Checked(upper, known, base, offsets, width, fits, good), result)
+        else:
+            with b.if_then(b.not_(good), likely=False):
                 self.fail(a, FAULT_OF[space], fits)
-            else:
-                in_buffer = splat(b, known)
-                self.fail(a, FAULT_OF[space], b.and_(fits, in_buffer))
-            self.leave(result)
+                self.leave(result)
         first = b.extract_element(offsets, lane)
         if space == "global":
             notes = e.get(a.context, CONTEXT, "notes", as_type=POINTER)
@@ -423,7 +411,7 @@ class Memory:
         if width == 4:
             start, neighbours = self.neighbours(a, offsets, first, 4)
             with b.if_then(neighbours):
-                b.ret(e.masked_load(e.at(base, b.sext(start, INT[64])), lanes))
+                b.ret(e.masked_load(e.at(base, start), lanes))
             with b.if_then(agree):
                 b.ret(splat(b, b.load(e.at(base, b.zext(first, INT[64])), typ=INT[32])))
             b.ret(e.gather(base, offsets, lanes))
@@ -431,7 +419,7 @@ class Memory:
         words = width // 4
         start, neighbours = self.neighbours(a, offsets, first, width)
         with b.if_then(b.and_(neighbours, b.icmp_signed("==", a.mask, INT[32](-1)))):
-            block = b.load(e.at(base, b.zext(start, INT[64])), typ=ir.VectorType(INT[32], words * LANES), align=4)
+            block = b.load(e.at(base, start), typ=ir.VectorType(INT[32], words * LANES), align=4)
             for word in range(words):
                 order = vector([lane * words + word for lane in range(LANES)])
                 self.put_result(
@@ -441,10 +429,11 @@ class Memory:
         self.few_addresses(a, base, offsets, words)
 
     def neighbours(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
-        """(where lane 0 would be, whether every lane is `width` bytes behind the one below)."""
+        """(where lane 0 would be, be it before the base; whether every lane is `width` bytes behind the one below)."""
         b = self.e.b
-        start = b.sub(first, b.mul(self.e.first_lane(a.mask), INT[32](width)))
-        expected = b.add(splat(b, start), vector([width * lane for lane in range(LANES)]))
+        ahead = b.mul(self.e.first_lane(a.mask), INT[32](width))
+        start = b.sub(b.zext(first, INT[64]), b.zext(ahead, INT[64]))
+        expected = b.add(splat(b, b.sub(first, ahead)), vector([width * lane for lane in range(LANES)]))
         return start, self.e.everywhere(b.icmp_unsigned("==", offsets, expected), b.not_(a.mask))
 
     def put_result(self, a: MemoryCall, word: int, v: ir.Value, whole: bool = False) -> None:
@@ -519,7 +508,7 @@ class Memory:
         if contiguous and width == 4:
             start, neighbours = self.neighbours(a, offsets, first, 4)
             with b.if_then(neighbours):
-                e.masked_store(e.at(base, b.sext(start, INT[64])), lanes, values[0])
+                e.masked_store(e.at(base, start), lanes, values[0])
                 b.ret_void()
         for word, v in enumerate(values):
             if contiguous:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
 from banksim.machine import codes, state
-from banksim.machine.faults import Stop
+from banksim.machine.faults import Stop, told
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import written
 from banksim.machine.llvm.compile import Compiled
@@ -62,13 +62,14 @@ class Worker:
         stop: npt.NDArray[np.uint32],
         notes: Sequence[npt.NDArray[np.uint8]] = (),
     ) -> None:
+        self.launch = launch
         self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit
         sites, architectures = len(compiled.sites), len(rules)
         self.context = aligned(CONTEXT, 1)
         self.counters = np.zeros(max(compiled.counters, 1), np.int64)
         self.memos = aligned(MEMO, sites)
         self.tallies = aligned(TALLY, sites * architectures)
-        self.error = aligned(ERROR, 1)
+        self.error, self.stray = aligned(ERROR, 1), aligned(ERROR, 1)
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
         self.template = warps_at_start(launch, self.warp_size)
@@ -98,11 +99,11 @@ class Worker:
             "template",
         ):
             c[name] = getattr(self, name).ctypes.data
-        c["scratch"], c["error"], c["stop"] = (
-            self.scratch.ctypes.data,
-            self.error.ctypes.data,
-            stop.ctypes.data,
-        )
+        c["scratch"], c["stop"] = self.scratch.ctypes.data, stop.ctypes.data
+        c["error"], c["stray"] = self.error.ctypes.data, self.stray.ctypes.data
+        if launch.pages:
+            c["mapped"], c["mapped_start"] = launch.pages.mapped.ctypes.data, launch.pages.start
+            c["mapped_pages"] = len(launch.pages.mapped)
         c["shared_size"], c["local_size"], c["buffer_count"] = (
             launch.shared_bytes,
             launch.local_bytes,
@@ -288,6 +289,11 @@ def progress_of(team: list[Worker]) -> tuple[int, int]:
 
 
 def settle(worker: Worker) -> None:
+    """Sum up what a worker counted, and tell where its blocks strayed."""
     from banksim.machine.llvm.native_symbols import SYMBOLS
 
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"].address)(worker.context.ctypes.data)
+    stray, pages = worker.stray[0], worker.launch.pages
+    if pages and stray["code"]:
+        stop = Stop(int(stray["code"]), int(stray["block"]), stray, worker.warp_records(), "")
+        pages.strays.append(told(worker.launch, stop))

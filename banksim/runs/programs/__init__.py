@@ -16,6 +16,7 @@ standins.py      compiles cuda/: C sources of stand-ins for libcuda.so.1 and lib
 served.py        runs the program, whose processes find these and connect to banksim
 shared.py        what all its processes share
 process.py       one of them: its memory, its launches
+mapped.py        the pages of its memory
 modules.py       a module that it loaded
 libraries/       what cuBLAS and cuRAND compute for it
 """

@@ -31,6 +31,7 @@ from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import Buffer, prepare
 from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
+from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 
@@ -60,6 +61,7 @@ class Process:
         with os.fdopen(files[0], "rb+", buffering=0) as file:
             whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
         self.memory = np.frombuffer(whole, np.uint8)
+        self.mapped = Mapped(self.memory)
         self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
         self.modules: list[LoadedModule] = []
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
@@ -157,6 +159,7 @@ class Process:
         while len(self.buffers) <= slot:
             self.buffers.append(Buffer(NOTHING, "no memory"))
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
+        self.mapped.holds(slot, offset, size)
         name = f"{KINDS[kind]} {number}"
         self.buffers[slot] = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
 
@@ -198,6 +201,7 @@ class Process:
         pieces = [parameters[one.offset : one.offset + one.size] for one in kernel.parameters]
         launch = prepare(kernel, shape.grid, shape.block, pieces, self.buffers, shape.dynamic_shared)
         module.into(launch)
+        launch.pages = self.mapped.pages
         self.device.printed, self.device.size = {}, 0
         launch.device = self.device
         program = self.program
@@ -210,7 +214,10 @@ class Process:
                 if tick:
                     tick(blocks, instructions)
 
-            program.launches.execute(launch, shape, replace(program.options, progress=step), program.requests)
+            try:
+                program.launches.execute(launch, shape, replace(program.options, progress=step), program.requests)
+            finally:
+                program.strayed(self.mapped.pages)
         return launch.device.output.encode()
 
 

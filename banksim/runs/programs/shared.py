@@ -8,6 +8,7 @@ import threading
 from functools import cached_property
 
 from banksim.kernels.compilers import tools
+from banksim.machine.mapped_pages import MappedPages
 from banksim.runs.options import Options
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter
 from banksim.system import ending
@@ -46,3 +47,13 @@ class Shared:
             if text not in self.failures:
                 self.failures.append(text)
                 say(text)
+
+    def strayed(self, pages: MappedPages) -> None:
+        """Tell what passed beyond allocations, each line of the code once."""
+        while pages.strays:
+            text = pages.strays.pop()
+            with self.lock:
+                if any(text.partition(", block (")[0] in known for known in self.launches.strays):
+                    continue
+                self.launches.strays.append(text)
+            say(f"{text}: a GPU does not notice it, and the program goes on")

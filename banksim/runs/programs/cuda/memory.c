@@ -1,8 +1,9 @@
 /* Device memory: one sparse file, which the banksim process maps too.
 
    Every allocation has an address of its own for the machine code, at which nothing else begins for 4 GiB
-   (banksim.machine.addresses.PROGRAM says why), and lies somewhere in the file. Memory of cudaMalloc is mapped at another
-   address only, so that a host that follows such a pointer fails as on a GPU; pinned and managed memory is mapped where
+   (banksim.machine.addresses.PROGRAM says why), and lies in the file as it would in a GPU's memory: small ones of
+   cudaMalloc together in a page of 2 MiB, others in pages of their own, one behind the other. An access that leads out
+   of its allocation finds there what it would find on a GPU. Memory of cudaMalloc is mapped at another address only, so that a host that follows such a pointer fails as on a GPU; pinned and managed memory is mapped where
    the machine code sees it. */
 #include "connection.h"
 
@@ -17,6 +18,9 @@
 #include <unistd.h>
 
 #define PAGE 4096ull
+#define DEVICE_PAGE (2ull << 20)
+#define SMALL (1ull << 20) /* bytes up to which allocations share a page of the device (measured on one H200) */
+#define APART 512ull       /* bytes that the beginnings of these are multiples of, likewise */
 #define LARGEST (1ull << 31) /* bytes of an allocation: BUFFER_LIMIT of banksim.runs.programs_memory */
 #define QUARANTINE 256       /* freed allocations that are not given out again: uses of them are told */
 
@@ -28,6 +32,7 @@ static unsigned freed_first, freed_count;
 static int file = -1;
 static char *whole; /* the file, mapped as a whole */
 static off_t file_used;
+static off_t shared_page; /* where the next small allocation may lie: it fits, or begins a page */
 static struct memory *registered[256]; /* memory of the host's own, which machine code sees at other addresses */
 
 CUresult banksim_share_memory(int *shared) {
@@ -46,7 +51,9 @@ static CUdeviceptr address_of(unsigned number) {
     return BANKSIM_FIRST_ADDRESS + ((CUdeviceptr)(number * BANKSIM_STRIDE % BANKSIM_SLOTS) << 32);
 }
 
-static size_t pages(size_t size) { return (size + PAGE - 1) / PAGE * PAGE; }
+static size_t rounded(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+static size_t pages(size_t size) { return rounded(size, PAGE); }
+static bool small(size_t capacity, enum kind kind) { return kind == DEVICE && capacity <= SMALL; }
 
 struct memory *banksim_find(CUdeviceptr address) {
     CUdeviceptr slot = (address - BANKSIM_FIRST_ADDRESS) >> 32;
@@ -95,10 +102,17 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
     if (!found && freed_count > QUARANTINE) found = reused(capacity, false);
     if (!found && used < BANKSIM_SLOTS) found = &slots[used++];
     if (!found) found = reused(capacity, true);
-    if (found && found->capacity < capacity) {
-        if (file_used + (off_t)capacity > (off_t)BANKSIM_FILE_BYTES) return NULL;
-        found->offset = file_used;
-        file_used += capacity;
+    if (found && (found->capacity < capacity || small(found->capacity, found->kind) != small(capacity, kind))) {
+        bool shares = small(capacity, kind) && shared_page % DEVICE_PAGE + capacity <= DEVICE_PAGE && shared_page % DEVICE_PAGE;
+        if (!shares) {
+            off_t end = file_used + rounded(capacity, DEVICE_PAGE);
+            if (end > (off_t)BANKSIM_FILE_BYTES) return NULL;
+            found->offset = file_used;
+            file_used = end;
+        } else {
+            found->offset = shared_page;
+        }
+        if (small(capacity, kind)) shared_page = found->offset + capacity;
     }
     if (found) found->capacity = capacity;
     return found;
@@ -118,7 +132,7 @@ static CUresult take(size_t size, enum kind kind, unsigned flags, struct memory 
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&lock);
-    struct memory *memory = fresh(pages(size), kind);
+    struct memory *memory = fresh(small(size, kind) ? rounded(size, APART) : pages(size), kind);
     if (memory) {
         memory->start = address_of(banksim_number(memory));
         memory->size = size;
@@ -154,7 +168,8 @@ CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdevicep
 static void let_go(struct memory *memory) {
     pthread_mutex_lock(&lock);
     if (memory->kind != DEVICE && !memory->host) munmap((void *)memory->start, memory->capacity);
-    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
+    if (small(memory->capacity, memory->kind)) memset(whole + memory->offset, 0, memory->capacity);
+    else fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
     memory->live = false;
     memory->host = NULL;
     freed[(freed_first + freed_count++) % BANKSIM_SLOTS] = banksim_number(memory);

@@ -1,0 +1,28 @@
+"""Which pages of a program's memory are mapped: those in which an allocation lies."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.machine.mapped_pages import PAGE, MappedPages
+
+
+class Mapped:
+    """Counts the allocations in each page of the file that all device memory is."""
+
+    def __init__(self, memory: npt.NDArray[np.uint8]) -> None:
+        count = memory.nbytes // PAGE
+        self.pages = MappedPages(memory.ctypes.data, np.zeros(count, np.uint8))
+        self.counts = np.zeros(count, np.uint16)
+        self.held: dict[int, slice] = {}
+
+    def holds(self, slot: int, offset: int, size: int) -> None:
+        """A slot holds so many bytes of the file from now on; 0: none."""
+        before = self.held.pop(slot, slice(0))
+        self.counts[before] -= 1
+        self.pages.mapped[before] = self.counts[before] > 0
+        if size:
+            now = self.held[slot] = slice(offset // PAGE, (offset + size - 1) // PAGE + 1)
+            self.counts[now] += 1
+            self.pages.mapped[now] = 1
