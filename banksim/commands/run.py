@@ -100,7 +100,7 @@ def run(options: Namespace) -> int:
     if ended.error is not None:
         say(ended.error)
     status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
-    return ended.status or status or int(bool(launches.findings))
+    return ended.status or status or int(bool(launches.findings or (launches.checks and launches.strays)))
 
 
 def choice(options: Namespace) -> Choice:

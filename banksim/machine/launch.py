@@ -219,7 +219,8 @@ def prepare(
             raise InputError(f"{kernel.plain_name}: {size}, {len(content)} were given")
         start = kernel.parameter_base + parameter.offset
         bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
-    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers]
+    # The memory of a whole program is in order.
+    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers] if kernel.slot is None else []
     for owner, nbytes in [*pieces, ("the module's variables", kernel.globals_bytes)]:
         if nbytes > BUFFER_LIMIT:
             raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")

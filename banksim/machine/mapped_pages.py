@@ -15,8 +15,8 @@ PAGE = 1 << PAGE_SHIFT
 @dataclass
 class MappedPages:
     """Pages that lie one behind the other from address `start` of this process on: whether each is mapped. `strays`
-    tells which accesses beyond an allocation passed, of each launch and each thread of the host that ran it the first."""
+    tells by kernel and instruction which accesses beyond an allocation passed: of each launch the first."""
 
     start: int
     mapped: npt.NDArray[np.uint8]
-    strays: list[str] = field(default_factory=list)
+    strays: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -116,7 +116,7 @@ def launches(program: str, status: int, found: Launches) -> dict[str, object]:
         judged_on_others_code=list(found.foreign),
         time_was_asked=found.time_was_asked,
         checks=found.checks,
-        out_of_bounds=found.strays,
+        out_of_bounds=list(found.strays.values()),
         kernels=[kernel.to_json() for kernel in found.kernels],
     )
 

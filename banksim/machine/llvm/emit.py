@@ -10,6 +10,7 @@ import numpy as np
 from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
 from banksim.machine.state import offset
 
+SIGNS = f"<{', '.join(['i32 -2147483648'] * 32)}>"
 MOVES = "\n".join(
     f"""
 declare <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(<32 x ptr>, i32, <32 x i1>, <32 x {t}>)
@@ -17,15 +18,19 @@ declare void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}>, <32 x ptr>, i32, <32 
 declare <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr, i32, <32 x i1>, <32 x {t}>)
 declare void @llvm.masked.store.v32{t}.p0(<32 x {t}>, ptr, i32, <32 x i1>)
 define <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{
-  %z = sext <32 x i32> %o to <32 x i64>
-  %p = getelementptr i8, ptr %b, <32 x i64> %z
+  %s = xor <32 x i32> %o, {SIGNS}
+  %z = sext <32 x i32> %s to <32 x i64>
+  %c = getelementptr i8, ptr %b, i64 2147483648
+  %p = getelementptr i8, ptr %c, <32 x i64> %z
   %r = call <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(
     <32 x ptr> %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
   ret <32 x {t}> %r
 }}
 define void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
-  %z = sext <32 x i32> %o to <32 x i64>
-  %p = getelementptr i8, ptr %b, <32 x i64> %z
+  %s = xor <32 x i32> %o, {SIGNS}
+  %z = sext <32 x i32> %s to <32 x i64>
+  %c = getelementptr i8, ptr %b, i64 2147483648
+  %p = getelementptr i8, ptr %c, <32 x i64> %z
   call void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}> %v, <32 x ptr> %p, i32 {n}, <32 x i1> %m)
   ret void
 }}
@@ -39,8 +44,8 @@ define void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline 
 }}"""
     for t, n in (("i8", 1), ("i16", 2), ("i32", 4))
 )
-"""Gathers have sign-extended offsets: with zero-extended ones LLVM splits the vector of addresses and takes twice
-as long. Offsets stay below 2 GiB."""
+"""Gathers have sign-extended offsets, from the middle of 4 GiB: with zero-extended ones LLVM splits the vector of
+addresses and takes twice as long."""
 
 
 class Emitter:

@@ -263,22 +263,21 @@ class Memory:
         known: ir.Value | None = None
         if space == "global":
             upper = b.trunc(b.lshr(b.extract_element(a.address, lane), INT[64](32)), INT[32])
-            known, number, base, length = find_buffer(e, a.context, self.layout, upper)
-            size = b.trunc(length, INT[32])
+            known, number, base, size = find_buffer(e, a.context, self.layout, upper)
             offsets = b.trunc(a.address, WORDS)
         else:
             field = "shared" if space == "barrier" else space
             base = e.get(a.context, CONTEXT, field, as_type=POINTER)
-            size = b.trunc(e.get(a.context, CONTEXT, f"{field}_size"), INT[32])
+            size = e.get(a.context, CONTEXT, f"{field}_size")
             offsets = a.address
         start = self.shared_start if space in ("shared", "barrier") else 0
         inside = b.sub(offsets, vector([start] * LANES)) if start else offsets
-        limit = b.sub(size, INT[32](start + width))
+        limit = b.trunc(b.sub(size, INT[64](start + width)), INT[32])
         fits = b.icmp_unsigned("<=", inside, splat(b, limit))
         if width > 1:
             low_bits = b.and_(offsets, vector([width - 1] * LANES))
             fits = b.and_(fits, b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
-        good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[32](start + width)))
+        good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[64](start + width)))
         if known is not None:
             good = b.and_(good, known)
             fits = b.and_(fits, splat(b, known))

@@ -296,4 +296,4 @@ def settle(worker: Worker) -> None:
     stray, pages = worker.stray[0], worker.launch.pages
     if pages and stray["code"]:
         stop = Stop(int(stray["code"]), int(stray["block"]), stray, worker.warp_records(), "")
-        pages.strays.append(told(worker.launch, stop))
+        pages.strays.setdefault((worker.launch.kernel.name, int(stray["pc"])), told(worker.launch, stop))

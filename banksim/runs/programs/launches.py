@@ -192,8 +192,8 @@ class Launches:
         self.kernels: list[KernelLaunches] = []
         self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
         self.time_was_asked = False
-        self.strays: list[str] = []
-        """Accesses beyond allocations that a GPU lets pass: of each line of each kernel the first."""
+        self.strays: dict[tuple[str, int], str] = {}
+        """Accesses beyond allocations that a GPU lets pass: of each kernel and instruction the first."""
         self.lock = threading.Lock()
 
     def execute(

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.machine.mapped_pages import PAGE, MappedPages
+from banksim.runs.programs.standins import SMALL_BYTES
 
 
 class Mapped:
@@ -15,6 +16,7 @@ class Mapped:
         count = memory.nbytes // PAGE
         self.pages = MappedPages(memory.ctypes.data, np.zeros(count, np.uint8))
         self.counts = np.zeros(count, np.uint16)
+        self.counts[: SMALL_BYTES // PAGE] = self.pages.mapped[: SMALL_BYTES // PAGE] = 1
         self.held: dict[int, slice] = {}
 
     def holds(self, slot: int, offset: int, size: int) -> None:

@@ -161,7 +161,9 @@ class Process:
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
         self.mapped.holds(slot, offset, size)
         name = f"{KINDS[kind]} {number}"
-        self.buffers[slot] = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
+        buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
+        buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
+        self.buffers[slot] = buffer
 
     def heap(self, content: bytes) -> None:
         """The heap of malloc in kernels, whose content stays from launch to launch."""

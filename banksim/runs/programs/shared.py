@@ -49,11 +49,10 @@ class Shared:
                 say(text)
 
     def strayed(self, pages: MappedPages) -> None:
-        """Tell what passed beyond allocations, each line of the code once."""
-        while pages.strays:
-            text = pages.strays.pop()
-            with self.lock:
-                if any(text.partition(", block (")[0] in known for known in self.launches.strays):
-                    continue
-                self.launches.strays.append(text)
+        """Tell what passed beyond allocations, each instruction once."""
+        with self.lock:
+            new = {key: text for key, text in pages.strays.items() if key not in self.launches.strays}
+            self.launches.strays |= new
+        pages.strays.clear()
+        for text in new.values():
             say(f"{text}: a GPU does not notice it, and the program goes on")

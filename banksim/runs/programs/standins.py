@@ -24,14 +24,17 @@ from banksim.system.extras import missing
 from banksim.system.writing import write
 
 SOURCES = Path(__file__).parent / "cuda"
-DRIVER, RUNTIME, LINKED = "libcuda.so.1", "libcudart.so.13", "libcudart.so"
+DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {"cublas": "libcublas.so.13", "curand": "libcurand.so.10"}
 """What programs beside it are computed by (cuda/libraries), by the name of its source."""
+EVERY = (DRIVER, RUNTIME, *LIBRARIES.values())
 FIRST_SLOT, MODULE_SLOTS = 66, 64
 """The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
 HEAP_SLOT = 64
 FILE_BYTES = 1 << 44
 """Size of the sparse file that all device memory lies in: of addresses, not of memory."""
+SMALL_BYTES = 1 << 30
+"""Of it for small allocations: around these, all pages are mapped."""
 NUMBERS = {
     "SLOTS": PROGRAM.slots,
     "STRIDE": STRIDE,
@@ -40,6 +43,7 @@ NUMBERS = {
     "FIRST_SLOT": FIRST_SLOT,
     "MODULE_SLOTS": MODULE_SLOTS,
     "FILE_BYTES": f"{FILE_BYTES:#x}ull",
+    "SMALL_BYTES": f"{SMALL_BYTES:#x}ull",
 }
 OPTIONS = ("-shared", "-fPIC", "-O1", "-w", "-std=gnu11", "-Wl,-Bsymbolic", "-Wl,-z,defs")
 OTHER_HEADERS = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
@@ -66,7 +70,7 @@ def folder() -> Path:
             if not cache.made(place):
                 continue
             target = place / "programs" / key[:16]
-            if not all((target / name).is_file() for name in (DRIVER, RUNTIME, LINKED, *LIBRARIES.values())):
+            if not all((target / name).is_file() for whole in EVERY for name in (whole, linked(whole))):
                 target.mkdir(parents=True, exist_ok=True)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
@@ -102,8 +106,13 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             file = str(SOURCES / "libraries" / f"{source}.c")
             link(there, [*common, f"-I{SOURCES / 'include'}", file, *own_name, *with_driver], name)
-        made = {name: (there / name).read_bytes() for name in (DRIVER, RUNTIME, *LIBRARIES.values())}
-        return made | {name.partition(".so")[0] + ".so": made[name] for name in (RUNTIME, *LIBRARIES.values())}
+        made = {name: (there / name).read_bytes() for name in EVERY}
+        return made | {linked(name): content for name, content in made.items()}
+
+
+def linked(name: str) -> str:
+    """The name by which programs are linked to a library."""
+    return name.partition(".so")[0] + ".so"
 
 
 def link(folder: Path, command: list[str], name: str) -> None:

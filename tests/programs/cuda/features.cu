@@ -364,10 +364,11 @@ static void wait() {
 }
 
 static void faults(const std::string &which) { // the launch succeeds, and every later call tells the error
+    const int size = 3 << 20; // it has pages of the device of its own
     int *a;
-    CHECK(cudaMalloc(&a, 40));
-    CHECK(cudaMemset(a, 0, 40));
-    if (which == "outside") store<<<1, 1>>>(a, 10, 1);
+    CHECK(cudaMalloc(&a, size));
+    CHECK(cudaMemset(a, 0, size));
+    if (which == "outside") store<<<1, 1>>>(a, 1 << 20, 1);
     if (which == "freed") cudaFree(a), store<<<1, 1>>>(a, 0, 1);
     if (which == "host") store<<<1, 1>>>(&failed, 0, 1);
     if (which == "misaligned") store_far<<<1, 1>>>((char *)a, 2);
@@ -392,7 +393,7 @@ int main(int argc, char **argv) {
     if (what == "missing") { cudaArray_t array; cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); REFUSED(cudaErrorNotSupported, cudaMallocArray(&array, &d, 4)); }
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }
     if (what == "touch") { int *a; CHECK(cudaMalloc(&a, 4)); *a = 1; }
-    if (what == "huge") { void *p; REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 3ull << 30)); }
+    if (what == "huge") { void *p; REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 5ull << 30)); }
     if (what == "launch") { say<<<1, 1>>>(1); printf("%s\n", cudaGetErrorName(cudaGetLastError())); }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
     if (what == "wait") wait();

@@ -94,7 +94,7 @@ def test_a_fork_of_a_process_that_used_cuda_is_refused_by_name(capfd: Said) -> N
         (
             "outside",
             "cudaErrorIllegalAddress",
-            r"store of 4 bytes out of bounds, at byte 40 of allocation 1 \(40 bytes\)",
+            r"store of 4 bytes out of bounds, at byte 4194304 of allocation 1 \(3145728 bytes\)",
         ),
         ("freed", "cudaErrorIllegalAddress", "at byte 0 of allocation 1, which was freed"),
         ("host", "cudaErrorIllegalAddress", "which lies in no buffer"),
@@ -119,7 +119,7 @@ def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said
     ("what", "said"),
     [
         ("missing", "cudaMallocArray: not provided: it returned cudaErrorNotSupported"),
-        ("huge", "an allocation of 3221225472 bytes: up to 2 GiB a piece are simulated"),
+        ("huge", "an allocation of 5368709120 bytes: up to 4 GiB a piece are simulated"),
         ("beyond", "a copy of 9 bytes at byte 0 of allocation 1, which has 8 bytes"),
     ],
 )

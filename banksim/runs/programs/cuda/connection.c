@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-CUresult banksim_fault = CUDA_SUCCESS;
+CUresult banksim_fault = CUDA_SUCCESS, banksim_pending = CUDA_SUCCESS;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int server = -1;
 static bool forked; /* a child of a process that was connected: its memory is not its own */
@@ -141,6 +141,12 @@ struct answer banksim_ask(char kind, const void *bytes, size_t size) {
     answer.bytes[answer.size] = 0;
     pthread_mutex_unlock(&lock);
     return answer;
+}
+
+CUresult banksim_wait(void) {
+    banksim_flush();
+    if (!banksim_fault) banksim_fault = banksim_pending;
+    return banksim_fault;
 }
 
 CUresult banksim_missing(const char *name) {

@@ -22,8 +22,11 @@ void banksim_tell(char kind, const void *bytes, size_t size); /* without an answ
 CUresult banksim_missing(const char *name); /* says once that a function is not provided */
 void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The error of a kernel that a GPU would stop: every later call returns it, as CUDA's sticky errors do. */
-extern CUresult banksim_fault;
+/* The error of a kernel that a GPU would stop. The first call that waits for the device is told of it, and every later
+   one that begins with BEGIN, as CUDA's sticky errors have it; until then it is `pending`, and nothing more happens on
+   the device. */
+extern CUresult banksim_fault, banksim_pending;
+CUresult banksim_wait(void); /* what a call that waits for the device ends with: its error, and prints what was printed */
 /* What a function that asks something of the device begins with. What was printed before a fault is not lost. */
 #define BEGIN()                                            \
     do {                                                   \

@@ -23,6 +23,7 @@ struct copy { /* a box of bytes, between two memories whose rows and layers lie 
 
 CUresult banksim_perform_copy(void *arguments) {
     const struct copy *c = arguments;
+    if (banksim_pending) return CUDA_SUCCESS;
     banksim_flush();
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
@@ -45,22 +46,27 @@ static CUresult line(CUdeviceptr to, bool to_device, CUdeviceptr from, bool from
     return submit_copy((struct copy){to, from, size, 1, 1}, to_device, from_device, stream);
 }
 
+/* What a copy ends with that returns when it is done. */
+static CUresult done(CUresult failed) { return failed ? failed : banksim_wait(); }
+
 #define HOST(address) (CUdeviceptr)(uintptr_t)(address), false
 #define ON_DEVICE(address) (address), true
 #define ANYWHERE(address) (address), false
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    return line(ANYWHERE(to), ANYWHERE(from), size, NULL);
+    return done(line(ANYWHERE(to), ANYWHERE(from), size, NULL));
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
     return line(ANYWHERE(to), ANYWHERE(from), size, stream);
 }
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size) {
-    return line(ON_DEVICE(to), HOST(from), size, NULL);
+    return done(line(ON_DEVICE(to), HOST(from), size, NULL));
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
     return line(ON_DEVICE(to), HOST(from), size, stream);
 }
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size) { return line(HOST(to), ON_DEVICE(from), size, NULL); }
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size) {
+    return done(line(HOST(to), ON_DEVICE(from), size, NULL));
+}
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream) {
     return line(HOST(to), ON_DEVICE(from), size, stream);
 }
@@ -89,7 +95,7 @@ CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *c, CUstream stream) {
                        c->WidthInBytes, c->Height, c->Depth, c->dstPitch, c->srcPitch, to_layer, from_layer};
     return submit_copy(box, c->dstMemoryType == CU_MEMORYTYPE_DEVICE, c->srcMemoryType == CU_MEMORYTYPE_DEVICE, stream);
 }
-CUresult cuMemcpy3D(const CUDA_MEMCPY3D *c) { return cuMemcpy3DAsync(c, NULL); }
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *c) { return done(cuMemcpy3DAsync(c, NULL)); }
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
     CUDA_MEMCPY3D box = {.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
@@ -99,8 +105,8 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
                          .WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = 1};
     return cuMemcpy3DAsync(&box, stream);
 }
-CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) { return cuMemcpy2DAsync(c, NULL); }
-CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2DAsync(c, NULL); }
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) { return done(cuMemcpy2DAsync(c, NULL)); }
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2D(c); }
 
 /* ---- fills */
 struct fill { /* `height` rows, `pitch` bytes apart, of `width` values of so many bytes */
@@ -111,6 +117,7 @@ struct fill { /* `height` rows, `pitch` bytes apart, of `width` values of so man
 
 CUresult banksim_perform_fill(void *arguments) {
     const struct fill *f = arguments;
+    if (banksim_pending) return CUDA_SUCCESS;
     for (size_t y = 0; y < f->height; y++) {
         char *row = banksim_bytes(f->to + y * f->pitch);
         if (f->bytes == 1) memset(row, f->value, f->width);

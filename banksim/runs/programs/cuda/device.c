@@ -111,7 +111,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     banksim_flush();
     banksim_forget_memory();
     banksim_tell('R', "", 0);
-    banksim_fault = CUDA_SUCCESS;
+    banksim_fault = banksim_pending = CUDA_SUCCESS;
     return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
@@ -171,8 +171,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context) {
 #undef cuCtxSynchronize
 CUresult cuCtxSynchronize(void) {
     BEGIN();
-    banksim_flush();
-    return CUDA_SUCCESS;
+    return banksim_wait();
 }
 CUresult cuCtxSynchronize_v2(CUcontext context) { return cuCtxSynchronize(); }
 CUresult cuCtxGetFlags(unsigned *flags) {

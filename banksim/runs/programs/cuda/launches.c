@@ -20,7 +20,7 @@ struct launch {
 CUresult banksim_perform_launch(void *arguments) {
     const struct launch *launch = arguments;
     const struct head *head = &launch->head;
-    if (banksim_fault) return banksim_fault;
+    if (banksim_pending) return CUDA_SUCCESS;
     banksim_flush();
     char *message = malloc(sizeof *head + head->parameters + head->name);
     memcpy(message, head, sizeof *head);
@@ -30,8 +30,7 @@ CUresult banksim_perform_launch(void *arguments) {
     free(message);
     banksim_print(answer.bytes, answer.size);
     free(answer.bytes);
-    /* A fault is told by the calls that follow, as a GPU tells it once the kernel has run. */
-    if (answer.status) banksim_fault = answer.status;
+    banksim_pending = answer.status;
     return CUDA_SUCCESS;
 }
 

@@ -19,9 +19,12 @@
 
 #define PAGE 4096ull
 #define DEVICE_PAGE (2ull << 20)
-#define SMALL (1ull << 20) /* bytes up to which allocations share a page of the device (measured on one H200) */
-#define APART 512ull       /* bytes that the beginnings of these are multiples of, likewise */
-#define LARGEST (1ull << 31) /* bytes of an allocation: BUFFER_LIMIT of banksim.runs.programs_memory */
+/* Measured on one H200: allocations of fewer bytes than SMALL share pages of the device, where they begin at multiples
+   of APART and far and wide around which pages are mapped; of 100 MiB they are LARGE apart at the least. */
+#define SMALL (1ull << 20)
+#define APART 512ull
+#define LARGE (32ull << 20)
+#define LARGEST (1ull << 32) /* bytes of an allocation: nothing else begins for as many */
 #define QUARANTINE 256       /* freed allocations that are not given out again: uses of them are told */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,8 +34,8 @@ static unsigned freed[BANKSIM_SLOTS];      /* a queue, from the one that was fre
 static unsigned freed_first, freed_count;
 static int file = -1;
 static char *whole; /* the file, mapped as a whole */
-static off_t file_used;
-static off_t shared_page; /* where the next small allocation may lie: it fits, or begins a page */
+static off_t file_used = BANKSIM_SMALL_BYTES, variables_used = BANKSIM_FILE_BYTES / 2;
+static off_t small_used = BANKSIM_SMALL_BYTES / 4, small_end = BANKSIM_SMALL_BYTES / 2;
 static struct memory *registered[256]; /* memory of the host's own, which machine code sees at other addresses */
 
 CUresult banksim_share_memory(int *shared) {
@@ -53,7 +56,7 @@ static CUdeviceptr address_of(unsigned number) {
 
 static size_t rounded(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 static size_t pages(size_t size) { return rounded(size, PAGE); }
-static bool small(size_t capacity, enum kind kind) { return kind == DEVICE && capacity <= SMALL; }
+static bool small(size_t capacity, enum kind kind) { return kind == DEVICE && capacity < SMALL; }
 
 struct memory *banksim_find(CUdeviceptr address) {
     CUdeviceptr slot = (address - BANKSIM_FIRST_ADDRESS) >> 32;
@@ -92,6 +95,32 @@ static struct memory *reused(size_t capacity, bool any_size) {
     return NULL;
 }
 
+static off_t after(off_t *used, size_t capacity, size_t alignment) {
+    off_t begin = rounded(*used, alignment);
+    if (begin + (off_t)capacity > (off_t)BANKSIM_FILE_BYTES) return -1;
+    *used = begin + rounded(capacity, DEVICE_PAGE);
+    return begin;
+}
+
+/* Gives an allocation its place in the file. */
+static bool place(struct memory *memory, size_t capacity, enum kind kind) {
+    if (!small(capacity, kind)) {
+        off_t *used = kind == VARIABLES ? &variables_used : &file_used;
+        memory->offset = after(used, capacity, capacity > LARGE ? LARGE : DEVICE_PAGE);
+        return memory->offset >= 0;
+    }
+    if (small_used % DEVICE_PAGE + capacity > DEVICE_PAGE) small_used = rounded(small_used, DEVICE_PAGE);
+    if (small_used + (off_t)capacity > small_end) {
+        off_t more = after(&file_used, BANKSIM_SMALL_BYTES, DEVICE_PAGE);
+        if (more < 0) return false;
+        small_used = more;
+        small_end = more + BANKSIM_SMALL_BYTES;
+    }
+    memory->offset = small_used;
+    small_used += capacity;
+    return true;
+}
+
 /* A slot with a place in the file of `capacity` bytes. Variables of modules have the first slots, so that their
    addresses, and with them the decoded code, are the same in the next run. */
 static struct memory *fresh(size_t capacity, enum kind kind) {
@@ -102,18 +131,9 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
     if (!found && freed_count > QUARANTINE) found = reused(capacity, false);
     if (!found && used < BANKSIM_SLOTS) found = &slots[used++];
     if (!found) found = reused(capacity, true);
-    if (found && (found->capacity < capacity || small(found->capacity, found->kind) != small(capacity, kind))) {
-        bool shares = small(capacity, kind) && shared_page % DEVICE_PAGE + capacity <= DEVICE_PAGE && shared_page % DEVICE_PAGE;
-        if (!shares) {
-            off_t end = file_used + rounded(capacity, DEVICE_PAGE);
-            if (end > (off_t)BANKSIM_FILE_BYTES) return NULL;
-            found->offset = file_used;
-            file_used = end;
-        } else {
-            found->offset = shared_page;
-        }
-        if (small(capacity, kind)) shared_page = found->offset + capacity;
-    }
+    if (found && (found->capacity < capacity || small(found->capacity, found->kind) != small(capacity, kind)) &&
+        !place(found, capacity, kind))
+        return NULL;
     if (found) found->capacity = capacity;
     return found;
 }
@@ -123,12 +143,19 @@ static void announce(const struct memory *memory) {
     banksim_tell('B', message, sizeof message);
 }
 
+static size_t device_bytes(void) {
+    struct answer memory = banksim_ask('I', "", 0);
+    size_t bytes = strtoull(memory.bytes, NULL, 10);
+    free(memory.bytes);
+    return bytes;
+}
+
 static CUresult take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
     if (!size) return CUDA_ERROR_INVALID_VALUE;
     if (size > LARGEST) {
         char text[160];
-        int length = snprintf(text, sizeof text, "an allocation of %zu bytes: up to 2 GiB a piece are simulated", size);
-        banksim_tell('W', text, length);
+        int length = snprintf(text, sizeof text, "an allocation of %zu bytes: up to 4 GiB a piece are simulated", size);
+        if (size <= device_bytes()) banksim_tell('W', text, length);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&lock);
@@ -196,9 +223,7 @@ CUresult cuMemGetInfo(size_t *available, size_t *total) {
     BEGIN();
     size_t taken = 0;
     for (unsigned n = 0; n < used; n++) taken += slots[n].live ? slots[n].capacity : 0;
-    struct answer memory = banksim_ask('I', "", 0);
-    unsigned long long bytes = strtoull(memory.bytes, NULL, 10);
-    free(memory.bytes);
+    size_t bytes = device_bytes();
     if (total) *total = bytes;
     if (available) *available = taken < bytes ? bytes - taken : 0;
     return CUDA_SUCCESS;
@@ -230,13 +255,14 @@ CUresult cuMemAllocHost(void **start, size_t size) { return cuMemHostAlloc(start
 
 CUresult cuMemFree(CUdeviceptr start) {
     BEGIN();
-    banksim_flush();
-    return release(start, false);
+    CUresult failed = banksim_wait();
+    return failed ? failed : release(start, false);
 }
 
 CUresult cuMemFreeHost(void *start) {
     BEGIN();
-    return release((CUdeviceptr)start, true);
+    CUresult failed = banksim_wait();
+    return failed ? failed : release((CUdeviceptr)start, true);
 }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *start, void *host, unsigned flags) {

@@ -75,19 +75,17 @@ static bool managed(const void *pointer) {
     return !cuPointerGetAttribute(&yes, CU_POINTER_ATTRIBUTE_IS_MANAGED, AT(pointer)) && yes;
 }
 
-/* Whether a copy goes where its kind says: memory of the device alone is none of the host's, and the host's own, which
-   was not allocated by CUDA, none of the device's. */
+/* Whether a copy may have this kind. Where the bytes are, the pointers tell; a side that is to be the device's must be
+   memory that CUDA knows (measured on one H200, all kinds and all kinds of memory). */
 static bool right_way(const void *to, const void *from, enum cudaMemcpyKind kind) {
-    const void *sides[2] = {from, to};
-    const bool on_device[2] = {kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice,
-                               kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice};
-    if (kind == cudaMemcpyDefault) return true;
-    for (int n = 0; n < 2; n++) {
-        if (on_device[n] && !is(sides[n], CU_MEMORYTYPE_HOST | CU_MEMORYTYPE_DEVICE)) return false;
-        if (!on_device[n] && is(sides[n], CU_MEMORYTYPE_DEVICE) && !managed(sides[n])) return false;
-    }
-    return true;
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return (!to_device || is(to, CU_MEMORYTYPE_HOST | CU_MEMORYTYPE_DEVICE)) &&
+           (!from_device || is(from, CU_MEMORYTYPE_HOST | CU_MEMORYTYPE_DEVICE));
 }
+
+/* What a copy ends with that returns when it is done. */
+static cudaError_t done(cudaError_t failed) { return failed ? failed : banksim_done(cuCtxSynchronize()); }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind, cudaStream_t stream) {
     BEGIN();
@@ -97,14 +95,14 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
     return banksim_done(cuMemcpyAsync(AT(to), AT(from), size, stream));
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
-    return cudaMemcpyAsync(to, from, size, kind, NULL);
+    return done(cudaMemcpyAsync(to, from, size, kind, NULL));
 }
 cudaError_t cudaMemcpyPeerAsync(void *to, int device, const void *from, int peer, size_t size, cudaStream_t stream) {
     if (device || peer) return banksim_done(cudaErrorInvalidDevice);
     return cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemcpyPeer(void *to, int device, const void *from, int peer, size_t size) {
-    return cudaMemcpyPeerAsync(to, device, from, peer, size, NULL);
+    return done(cudaMemcpyPeerAsync(to, device, from, peer, size, NULL));
 }
 
 /* The driver is told of unified addresses, so that it finds by itself what a pointer is. */
@@ -131,13 +129,13 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 }
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind) {
-    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL);
+    return done(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL));
 }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *c, cudaStream_t stream) {
     if (c->srcArray || c->dstArray) return banksim_done(banksim_missing("cudaMemcpy3D of arrays"));
     return box(c->dstPtr, c->dstPos, c->srcPtr, c->srcPos, c->extent, c->kind, stream);
 }
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *c) { return cudaMemcpy3DAsync(c, NULL); }
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *c) { return done(cudaMemcpy3DAsync(c, NULL)); }
 
 /* ---- fills */
 cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream) {

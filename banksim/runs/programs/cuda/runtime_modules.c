@@ -284,6 +284,7 @@ static cudaError_t symbol_copy(const void *symbol, size_t offset, const void *fr
     return banksim_done(from ? cuMemcpyAsync(address + offset, (CUdeviceptr)from, size, stream)
                              : cuMemcpyAsync((CUdeviceptr)to, address + offset, size, stream));
 }
+static cudaError_t done(cudaError_t failed) { return failed ? failed : banksim_done(cuCtxSynchronize()); }
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
     if (!from) return banksim_done(cudaErrorInvalidValue);
@@ -296,8 +297,8 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size,
 }
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset,
                                enum cudaMemcpyKind kind) {
-    return cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind, NULL);
+    return done(cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind, NULL));
 }
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, enum cudaMemcpyKind kind) {
-    return cudaMemcpyFromSymbolAsync(to, symbol, size, offset, kind, NULL);
+    return done(cudaMemcpyFromSymbolAsync(to, symbol, size, offset, kind, NULL));
 }

@@ -135,8 +135,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     BEGIN();
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (own(stream)->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    banksim_flush();
-    return CUDA_SUCCESS;
+    return banksim_wait();
 }
 CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
 CUresult cuStreamGetPriority(CUstream stream, int *priority) {
@@ -172,7 +171,7 @@ struct callback {
 };
 CUresult banksim_perform_callback(void *arguments) {
     struct callback *callback = arguments;
-    banksim_flush();
+    banksim_wait();
     if (callback->function) callback->function(callback->data);
     else callback->of_stream(callback->stream, banksim_fault, callback->data);
     return CUDA_SUCCESS;
@@ -226,8 +225,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
 CUresult cuEventSynchronize(CUevent event) {
     BEGIN();
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    banksim_flush();
-    return CUDA_SUCCESS;
+    return banksim_wait();
 }
 CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
 /* Nothing here takes the time that a GPU would take, so nothing tells one. */

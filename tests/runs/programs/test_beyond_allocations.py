@@ -1,0 +1,58 @@
+"""Accesses beyond allocations, directions of copies, and when an error is told: what one H200 did."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from helpers.places import PROGRAMS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+ANY, NONE, FROM, TO = "c" * 16, "iiii", "iccc", "cccc"
+H200 = f"""\
+40 at 40: cudaSuccess, 0
+40 at 4096: cudaSuccess, 0
+40 at 2097152: cudaSuccess, 0
+40 at 33554432: cudaSuccess, 0
+40 at -4: cudaSuccess, 0
+40 at -2097152: cudaSuccess, 0
+1048576 at 1048576: cudaSuccess, 0
+3145728 at 3145728: cudaSuccess, 0
+3145728 at 4194300: cudaSuccess, 0
+3145728 at -4: cudaSuccess, 0
+3145728 at 8388608: cudaErrorIllegalAddress
+104857600 at 106954752: cudaErrorIllegalAddress
+10 18 5 31 0 0 5
+{ANY}{NONE}{3 * TO}{4 * FROM}{NONE}{3 * FROM}{ANY}
+cudaSuccess cudaSuccess cudaErrorIllegalAddress cudaErrorIllegalAddress cudaErrorIllegalAddress
+cudaSuccess 6,6 6,7 6,206 6,261 1,0
+"""
+
+
+def test_a_program_goes_on_where_a_gpu_lets_it_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program, report = str(PROGRAMS / "cuda" / "beyond.cu"), tmp_path / "report.json"
+    assert main(["run", "--json", "--output", str(report), program]) == 2  # of the accesses that a GPU stops
+    said = capfd.readouterr()
+    assert said.out == H200
+    passed = [
+        line for line in said.err.splitlines() if line.endswith("a GPU does not notice it, and the program goes on")
+    ]
+    assert [line.split()[1] for line in passed] == ["load:", "store:", "add:", "around:"]  # each instruction once
+    assert "load of 4 bytes out of bounds, at byte 40 of allocation 3 (40 bytes), at " in passed[0]
+    assert "beyond.cu:6 " in passed[0]
+    assert len(said.err.splitlines()) == len(passed) + 4
+    told = [line.removeprefix("banksim: ").partition(": a GPU")[0] for line in passed]
+    assert json.loads(report.read_text())["out_of_bounds"] == told
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 0), (("--check", "races"), 1)])
+def test_a_check_makes_it_the_exit_status(options: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    (tmp_path / "one.cu").write_text(
+        "__global__ void k(int *p) { p[10] = 1; }\n"
+        "int main() { int *p; cudaMalloc(&p, 40); k<<<1, 1>>>(p); return cudaDeviceSynchronize(); }\n"
+    )
+    assert main(["run", *options, "--output", str(tmp_path / "report"), str(tmp_path / "one.cu")]) == status
