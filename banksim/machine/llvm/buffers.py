@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import llvmlite.ir as ir
 
@@ -12,10 +12,32 @@ from banksim.machine import codes
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, splat, vector
 from banksim.machine.mapped_pages import PAGE_SHIFT
-from banksim.machine.state import CONTEXT
+from banksim.machine.state import CONTEXT, ERROR, WARP
 
-if TYPE_CHECKING:
-    from banksim.machine.llvm.memory import Memory, MemoryCall
+
+@dataclass
+class MemoryCall:
+    """The arguments that every memory function has, while it is built."""
+
+    context: ir.Value
+    warp: ir.Value
+    memo: ir.Value
+    pc: ir.Value
+    address: ir.Value
+    mask: ir.Value
+
+
+def record(e: Emitter, a: MemoryCall, where: str, code: int, good: ir.Value) -> None:
+    """Record in one of the context's errors, unless it holds one, what the lanes did that are not `good`."""
+    error = e.get(a.context, CONTEXT, where, as_type=POINTER)
+    with e.b.if_then(e.b.icmp_unsigned("==", e.get(error, ERROR, "code"), INT[32](0))):
+        e.set(error, ERROR, "code", INT[32](code))
+        e.set(error, ERROR, "block", e.b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
+        e.set(error, ERROR, "pc", a.pc)
+        e.set(error, ERROR, "mask", e.b.and_(a.mask, e.b.not_(e.as_mask(good))))
+        e.set(error, ERROR, "warp", e.get(a.warp, WARP, "index"))
+        wide = a.address if a.address.type == LONGS else e.b.zext(a.address, LONGS)
+        e.b.store(wide, e.field(error, ERROR, "address"), align=8)
 
 
 def find_buffer(
@@ -50,17 +72,16 @@ class Checked:
     good: ir.Value
 
 
-def beyond(memory: Memory, a: MemoryCall, c: Checked, result: ir.Type) -> ir.Value:
+def beyond(e: Emitter, layout: AddressMap, a: MemoryCall, c: Checked, refuse: Callable[[ir.Value], None]) -> ir.Value:
     """The base that the addresses of a request count from. Where the request is not good, but stays within pages that
-    are mapped, it goes on, as on a GPU, with what lies there, and is recorded. Else the fault is, and the function
-    returns."""
-    e = memory.e
+    are mapped, it goes on, as on a GPU, with what lies there, and is recorded. Else `refuse` builds the end of the
+    function, from the lanes that pass."""
     b = e.b
     start, apart, placed = b.block, b.append_basic_block("beyond"), b.append_basic_block("placed")
     b.cbranch(c.good, placed, apart)
     b.position_at_end(apart)
     # What lies before a buffer has the upper word before its own.
-    follows, _, following, _ = find_buffer(e, a.context, memory.layout, b.add(c.upper, INT[32](1)))
+    follows, _, following, _ = find_buffer(e, a.context, layout, b.add(c.upper, INT[32](1)))
     origin = b.select(c.known, c.base, e.at(following, -(1 << 32)))
     distance = b.sub(b.ptrtoint(origin, INT[64]), e.get(a.context, CONTEXT, "mapped_start"))
     pages = b.lshr(b.add(splat(b, distance), b.zext(c.offsets, LONGS)), vector([PAGE_SHIFT] * LANES, 64))
@@ -72,9 +93,8 @@ def beyond(memory: Memory, a: MemoryCall, c: Checked, result: ir.Type) -> ir.Val
     low_bits = b.and_(c.offsets, vector([c.width - 1] * LANES))
     passes = b.and_(passes, b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
     with b.if_then(b.not_(e.everywhere(passes, b.not_(a.mask))), likely=False):
-        memory.fail(a, codes.OUT_OF_GLOBAL, b.or_(c.fits, passes))
-        memory.leave(result)
-    memory.record(a, "stray", codes.OUT_OF_GLOBAL, c.fits)
+        refuse(b.or_(c.fits, passes))
+    record(e, a, "stray", codes.OUT_OF_GLOBAL, c.fits)
     passed = b.block
     b.branch(placed)
     b.position_at_end(placed)

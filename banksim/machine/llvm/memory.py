@@ -10,7 +10,6 @@ All take (context, warp, memo, pc, address, mask, …): `memo` is what the instr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import llvmlite.ir as ir
 
@@ -21,11 +20,11 @@ from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
-from banksim.machine.llvm.buffers import Checked, beyond, find_buffer
+from banksim.machine.llvm.buffers import Checked, MemoryCall, beyond, find_buffer, record
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import ADDRESSES, RESULT, ROW, STORED
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
-from banksim.machine.state import CONTEXT, ERROR, MEMO, REQUEST, TRACE_ROWS, WARP
+from banksim.machine.state import CONTEXT, MEMO, REQUEST, TRACE_ROWS, WARP
 
 FAULT_OF = {
     "shared": codes.OUT_OF_SHARED,
@@ -41,18 +40,6 @@ WINDOWS: dict[str, tuple[tuple[str, int | None], ...]] = {
 NARROW = ("shared", "barrier", "local")
 """Spaces whose addresses have 32 bits."""
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
-
-
-@dataclass
-class MemoryCall:
-    """The arguments that every memory function has, while it is built."""
-
-    context: ir.Value
-    warp: ir.Value
-    memo: ir.Value
-    pc: ir.Value
-    address: ir.Value
-    mask: ir.Value
 
 
 class Memory:
@@ -168,20 +155,7 @@ class Memory:
 
     def fail(self, a: MemoryCall, code: int, good: ir.Value) -> None:
         """Record the first fault of the warp: its pc, lanes and addresses."""
-        self.record(a, "error", code, good)
-
-    def record(self, a: MemoryCall, where: str, code: int, good: ir.Value) -> None:
-        """Record in one of the context's errors, unless it holds one, what the lanes did that are not `good`."""
-        e = self.e
-        error = e.get(a.context, CONTEXT, where, as_type=POINTER)
-        with e.b.if_then(e.b.icmp_unsigned("==", e.get(error, ERROR, "code"), INT[32](0))):
-            e.set(error, ERROR, "code", INT[32](code))
-            e.set(error, ERROR, "block", e.b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
-            e.set(error, ERROR, "pc", a.pc)
-            e.set(error, ERROR, "mask", e.b.and_(a.mask, e.b.not_(e.as_mask(good))))
-            e.set(error, ERROR, "warp", e.get(a.warp, WARP, "index"))
-            wide = a.address if a.address.type == LONGS else e.b.zext(a.address, LONGS)
-            e.b.store(wide, e.field(error, ERROR, "address"), align=8)
+        record(self.e, a, "error", code, good)
 
     def one_buffer(
         self, a: MemoryCall, apart: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
@@ -282,7 +256,13 @@ class Memory:
             good = b.and_(good, known)
             fits = b.and_(fits, splat(b, known))
         if known is not None and self.layout == PROGRAM:
-            base = beyond(self, a, Checked(upper, known, base, offsets, width, fits, good), result)
+
+            def refuse(passes: ir.Value) -> None:
+                self.fail(a, codes.OUT_OF_GLOBAL, passes)
+                self.leave(result)
+
+            checked = Checked(upper, known, base, offsets, width, fits, good)
+            base = beyond(e, self.layout, a, checked, refuse)
         else:
             with b.if_then(b.not_(good), likely=False):
                 self.fail(a, FAULT_OF[space], fits)

@@ -27,7 +27,7 @@ SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {"cublas": "libcublas.so.13", "curand": "libcurand.so.10"}
 """What programs beside it are computed by (cuda/libraries), by the name of its source."""
-EVERY = (DRIVER, RUNTIME, *LIBRARIES.values())
+EVERY_LIBRARY = (DRIVER, RUNTIME, *LIBRARIES.values())
 FIRST_SLOT, MODULE_SLOTS = 66, 64
 """The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
 HEAP_SLOT = 64
@@ -70,7 +70,7 @@ def folder() -> Path:
             if not cache.made(place):
                 continue
             target = place / "programs" / key[:16]
-            if not all((target / name).is_file() for whole in EVERY for name in (whole, linked(whole))):
+            if not all((target / name).is_file() for whole in EVERY_LIBRARY for name in (whole, linked(whole))):
                 target.mkdir(parents=True, exist_ok=True)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
@@ -106,7 +106,7 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             file = str(SOURCES / "libraries" / f"{source}.c")
             link(there, [*common, f"-I{SOURCES / 'include'}", file, *own_name, *with_driver], name)
-        made = {name: (there / name).read_bytes() for name in EVERY}
+        made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
         return made | {linked(name): content for name, content in made.items()}
 
 
