@@ -17,12 +17,13 @@ from banksim.architectures.capabilities import CAPABILITIES
 from banksim.architectures.gpus import architecture_of, near_gpus
 from banksim.errors import InputError
 from banksim.requests.counts import Status
-from banksim.requests.kinds import OPS
+from banksim.requests.kinds import BYPASSING, OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
 COPIES = (
     "source page of one H200: tests/data/h200_copies.npz; the banks' own counter agrees unless lanes meet on both sides"
 )
+BYPASS = "source page of one H200: tests/data/h200_bypass.npz; what the banks do varies from run to run"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
@@ -41,19 +42,21 @@ class AccessRule:
     `serves` is "word" where lanes in the same word share a pass, "lane" where each takes its own, "once" where a part
     takes one pass whatever its addresses are (lanes that meet in a bank fail, and the code tries again), "broadcast"
     where one word of all banks is shared and the other banks serve one lane each, "copy" where a part takes as many
-    passes as lanes meet in a lane's banks, on either side of the copy, at the most. An access wider than
-    `request_bytes` is sent as several requests. Only the first `rows` lanes give addresses. `passes` is what
-    one lane or word takes.
+    passes as lanes meet in a lane's banks, on either side of the copy, at the most, "bypass" where sectors that move
+    alike share a pass (`banksim.banks.rule.bypassing`). An access wider than `request_bytes` is sent as several
+    requests. Only the first `rows` lanes give addresses. `passes` is what one lane or word takes. `also` are passes by
+    another rule that come to these.
     """
 
     lanes: int
     status: Status
     source: str
     merged: int = 0
-    serves: Literal["word", "lane", "once", "broadcast", "copy"] = "word"
+    serves: Literal["word", "lane", "once", "broadcast", "copy", "bypass"] = "word"
     request_bytes: int = 16
     rows: int = 32
     passes: int = 1
+    also: AccessRule | None = None
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ _ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
 _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
     "ldmatrix": ((7, 5), "ldmatrix"),
-    **dict.fromkeys(("cp_async", "cp_async_gather", "cp_async_bypass"), ((8, 0), "cp.async")),
+    **dict.fromkeys(("cp_async", "cp_async_gather", *BYPASSING), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
     "bulk": ((9, 0), "cp.async.bulk"),
 }
@@ -167,7 +170,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "stmatrix": (16,),
     "cp_async": (4, 8, 16),
     "cp_async_gather": (4, 8, 16),
-    "cp_async_bypass": (16,),
+    **dict.fromkeys(BYPASSING, (16,)),
     "bulk": (16,),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
@@ -214,6 +217,9 @@ def _hopper() -> dict[tuple[str, int], AccessRule]:
         table[op, 8] = AccessRule(16, *measured, serves="lane")
     for width, lanes in ((4, 32), (8, 16), (16, 8)):
         table["cp_async", width] = AccessRule(lanes, "measured", COPIES, serves="copy")
+    bypass = AccessRule(32, "Nsight's", BYPASS, serves="bypass")
+    table["cp_async_bypass", 16] = bypass
+    table["cp_async_bypass_zfill", 16] = AccessRule(8, "Nsight's", BYPASS, serves="copy", also=bypass)
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = AccessRule(32, *measured, serves="lane", passes=2)
     table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)

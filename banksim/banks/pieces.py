@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.conflicts import Conflicts, SiteConflicts, merge_sites
 from banksim.banks.replay import replay, site_conflicts
+from banksim.requests.copies import of_known_cost
 from banksim.requests.kinds import SMALL
 from banksim.requests.trace import Chunk, Piece, Trace, concatenated
 
@@ -48,6 +49,7 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
     """
     from banksim.banks.compiled import repeated_requests
 
+    trace = replace(trace, op=of_known_cost(trace.op, trace.mask, trace.address))
     kinds = repeated_requests.kinds_of(trace)
     # To find those that are alike takes as long as to judge them once, but not where counts are ranges.
     dedup = dedup and (len(rules) > 1 or rules[0].is_range)

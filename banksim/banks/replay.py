@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,9 @@ from banksim.banks.conflicts import Conflicts, Request, SiteConflicts, Tally
 from banksim.banks.rule import Explanation
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.checks import as_array, check_alignment, misaligned, request_columns
+from banksim.requests.copies import LINE, of_known_cost
 from banksim.requests.counts import Count, Range, ends
-from banksim.requests.kinds import ADDRESSED, DESTINATION, FULL_MASK, OPS, SMALL
+from banksim.requests.kinds import ADDRESSED, BYPASSING, DESTINATION, FULL_MASK, OP_CODES, OPS, SMALL
 from banksim.requests.trace import Trace
 
 Counts = npt.NDArray[np.int64]
@@ -136,6 +138,7 @@ def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
     (2, 33, 2)
     """
     rule = architecture(arch)
+    trace = replace(trace, op=of_known_cost(trace.op, trace.mask, trace.address))
     if _is_small(len(trace)):
         found = _tally(trace, rule)
     else:
@@ -165,17 +168,31 @@ def _counts(
         op, width, mask = (column[trouble] if column.shape == (n,) else column for column in columns)
         codes, widths, masks, addresses = request_columns(op, width, mask, addresses[trouble])
         _known(arch, OPS[codes[0]], int(widths[0]))
+        refuse_unknown_copies(trouble, codes, masks, addresses)
         raise misaligned(trouble, addresses[0], int(codes[0]), int(widths[0]), int(masks[0]))
     codes, widths, masks, addresses = request_columns(op, width, mask, addresses)
     check_alignment(codes, widths, masks, addresses)
     for code, size in {*zip(codes.tolist(), widths.tolist(), strict=True)}:
         _known(arch, OPS[code], size)
+    refuse_unknown_copies(0, codes, masks, addresses)
     judged = list(_judge(codes, widths, masks, addresses, arch))
     if ideals:
         return [np.array([ideal for _, ideal, _ in judged], np.int64)]
     both = [ends(count) for count, _, _ in judged]
     low = np.array([count.low for count in both], np.int64)
     return [low, np.array([count.high for count in both], np.int64)] if arch.is_range else [low]
+
+
+def refuse_unknown_copies(
+    first: int, codes: npt.NDArray[np.uint8], masks: npt.NDArray[np.uint32], addresses: npt.NDArray[np.uint32]
+) -> None:
+    """Raise an error for a copy whose cost is not known because of how it spreads; `first`: the number of row 0."""
+    changed = np.flatnonzero(of_known_cost(codes, masks, addresses) != codes)
+    if len(changed):
+        raise UnknownCountError(
+            f"request {first + changed[0]}: this {OPS[codes[changed[0]]]} writes 16 bytes to two places of one "
+            "128-byte line: nobody has found how many transactions that takes"
+        )
 
 
 def _known(arch: Architecture, op: str, width: int) -> None:
@@ -193,7 +210,7 @@ def _judge(
 ) -> Iterator[tuple[Count, int, Count]]:
     """`rule.judge` of each request, whose counts are all known. Requests that differ by whole periods are judged
     once."""
-    period = np.uint32(arch.period)
+    period = np.where(np.isin(codes, [OP_CODES[op] for op in BYPASSING]), LINE, arch.period).astype(np.uint32)
     bases = (addresses & np.uint32(DESTINATION)).min(axis=1) // period * period
     judged: dict[tuple[int, int, int, bytes], tuple[Count, int, Count]] = {}
     rows = zip(codes.tolist(), widths.tolist(), masks.tolist(), addresses - bases[:, None], strict=True)

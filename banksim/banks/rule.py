@@ -3,7 +3,8 @@
 A request is cut into parts, the lanes that are judged together; `Architecture.access` says how. Each part
 takes passes through the banks: in one pass a bank serves one word (`AccessRule.serves` says to whom).
 Transactions are the passes of all parts; the ideal is what they would be without a conflict, one pass for
-each part that has an active lane; the degree is what the worst part needs, the n of an n-way conflict.
+each part that has an active lane (for each eight pieces, of a copy past the L1 cache); the degree is what the worst
+part needs for one of its ideal, the n of an n-way conflict.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
 
 from banksim.architectures.bank_rules import AccessRule, Architecture
-from banksim.requests.copies import destinations, source_banks
+from banksim.requests.copies import LINE, PIECE, SECTOR, copiers, destinations, moves, source_banks, spread
 from banksim.requests.counts import Count, Range, Status, largest, total
+from banksim.requests.kinds import UNREAD
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
@@ -98,7 +101,8 @@ def queues(want: Wanted, access: AccessRule, lucky: bool = False) -> list[list[l
 
 def copies(address: Sequence[int], size: int, lanes: Sequence[int], arch: Architecture) -> list[list[int]]:
     """The lanes of each pass of a copy: as many passes as the lane that meets most lanes needs, itself included; lanes
-    meet that read from the same banks or write to them. Lanes that meet never share a pass.
+    meet that read from the same banks or write to them. Lanes that meet never share a pass. One that reads nothing has
+    only a place to write to.
 
     So Nsight's source page counts. The hardware's own counter of conflicts agreed on each of 145 requests in which no
     two lanes of a part meet where they read, or none where they write; on 56 of 155 others (one H200).
@@ -106,10 +110,14 @@ def copies(address: Sequence[int], size: int, lanes: Sequence[int], arch: Archit
     unit = max(size, arch.bank_width)
     groups = arch.banks * arch.bank_width // unit
     banks = source_banks(address, size)
-    ends = {lane: (4 * banks[lane] // unit % groups, address[lane] // unit % groups) for lane in lanes}
+    ends = {
+        lane: (None if address[lane] & UNREAD else 4 * banks[lane] // unit % groups, address[lane] // unit % groups)
+        for lane in lanes
+    }
 
     def met(lane: int) -> list[int]:
-        return [other for other in lanes if any(a == b for a, b in zip(ends[lane], ends[other], strict=True))]
+        source, target = ends[lane]
+        return [other for other, (a, b) in ends.items() if b == target or (a is not None and a == source)]
 
     first = max((met(lane) for lane in lanes), key=len)
     passes = [[lane] for lane in first]
@@ -117,6 +125,29 @@ def copies(address: Sequence[int], size: int, lanes: Sequence[int], arch: Archit
         if lane not in first:  # It meets fewer lanes than there are passes: one has none of them.
             next(served for served in passes if not {*served} & {*met(lane)}).append(lane)
     return passes
+
+
+def bypassing(address: Sequence[int], lanes: Sequence[int]) -> list[list[int]]:
+    """The lanes of each pass of a copy past the L1 cache.
+
+    Of lanes that write the same 16 bytes the lowest copies. What goes from one sector to another moves together.
+    Sectors share a pass that come from one line and go to one line, if the same halves of them go to the same halves,
+    and if all or none go from an even sector to an odd one or back. So Nsight's source page counts, unless 16 bytes go
+    to two places of one line (`spread`).
+    """
+    moved = moves(address)
+    first = copiers(moved, lanes)
+    half, line = SECTOR // PIECE, LINE // SECTOR
+    sectors: dict[tuple[int, int, int], list[int]] = {}
+    for lane in first.values():
+        move = moved[lane]
+        sectors.setdefault((move.line, move.source // half, move.target // half), []).append(lane)
+    passes: dict[tuple[object, ...], list[int]] = {}
+    for (source_line, source, target), together in sectors.items():
+        halves = frozenset((moved[lane].source % half, moved[lane].target % half) for lane in together)
+        alike = (source_line, target // line, halves, (source ^ target) % 2)
+        passes.setdefault(alike, []).extend(lane for lane in lanes if first[moved[lane].target] in together)
+    return list(passes.values())
 
 
 def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
@@ -144,17 +175,41 @@ def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     return passes
 
 
-def cut(
-    address: Sequence[int], width: int, mask: int, access: AccessRule
-) -> list[tuple[int, list[int], int, list[int]]]:
-    """What is judged by itself: (part, addresses, bytes, lanes). An access wider than `access.request_bytes`
-    is sent as several requests, each with its parts."""
+class Part(NamedTuple):
+    """What is judged by itself: its number, the rule that it goes by, addresses, bytes of each lane, active lanes."""
+
+    number: int
+    access: AccessRule
+    address: list[int]
+    size: int
+    lanes: list[int]
+
+    def turns(self, arch: Architecture, lucky: bool = False) -> list[list[list[int]]]:
+        """For each bank, or for all that work together, the lanes of each pass."""
+        if self.access.serves == "copy":
+            return [copies(self.address, self.size, self.lanes, arch)]
+        if self.access.serves == "bypass":
+            return [bypassing(self.address, self.lanes)]
+        return queues(wanted(self.address, self.size, self.lanes, arch), self.access, lucky)
+
+    @property
+    def ideal(self) -> int:
+        """Its passes without a conflict."""
+        if self.access.serves != "bypass":
+            return 1
+        return ceil(len(copiers(moves(self.address), self.lanes)) * PIECE / LINE)
+
+
+def cut(address: Sequence[int], width: int, mask: int, access: AccessRule) -> list[Part]:
+    """The parts of a request. An access wider than `access.request_bytes` is sent as several requests, each with its
+    parts."""
     size = min(width, access.request_bytes)
-    return [
-        (offset // size * (32 // access.lanes) + part, [a + offset for a in address], size, lanes)
+    found = [
+        Part(offset // size * (32 // access.lanes) + part, access, [a + offset for a in address], size, lanes)
         for offset in range(0, width, size)
         for part, lanes in parts(address, mask, access).items()
     ]
+    return found + (cut(address, width, mask, access.also) if access.also else [])
 
 
 def judge(
@@ -171,15 +226,17 @@ def judge(
         return None
     ranged = access.serves == "broadcast"
     counts: list[Count] = []
-    for _, moved, size, lanes in cut(address, width, mask, access):
-        if access.serves == "copy":
-            counts.append(len(copies(moved, size, lanes, arch)))
-            continue
-        want = wanted(moved, size, lanes, arch)
-        most = max(map(len, queues(want, access)))
-        counts.append(Range(max(map(len, queues(want, access, lucky=True))), most) if ranged else most)
+    ways: list[Count] = []
+    least = 0
+    for part in cut(address, width, mask, access):
+        if part.access.serves == "bypass" and spread(moves(address), part.lanes):
+            return None
+        most = max(map(len, part.turns(arch)))
+        counts.append(Range(max(map(len, part.turns(arch, lucky=True))), most) if ranged else most)
+        ways.append(counts[-1] if part.ideal == 1 else ceil(most / part.ideal))
+        least += part.ideal * access.passes
     none: Count = Range(0, 0) if ranged else 0
-    return total([none, *counts * access.passes]), len(counts) * access.passes, largest([none, *counts])
+    return total([none, *counts * access.passes]), least, largest([none, *ways])
 
 
 def transactions(address: Sequence[int], op: str, width: int, mask: int, arch: Architecture) -> Count | None:
@@ -202,15 +259,11 @@ def explain(address: Sequence[int], op: str, width: int, mask: int, arch: Archit
     if access is None or counts is None:
         return Explanation(*request, (), None, None, None, "unknown")
     passes: list[Pass] = []
-    for part, moved, size, lanes in cut(address, width, mask, access):
-        if access.serves == "copy":
-            turns = [copies(moved, size, lanes, arch)]
-            moved = list(places)
-        else:
-            turns = queues(wanted(moved, size, lanes, arch), access)
-        for turn in zip_longest(*turns, fillvalue=[]):
+    for part in cut(address, width, mask, access):
+        written = destinations(op, part.address)
+        for turn in zip_longest(*part.turns(arch), fillvalue=[]):
             served = sorted({lane for lanes in turn for lane in lanes})
-            touched = sorted({word for lane in served for word in words(moved[lane], size, arch)})
+            touched = sorted({word for lane in served for word in words(written[lane], part.size, arch)})
             used = sorted({word % arch.banks for word in touched})
-            passes += [Pass(part, tuple(served), tuple(touched), tuple(used))] * access.passes
+            passes += [Pass(part.number, tuple(served), tuple(touched), tuple(used))] * access.passes
     return Explanation(*request, tuple(passes), *counts, arch.status(op, width))

@@ -1,29 +1,49 @@
 """The addresses of copies from global to shared memory (cp.async), which tell of both places: where a lane writes, and
-from which banks it reads."""
+from where it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from banksim.requests.kinds import COPIES, DESTINATION, LANES, SOURCE_BIT
+from banksim.requests.kinds import BYPASSING, COPIES, DESTINATION, LANES, LINE_BIT, OP_CODES, SOURCE_BIT, UNREAD
 
 BANKS, BANK_BYTES = 32, 4
 """Of the L1 cache, which is the same memory as shared memory."""
+LINE, SECTOR, PIECE = 128, 32, 16
+"""Bytes: of a line of the caches, of what moves between them at once, and of what one lane copies past the L1 cache."""
 
 
-def with_source(address: npt.ArrayLike, source: npt.ArrayLike, width: npt.ArrayLike) -> npt.NDArray[np.uint32]:
+def with_source(
+    address: npt.ArrayLike,
+    source: npt.ArrayLike,
+    width: npt.ArrayLike,
+    op: str = "cp_async",
+    reads: npt.ArrayLike = True,
+) -> npt.NDArray[np.uint32]:
     """The addresses of a copy, (32,), or of n, (n, 32): of `width` bytes a lane from the addresses `source` of global
-    memory to the places `address` of shared memory.
+    memory to the places `address` of shared memory. `reads`: whether a lane reads anything, or only writes zeros.
 
     >>> hex(with_source([0] * 32, [128 * lane for lane in range(32)], 4)[1])  # it reads from bank 0, not 1
     '0xf8000000'
     """
-    run = np.arange(LANES) * np.expand_dims(np.asarray(width, np.int64), -1)
-    further = (np.asarray(source, np.int64) - run) // BANK_BYTES % BANKS
-    return (np.asarray(address, np.int64) | further << SOURCE_BIT).astype(np.uint32)
+    lane = np.arange(LANES)
+    at = np.asarray(source, np.int64)
+    further = (at - lane * np.expand_dims(np.asarray(width, np.int64), -1)) // BANK_BYTES % BANKS
+    found = np.asarray(address, np.int64) | further << SOURCE_BIT
+    if op in BYPASSING:
+        lines = at // LINE
+        first = (lines[..., :, None] == lines[..., None, :]).argmax(-1)
+        found |= (first - _first_of_run(lane)) % LANES << LINE_BIT
+    return np.where(np.asarray(reads), found, found | UNREAD).astype(np.uint32)
+
+
+def _first_of_run(lane: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+    """The first lane that reads from the line of `lane` in a copy of 16 bytes each from one run of bytes."""
+    return lane * PIECE // LINE * (LINE // PIECE)
 
 
 def destinations(op: str, address: Sequence[int]) -> tuple[int, ...]:
@@ -34,3 +54,67 @@ def destinations(op: str, address: Sequence[int]) -> tuple[int, ...]:
 def source_banks(address: Sequence[int], width: int) -> list[int]:
     """The bank in which the source of each lane of a copy begins."""
     return [((place >> SOURCE_BIT) + lane * width // BANK_BYTES) % BANKS for lane, place in enumerate(address)]
+
+
+class Move(NamedTuple):
+    """What one lane copies past the L1 cache: 16 bytes, by their number among those of the line that they come from
+    (which is named by the first lane that reads from it) and among those of shared memory."""
+
+    line: int
+    source: int
+    target: int
+
+
+def moves(address: Sequence[int]) -> list[Move]:
+    """What each lane copies past the L1 cache."""
+    banks = source_banks(address, PIECE)
+    first = [(place >> LINE_BIT) + lane * PIECE // LINE * (LINE // PIECE) for lane, place in enumerate(address)]
+    return [
+        Move(first[lane] % LANES, banks[lane] * BANK_BYTES // PIECE, (place & DESTINATION) // PIECE)
+        for lane, place in enumerate(address)
+    ]
+
+
+def copiers(moved: Sequence[Move], lanes: Sequence[int]) -> dict[int, int]:
+    """By the 16 bytes that are written, the lane that copies them past the L1 cache: of several the lowest."""
+    found: dict[int, int] = {}
+    for lane in lanes:
+        found.setdefault(moved[lane].target, lane)
+    return found
+
+
+def spread(moved: Sequence[Move], lanes: Sequence[int]) -> bool:
+    """Whether 16 bytes of global memory go to two places of one line of shared memory: what that costs is not known."""
+    ends = [
+        (moved[lane].line, moved[lane].source, target * PIECE // LINE) for target, lane in copiers(moved, lanes).items()
+    ]
+    return len({*ends}) < len(ends)
+
+
+def spread_rows(address: npt.NDArray[np.uint32], mask: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    """`spread` of n copies past the L1 cache: addresses (n, 32), masks (n,)."""
+    lane, at = np.arange(LANES), address.astype(np.int64)
+    active = mask[:, None] >> lane & 1 == 1
+    target = np.where(active, (at & DESTINATION) // PIECE, -1 - lane)
+    piece = ((at >> SOURCE_BIT) * BANK_BYTES // PIECE + lane) % (LINE // PIECE)
+    line = ((at >> LINE_BIT) + _first_of_run(lane)) % LANES
+    copies, found = active.copy(), np.zeros(len(address), np.bool_)
+    for back in range(1, LANES):
+        copies[:, back:] &= target[:, back:] != target[:, :-back]
+    end = np.where(copies, (target * PIECE // LINE * LANES + line) * LINE + piece, -1 - lane)
+    for back in range(1, LANES):
+        found |= (end[:, back:] == end[:, :-back]).any(1)
+    return found
+
+
+def of_known_cost(
+    op: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint32], address: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.uint8]:
+    """The ops of n requests, with cp_async_gather for copies whose cost is not known because of how they spread."""
+    rows = np.flatnonzero(np.isin(op, [OP_CODES[name] for name in BYPASSING]))
+    if not len(rows):
+        return op
+    rows = rows[spread_rows(address[rows], mask[rows])]
+    found = op.copy()
+    found[rows] = OP_CODES["cp_async_gather"]
+    return found

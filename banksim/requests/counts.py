@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-Status = Literal["measured", "documented", "assumed", "unknown"]
-"""How well a count is founded: counters of the hardware, NVIDIA's guides, nobody has shown it, no count."""
+Status = Literal["measured", "Nsight's", "documented", "assumed", "unknown"]
+"""How well a count is founded: counters of the hardware, the figure that Nsight Compute computes from the addresses
+where the hardware's own varies, NVIDIA's guides, nobody has shown it, no count."""
 
 Number = TypeVar("Number")
 

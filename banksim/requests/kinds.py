@@ -10,19 +10,25 @@ OPS: tuple[str, ...] = (
     "ldmatrix_x1_trans", "ldmatrix_x2_trans", "ldmatrix_x4_trans",
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
-    "cp_async", "cas_spin", "cp_async_gather", "bulk", "cp_async_bypass",
+    "cp_async", "cas_spin", "cp_async_gather", "bulk", "cp_async_bypass", "cp_async_bypass_zfill",
 )  # fmt: skip
-"""Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache, and its
-addresses tell of the source too; cp_async_gather is one whose source is not known, or of which lanes read nothing;
-cp_async_bypass copies past the L1 cache (`.cg`); bulk any amount by one thread (cp.async.bulk), whose first address
-counts."""
-COPIES = ("cp_async", "cp_async_gather")
-"""Ops whose addresses tell of the source too."""
+"""Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache,
+cp_async_bypass past it (`.cg`), cp_async_bypass_zfill too, with a number of bytes to read; the addresses of all three
+tell of the source too. cp_async_gather is a copy whose source is not known, or of which lanes read nothing though no
+number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts."""
+BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
+"""Copies past the L1 cache."""
+COPIES = ("cp_async", "cp_async_gather", *BYPASSING)
+"""Ops whose addresses tell of the source too, in the bits that follow. Of a copy of one run of bytes, lane by lane,
+from a multiple of 128 bytes on they are 0: the addresses are just the places in shared memory that are written."""
 SOURCE_BIT = 27
-"""From this bit on the address of a lane of these ops says by how many banks of 4 bytes, modulo 32, its source lies
-further on than in a copy of one run of bytes, lane by lane, from a multiple of 128 bytes on. So of such a copy they are
-0, and the addresses are just the places in shared memory that are written."""
-DESTINATION = (1 << SOURCE_BIT) - 1
+"""From this bit on, by how many banks of 4 bytes, modulo 32, a lane's source lies further on than in such a run."""
+LINE_BIT = 22
+"""From this bit on, in 5 bits, and only of copies past the L1 cache: which lane is the first that reads from the same
+128 bytes, counted modulo 32 from the lane that it is in such a run."""
+UNREAD = 1 << 21
+"""Set where a lane of cp_async reads nothing and writes zeros."""
+DESTINATION = UNREAD - 1
 """The bits of such an address that are the place in shared memory."""
 
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}

@@ -153,7 +153,7 @@ def test_atomics_that_are_loops_have_no_count(arch: str, op: str) -> None:
         banksim.transactions(np.zeros(32, int), op=op, arch=arch)
 
 
-@pytest.mark.parametrize(("op", "width"), [("cp_async_bypass", 16), ("red", 8), ("exch", 16), ("cas", 16)])
+@pytest.mark.parametrize(("op", "width"), [("cp_async_gather", 16), ("red", 8), ("exch", 16), ("cas", 16)])
 def test_what_nobody_measured_has_no_count(op: str, width: int) -> None:
     address = np.arange(32) * width
     for judge in (banksim.transactions, banksim.ideal):
@@ -191,7 +191,7 @@ STATUS = {
     ("sm_90a", "ldmatrix_x4_trans", 16): "measured",
     ("hopper", "stmatrix_x1_trans", 16): "assumed",
     ("hopper", "cp_async", 16): "measured",
-    ("hopper", "cp_async_bypass", 16): "unknown",
+    ("hopper", "cp_async_bypass", 16): "Nsight's",
     ("fermi", "atom", 4): "unknown",
     ("volta", "cp_async", 4): "unknown",
 }  # fmt: skip

@@ -145,7 +145,7 @@ def test_merge_is_the_analysis_of_both(seed: int, first: int, then: int, rule: s
 def test_merge_says_what_it_does_not_know() -> None:
     one = replay(Trace.from_arrays("ld", 4, 1, [0] * 32), "sm_90")
     assert merge(one, one).sites[0].requests == 2
-    unknown = replay(Trace.from_arrays("cp_async_bypass", 16, 1, [0] * 32), "sm_90")
+    unknown = replay(Trace.from_arrays("cp_async_gather", 16, 1, [0] * 32), "sm_90")
     assert merge(unknown, unknown).transactions is None
     with pytest.raises(InputError, match="sm_90 and kepler-4: only conflicts by the same"):
         merge(one, replay(Trace.from_arrays("ld", 4, 1, [0] * 32), "kepler-4"))

@@ -6,10 +6,12 @@ import importlib
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,17 +19,19 @@ from hypothesis import strategies as st
 import banksim
 from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, architecture
 from banksim.banks import rule
+from banksim.banks.compiled import one_request
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import InputError, UnknownCountError
-from banksim.requests.copies import with_source
+from banksim.requests.copies import of_known_cost, with_source
 from banksim.requests.counts import Range, ends
-from banksim.requests.kinds import FULL_MASK, OPS, SMALL
+from banksim.requests.kinds import BYPASSING, FULL_MASK, OPS, SMALL
 from banksim.requests.trace import Site, Trace
 from helpers.places import DATA
 from helpers.strategies import RULES, Case, cases, kinds
 
 REQUESTS = DATA / "h200_requests.npz"
 COPIES = DATA / "h200_copies.npz"
+BYPASS = DATA / "h200_bypass.npz"
 LANE = np.arange(32)
 HOPPER = architecture("hopper")
 
@@ -66,6 +70,7 @@ def test_every_measured_request() -> None:
     assert (banksim.ideal(data["address"], op=data["op"], width=data["width"], mask=data["mask"]) <= found).all()
     for kind in set(zip(data["op"].tolist(), data["width"].tolist(), strict=True)):
         assert HOPPER.status(*kind) == "measured"
+    assert HOPPER.status("cp_async_bypass", 16) == "Nsight's"
 
 
 def test_every_copy_recorded_on_the_h200(way: str) -> None:
@@ -78,6 +83,68 @@ def test_every_copy_recorded_on_the_h200(way: str) -> None:
     assert (
         banksim.nsight_ideal(address, op="cp_async", width=data["width"], mask=data["mask"]) == data["nsight_ideal"]
     ).all()
+
+
+def bypassing(op: str, data: Any) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+    """The addresses of the recorded copies of that op, and which they are."""
+    rows = data["op"] == op
+    source, target = (4 * data[name][rows].astype(np.int64) for name in ("source", "address"))
+    reads = data["reads"][rows] > 0 if op == "cp_async" else True
+    return with_source(target, source, data["width"][rows], op, reads), rows
+
+
+@pytest.mark.parametrize(
+    ("op", "known", "of"),
+    [("cp_async_bypass", 2543, 4572), ("cp_async_bypass_zfill", 173, 254), ("cp_async", 762, 762)],
+)
+def test_every_copy_past_the_cache_or_with_zeros_recorded_on_the_h200(way: str, op: str, known: int, of: int) -> None:
+    """tests/hardware/requests_past_the_cache.cu tells how they were recorded. Many of them were made to be odd: they
+    write 16 bytes to two places of a line."""
+    data = np.load(BYPASS)
+    address, rows = bypassing(op, data)
+    columns = {name: data[name][rows] for name in ("width", "mask")}
+    code = np.full(rows.sum(), OPS.index(op), np.uint8)
+    counted = of_known_cost(code, columns["mask"], address) == code
+    assert (counted.sum(), len(counted)) == (known, of)
+    columns = {name: column[counted] for name, column in columns.items()}
+    assert (banksim.transactions(address[counted], op=op, **columns) == data["transactions"][rows][counted]).all()
+    least = banksim.ideal(address[counted], op=op, **columns)
+    if op != "cp_async":
+        assert (least == data["nsight_ideal"][rows][counted]).all()
+        odd = int(np.flatnonzero(~counted)[0])
+        message = f"request {odd}: this {op} writes 16 bytes to two places of one 128-byte line"
+        with pytest.raises(UnknownCountError, match=message):
+            banksim.transactions(address[: odd + 1], op=op, width=16, mask=data["mask"][rows][: odd + 1])
+
+
+def test_each_way_to_judge_a_copy_past_the_cache_is_the_same() -> None:
+    data = np.load(BYPASS)
+    for op in BYPASSING:
+        address, rows = bypassing(op, data)
+        for places, mask in zip(address[::20], data["mask"][rows][::20].tolist(), strict=True):
+            known = rule.judge(places.tolist(), op, 16, mask, HOPPER)
+            words = one_request.rule_words(HOPPER)
+            low, *rest = one_request.judge(places, np.uint32(mask), OPS.index(op), 16, words)
+            assert known == ((low, *rest[1:]) if low >= 0 else None)
+            found = rule.explain(places.tolist(), op, 16, mask, HOPPER)
+            if known is None:
+                assert not found.passes
+                continue
+            assert len(found.passes) == known[0]
+            times = Counter(lane for step in found.passes for lane in step.lanes)
+            assert {*times.values()} == {1 if op == "cp_async_bypass" else 2}
+            assert sum(1 << lane for lane in times) == mask
+
+
+def test_copies_past_the_cache_of_one_site_have_no_count_where_one_is_unknown() -> None:
+    run = 16 * LANE
+    known, odd = (with_source(target, source, 16, "cp_async_bypass") for target, source in ((run, run), (run, 0 * run)))
+    for rows in ([known, odd], [known, odd] * 10_000):
+        found = banksim.replay(Trace.from_arrays("cp_async_bypass", 16, FULL_MASK, rows))
+        assert [(site.op, site.status, site.transactions) for site in found.sites] == [
+            ("cp_async_gather", "unknown", None),
+            ("cp_async_bypass", "Nsight's", 4 * len(rows) // 2),
+        ]
 
 
 def test_both_sides_of_a_copy_count() -> None:
@@ -318,8 +385,8 @@ def test_wrong_input_gets_one_line(request_: dict[str, Any], message: str) -> No
         ({"mask": 2**32}, "mask 4294967296 is outside"),
         ({"mask": -1}, "mask -1 is outside"),
         (
-            {"op": "cp_async_bypass", "width": 16, "address": 0},
-            "cp_async_bypass of 16 bytes on sm_90: nobody has measured",
+            {"op": "cp_async_gather", "width": 16, "address": 0},
+            "cp_async_gather of 16 bytes on sm_90: nobody has measured",
         ),
         ({"op": "atom", "width": 1}, "there is no atom of 1 bytes"),
         ({"op": "stmatrix_x2"}, "there is no stmatrix_x2 of 4 bytes"),
@@ -390,7 +457,7 @@ def test_the_worst_request_is_the_first_of_the_largest_excess(way: str) -> None:
 
 def test_totals_are_withheld_where_one_count_is_unknown(way: str) -> None:
     address = np.array([16 * LANE, 16 * LANE])
-    found = banksim.replay(Trace.from_arrays(["ld", "cp_async_bypass"], 16, FULL_MASK, address))
+    found = banksim.replay(Trace.from_arrays(["ld", "cp_async_gather"], 16, FULL_MASK, address))
     known, unknown = found.sites
     assert (known.transactions, known.status) == (4, "measured")
     assert (unknown.requests, unknown.status) == (1, "unknown")

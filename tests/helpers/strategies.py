@@ -8,8 +8,8 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, presets
-from banksim.requests.copies import destinations, source_banks, with_source
-from banksim.requests.kinds import ADDRESSED, COPIES, FULL_MASK, OP_CODES, OPS
+from banksim.requests.copies import destinations, moves, source_banks, with_source
+from banksim.requests.kinds import ADDRESSED, BYPASSING, COPIES, FULL_MASK, OP_CODES, OPS
 
 LANES = range(32)
 FAMILIES = [arch for name, arch in presets().items() if not name.startswith("sm_")]
@@ -74,12 +74,16 @@ def cases(draw: st.DrawFn, kinds: Sequence[tuple[str, int]]) -> Case:
     op, width = draw(st.sampled_from(kinds))
     address = tuple(place * width for place in draw(places()))
     if op in COPIES:
-        address = of_copy(address, [place * width for place in draw(places())], width)
+        source = [place * width for place in draw(places())]
+        if op in BYPASSING:  # each place from one of its own: otherwise it may matter which lane is the lowest, or no
+            turn, odd = draw(st.integers(0, 255)), draw(st.sampled_from([1, 3, 5, 9, 31]))  # count may be known
+            source = [(place // width * odd ^ turn) * width for place in address]
+        address = of_copy(address, source, width, op)
     return Case(address, op, width, draw(masks))
 
 
-def of_copy(address: Sequence[int], source: Sequence[int], width: int) -> tuple[int, ...]:
-    return tuple(with_source(address, source, width).tolist())
+def of_copy(address: Sequence[int], source: Sequence[int], width: int, op: str) -> tuple[int, ...]:
+    return tuple(with_source(address, source, width, op).tolist())
 
 
 @st.composite
@@ -98,5 +102,7 @@ def permuted(case: Case, order: Sequence[int]) -> Case:
     address = tuple(case.address[lane] for lane in order)
     if case.op in COPIES:
         banks = source_banks(case.address, case.width)
-        address = of_copy(destinations(case.op, address), [4 * banks[lane] for lane in order], case.width)
+        lines = [move.line if case.op in BYPASSING else 0 for move in moves(case.address)]
+        source = [128 * lines[lane] + 4 * banks[lane] for lane in order]
+        address = of_copy(destinations(case.op, address), source, case.width, case.op)
     return case._replace(address=address, mask=mask)

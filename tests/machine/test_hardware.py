@@ -108,7 +108,7 @@ RECURSION = "calls of different depth share convergence barriers on the GPU"
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
 BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
 YIELDS = "which threads join behind a YIELD is not known well enough"
-COPIES = "copies past the L1 cache (.cg) have no count"
+PREDICATED = "of copies past the L1 cache behind a predicate the profiler shows none, or those that it turned off too"
 UNKNOWN: dict[str, dict[str, str]] = {
     "rows": {
         "atomics.shared_divergent": "the order of groups around a YIELD is not known well enough",
@@ -125,15 +125,10 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "warp.syncwarp_after_exit": "which threads BSYNC gathers after a YIELD is not known well enough",
     },
     "shared": {
-        "copies.copy_patterns<16>": COPIES,
-        "copies.product_pipeline": COPIES,
-        "products.gemm_bytes": COPIES,
-        "products.gemm_doubles": COPIES,
-        "products.gemm_stages*": COPIES,
+        "copies.copy_patterns<16>": PREDICATED,
+        "products.gemm_doubles": PREDICATED,
         "sorts.hash_count": YIELDS,
         "sorts.histogram_tagged/[ef]*": YIELDS,
-        "sums.flash_attention": COPIES,
-        "tensor.gemm_async": COPIES,
     },
     "results": {
         "schedule.schedule_states/8-0": JOINS,

@@ -1,6 +1,7 @@
 """The rule of banksim.banks.rule, compiled: for one request, for sixteen at once, for arrays, summed by site.
 
 one_request.py         one request, as rule.py judges it
+copies.py              one copy from global memory
 sixteen_requests.py    sixteen requests at once, as vector code
 arrays.py              a count for each request of an array
 site_sums.py           sums by site, op and width

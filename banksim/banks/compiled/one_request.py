@@ -15,8 +15,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from banksim.architectures.bank_rules import Architecture
-from banksim.requests.kinds import OPS, SOURCE_BIT, WIDTHS
+from banksim.architectures.bank_rules import AccessRule, Architecture
+from banksim.banks.compiled.copies import bypassing, copies, lane_word
+from banksim.requests.kinds import OPS, WIDTHS
 from banksim.requests.lane_intrinsics import across, equal_to, lowest, ones, pointer, room, word
 from banksim.system.compiled_types import (
     Code,
@@ -30,12 +31,12 @@ from banksim.system.compiled_types import (
 )
 from banksim.system.jit import callback, carray, inlined, inner, intrinsic, outer
 
-WORD, LANE, ONCE, BROADCAST, COPY = range(5)
+WORD, LANE, ONCE, BROADCAST, COPY, BYPASS, COPY_AND_BYPASS = range(7)
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """Fields of the record of an op and width. SHIFT: log2 of the bytes of a word that lanes share without a conflict.
 GROUPS: groups of banks. PART: log2 of the lanes of a part; MERGED: the same where pairs merge (0: they never do).
-SERVES: whom a pass serves (WORD, LANE, ONCE, BROADCAST). PASSES: how many each of those takes. ROWS: lanes that give
+SERVES: whom a pass serves (WORD … COPY_AND_BYPASS). PASSES: how many each of those takes. ROWS: lanes that give
 addresses."""
 KEEP, BROADCASTS, HEADER = 0, 1, 2
 """A rule begins with the address bits that tell words apart (KEEP) and the address of `judge_broadcast` (BROADCASTS);
@@ -47,6 +48,14 @@ RULE_WORDS = HEADER + len(OPS) * len(WIDTHS) * FIELDS
 def translation_period(arch: Architecture) -> int:
     """A power of two: moving every address of a request by a multiple of so many bytes changes no count."""
     return arch.period
+
+
+def serving(access: AccessRule) -> int:
+    """Whom a pass serves, as a number."""
+    if access.also:
+        assert (access.serves, access.also.serves) == ("copy", "bypass")
+        return COPY_AND_BYPASS
+    return ("word", "lane", "once", "broadcast", "copy", "bypass").index(access.serves)
 
 
 @lru_cache
@@ -68,7 +77,7 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
                     arch.banks * arch.bank_width // unit,
                     access.lanes.bit_length() - 1,
                     max(access.merged.bit_length() - 1, 0),
-                    ("word", "lane", "once", "broadcast", "copy").index(access.serves),
+                    serving(access),
                     access.passes,
                     access.rows,
                 )
@@ -90,12 +99,6 @@ def record_of(op: Integer, width: Integer) -> Integer:
     """Where the record of an op and width begins in a rule."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
     return HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
-
-
-@inlined
-def lane_word(mask: Integer, lane: Integer) -> Integer:
-    """All bits set if the lane is active, else none. (Every step is cut to 32 bits: numba would widen it.)"""
-    return word(word(0) - word(word(mask >> word(lane)) & word(1)))
 
 
 @inlined
@@ -211,33 +214,6 @@ def call_broadcast(
     return types.void(types.int64, *[types.voidptr] * 2, *[types.int64] * 5), generate
 
 
-@inner
-def copies(
-    address: Place, mask: Integer, width: Integer, groups: Integer, part: Integer, shift: Integer
-) -> tuple[Integer, Integer, Integer]:
-    """The lengths of banks.copies: the sum over the parts, parts that have a lane, the longest."""
-    addresses = carray(address, 32, np.uint32)
-    froms, tos = _room_for_keys(), _room_for_bits()
-    source, target = carray(froms, 32, np.uint32), carray(tos, 32, np.uint32)
-    for lane in range(32):
-        first = np.int64(lane >> part) * groups
-        bank = np.int64(addresses[lane] >> word(SOURCE_BIT)) * 4 + lane * width
-        active = lane_word(mask, lane)
-        source[lane] = word(word(1) << word(first + ((bank >> shift) & (groups - 1)))) & active
-        target[lane] = word(word(1) << word(first + ((np.int64(addresses[lane]) >> shift) & (groups - 1)))) & active
-    total = ideal = worst = 0
-    for start in range(0, 32, 1 << part):
-        most = 0
-        for lane in range(start, start + (1 << part)):
-            if lane_word(mask, lane):
-                met = word(equal_to(froms, source[lane]) | equal_to(tos, target[lane]))
-                most = max(most, int(ones(met)))
-        total += most
-        ideal += int(most > 0)
-        worst = max(worst, most)
-    return total, ideal, worst
-
-
 @inlined
 def words(
     address: Place, mask: Integer, each_lane: bool, keep: Integer, groups: Integer, part: Integer, shift: Integer
@@ -302,8 +278,18 @@ def judge_at(
         call_broadcast(rules[BROADCASTS], address, place, mask, width, groups, part, shift)
         found = carray(place, 5, np.int64)
         return found[0], found[1], found[2], found[3], found[4]
-    if serves == COPY:
-        total, ideal, worst = copies(address, mask, np.int64(width), groups, part, shift)
+    total: Integer
+    ideal: Integer
+    worst: Integer
+    if serves >= COPY:
+        total = ideal = worst = np.int64(0)
+        if serves != BYPASS:
+            total, ideal, worst = copies(address, mask, np.int64(width), groups, part, shift)
+        if serves != COPY:
+            more, least = bypassing(address, mask)
+            if more < 0:
+                return UNKNOWN, UNKNOWN, 0, 0, 0
+            total, ideal, worst = total + more, ideal + least, max(worst, (more + least - 1) // least)
     else:
         total, ideal, worst = words(address, mask, serves == LANE, word(rules[KEEP]), groups, part, shift)
     if serves == ONCE:

@@ -25,7 +25,7 @@ from numba import types
 from numba.core import cgutils
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.one_request import BROADCAST, COPY, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
+from banksim.banks.compiled.one_request import BROADCAST, COPY_AND_BYPASS, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
 from banksim.requests.kinds import OPS, WIDTHS
 from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import intrinsic
@@ -48,7 +48,7 @@ share a group's word, log2 of the groups, log2 of the lanes of a part, the same 
 give addresses − 1, passes of each, whom a pass serves."""
 ELSEWHERE = BROADCAST << SERVES[0]
 """Records from this number on are not judged here: counts that are a range, of copies, or unknown."""
-NOBODY = COPY + 1
+NOBODY = COPY_AND_BYPASS + 1
 WIDEST = 32
 """Records of an op in a table: that of each width at its number."""
 TRANSACTIONS, IDEAL, DEGREE, UNION, FIGURES = range(5)

@@ -25,6 +25,8 @@ from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import ADDRESSES, RESULT, ROW, STORED
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.machine.state import CONTEXT, MEMO, REQUEST, TRACE_ROWS, WARP
+from banksim.requests.copies import LINE
+from banksim.requests.kinds import DESTINATION, FULL_MASK
 
 FAULT_OF = {
     "shared": codes.OUT_OF_SHARED,
@@ -277,7 +279,7 @@ class Memory:
                 e.call("note", VOID, of_buffer, places, a.mask, INT[32](width), INT[32](use))
         if space == "shared":
             asked = offsets if source is None else b.or_(offsets, source)
-            self.ask(a, asked, first if source is None else b.extract_element(asked, lane), others)
+            self.ask(a, asked, first if source is None else b.extract_element(asked, lane), others, source is not None)
         if self.watched and space in ("shared", "barrier"):
             self.watch(a, offsets, width)
         elif space == "shared":
@@ -292,14 +294,16 @@ class Memory:
             base = e.at(base, b.mul(warp, b.mul(thread_bytes, INT[64](LANES))))
         return base, offsets, first
 
-    def ask(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, others: ir.Value) -> None:
+    def ask(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, others: ir.Value, copied: bool) -> None:
         """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
-        that differ by a common shift that no bank rule sees, costs the same."""
+        that differ by a common shift that no bank rule sees, costs the same. Of one that copies (`copied`) that is a
+        shift by whole lines of the places that are written."""
         e = self.e
         b = e.b
         relative = b.sub(offsets, splat(b, first))
         period = b.trunc(e.get(a.context, CONTEXT, "period"), INT[32])
-        phase = b.and_(first, b.sub(period, INT[32](1)))
+        seen = INT[32](FULL_MASK & ~(DESTINATION & -LINE)) if copied else b.sub(period, INT[32](1))
+        phase = b.and_(first, seen)
         same = e.everywhere(b.icmp_unsigned("==", relative, e.get(a.memo, MEMO, "relative", as_type=WORDS)), others)
         same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "mask"), a.mask))
         same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "phase"), phase))

@@ -9,7 +9,9 @@ from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.memory import CACHE, width
 from banksim.machine.operations.table import operation
-from banksim.requests.kinds import SOURCE_BIT
+from banksim.machine.operations.warp import peers
+from banksim.requests.copies import LINE, PIECE
+from banksim.requests.kinds import LANES, LINE_BIT, SOURCE_BIT, UNREAD
 
 
 @operation("LDGSTS", f"64 128 BYPASS ZFILL {CACHE}")
@@ -25,12 +27,24 @@ def copy(x: Engine, i: Instruction) -> None:
         words = x.fetch(i, "global", address, size, reads)
         if reads is not None:
             words = tuple(x.where(reads, v, x.const(0)) for v in words)
-    if "BYPASS" in i.modifiers or "ZFILL" in i.modifiers:
-        x.put(i, "shared", x.address(to, False), size, words)
-        return
-    other = None if reads is None else (x.ballot(reads) != x.active(), "cp_async_gather")
-    shift = (x.low(address) - x.lane() * size) >> 2 << SOURCE_BIT
-    x.put(i, "shared", x.address(to, False), size, words, other=other, source=shift)
+    other, aligned = None, x.low(address) - (x.low(address) & size - 1)
+    bits = (aligned - x.lane() * size) >> 2 << SOURCE_BIT
+    if "BYPASS" in i.modifiers:
+        bits = bits | (first_of_line(x, address) - (x.lane() & LANES - LINE // PIECE) & LANES - 1) << LINE_BIT
+    elif reads is not None and "ZFILL" in i.modifiers:
+        bits = bits | x.where(reads, x.const(0), x.const(UNREAD))
+    elif reads is not None:
+        other = x.ballot(reads) != x.active(), "cp_async_gather"
+    x.put(i, "shared", x.address(to, False), size, words, other=other, source=bits)
+
+
+def first_of_line(x: Engine, address: Value) -> Value:
+    """The first executing lane that reads from the same line of global memory as each lane."""
+    line = address >> LINE.bit_length() - 1
+    alike = x.active()
+    for words in (x.low(line), x.high(line)):
+        alike = alike & peers(x, words, 32)
+    return x.popcount((alike & -alike) - 1)
 
 
 def part(x: Engine, i: Instruction, address: Value, size: int, reads: Value | None) -> tuple[Value, ...]:

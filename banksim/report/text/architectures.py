@@ -121,6 +121,8 @@ def serves(architecture: Architecture, rule: AccessRule) -> str:
         return "one lane"
     if rule.serves == "copy":
         return "one lane, on either side"
+    if rule.serves == "bypass":
+        return "sectors that move alike"
     wide = architecture.pass_width > architecture.bank_width
     return f"lanes in one {architecture.row_bytes}-byte row" if wide else "lanes in one word"
 

@@ -17,6 +17,7 @@ from banksim.wording import mean, number, plural, ways
 
 MEANINGS: dict[Status, str] = {
     "measured": "equal to the counters of one H200, request by request",
+    "Nsight's": "as Nsight Compute's source page counts; what the banks do varies from run to run",
     "documented": "as NVIDIA's guides describe it",
     "assumed": "nobody has shown it on this architecture",
 }

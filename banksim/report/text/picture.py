@@ -234,10 +234,15 @@ def diagnosis(explanation: Explanation) -> str:
     if ends(explanation.transactions).high == explanation.ideal:
         return f"{cost}, no conflict."
     access = explanation.arch.access(explanation.op, explanation.width)
-    if access is not None and access.serves == "copy":
+    if access is not None and access.serves == "copy" and not access.also:
         return (
             f"{cost}, {explanation.ideal} without conflicts: {explanation.degree} lanes need the banks that one of "
             "them reads or writes, one lane a pass."
+        )
+    if access is not None and (access.also or access.serves == "bypass"):
+        return (
+            f"{cost}, {explanation.ideal} without conflicts: sectors of 32 bytes share a pass only within a line of "
+            "128, on either side, and if they move alike."
         )
     needs = [Counter(bank for step in turn for bank in step.banks) for turn in turns(explanation)]
     most = max(max(need.values()) for need in needs)

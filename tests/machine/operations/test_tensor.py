@@ -100,16 +100,15 @@ def test_asynchronous_copies(name: str, engine: str) -> None:
 
 
 def test_copies_are_counted_where_the_count_is_known() -> None:
-    """Copies past the L1 cache have no count, and so there is no total; of others the source counts too."""
+    """The source counts too; past the L1 cache the figure is the profiler's."""
     done, _ = run("gemm_async", "llvm")
     copies = [s for s in done.conflicts.sites if s.op.startswith("cp_async")]
     assert [(s.op, s.width, s.status, s.transactions) for s in copies] == [
         ("cp_async", 8, "measured", 384),
-        ("cp_async_bypass", 16, "unknown", None),
+        ("cp_async_bypass", 16, "Nsight's", 256),
         ("cp_async", 8, "measured", 1152),
-        ("cp_async_bypass", 16, "unknown", None),
+        ("cp_async_bypass", 16, "Nsight's", 768),
     ]
-    assert done.conflicts.transactions is None
     words, _ = run("copy_async_words/2", "llvm")
     (copy,) = (s for s in words.conflicts.sites if s.op == "cp_async")
     assert (copy.requests, copy.transactions, copy.ideal, copy.status) == (2, 4, 2, "measured")

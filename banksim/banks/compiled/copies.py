@@ -1,0 +1,100 @@
+"""What copies cost, as rule.copies and rule.bypassing judge them, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banksim.requests.copies import LINE, PIECE, SECTOR
+from banksim.requests.kinds import DESTINATION, LINE_BIT, SOURCE_BIT, UNREAD
+from banksim.requests.lane_intrinsics import equal_to, lowest, ones, room, word
+from banksim.system.compiled_types import Integer, Place
+from banksim.system.jit import carray, inlined, inner
+
+UNREAD_BIT = UNREAD.bit_length() - 1
+PIECES, HALVES, SECTORS = LINE // PIECE, SECTOR // PIECE, LINE // SECTOR
+"""In a line; in a sector; in a line."""
+_room_for_sources, _room_for_targets, _room_for_ends, _room_for_moves = room(32), room(32), room(32), room(32)
+
+
+@inlined
+def lane_word(mask: Integer, lane: Integer) -> Integer:
+    """All bits set if the lane is active, else none. (Every step is cut to 32 bits: numba would widen it.)"""
+    return word(word(0) - word(word(mask >> word(lane)) & word(1)))
+
+
+@inner
+def copies(
+    address: Place, mask: Integer, width: Integer, groups: Integer, part: Integer, shift: Integer
+) -> tuple[Integer, Integer, Integer]:
+    """The lengths of rule.copies: the sum over the parts, parts that have a lane, the longest."""
+    addresses = carray(address, 32, np.uint32)
+    froms, tos = _room_for_sources(), _room_for_targets()
+    source, target = carray(froms, 32, np.uint32), carray(tos, 32, np.uint32)
+    for lane in range(32):
+        first = np.int64(lane >> part) * groups
+        bank = np.int64(addresses[lane] >> word(SOURCE_BIT)) * 4 + lane * width
+        active = lane_word(mask, lane)
+        reads = active & ~lane_word(addresses[lane] >> word(UNREAD_BIT), 0)
+        source[lane] = word(word(1) << word(first + ((bank >> shift) & (groups - 1)))) & reads
+        target[lane] = word(word(1) << word(first + ((np.int64(addresses[lane]) >> shift) & (groups - 1)))) & active
+    total = ideal = worst = 0
+    for start in range(0, 32, 1 << part):
+        most = 0
+        for lane in range(start, start + (1 << part)):
+            if lane_word(mask, lane):
+                met = equal_to(tos, target[lane])
+                if source[lane]:
+                    met = word(met | equal_to(froms, source[lane]))
+                most = max(most, int(ones(met)))
+        total += most
+        ideal += int(most > 0)
+        worst = max(worst, most)
+    return total, ideal, worst
+
+
+@inner
+def bypassing(address: Place, mask: Integer) -> tuple[Integer, Integer]:
+    """How many passes rule.bypassing has, and how few they could be; −1 and 0 where rule.spread holds."""
+    addresses = carray(address, 32, np.uint32)
+    targets, ends, together = _room_for_targets(), _room_for_ends(), _room_for_moves()
+    target, end, move = carray(targets, 32, np.uint32), carray(ends, 32, np.uint32), carray(together, 32, np.uint32)
+    line = carray(_room_for_sources(), 32, np.uint32)
+    for lane in range(32):
+        other = word(1 << 31 | lane)  # a lane that copies nothing is like no other
+        place = word(addresses[lane] & word(DESTINATION)) // word(PIECE)
+        active = lane_word(mask, lane)
+        target[lane] = word(place & active) | word(other & ~active)
+        first = word(addresses[lane] >> word(LINE_BIT)) + word(lane // PIECES * PIECES)
+        line[lane] = word(first & word(31))
+    copying = word(0)
+    for lane in range(32):
+        first = word(lane) == lowest(equal_to(targets, target[lane]))
+        copying |= word(int(first) << lane) & mask
+        source = word(word(addresses[lane] >> word(SOURCE_BIT)) * word(4) // word(PIECE) + word(lane)) & word(
+            PIECES - 1
+        )
+        whole = word(line[lane] | word(source << word(5)))
+        if copying >> word(lane) & word(1):
+            end[lane] = whole | word(target[lane] // word(PIECES) << word(8))
+            move[lane] = word(whole // word(HALVES << 5) << word(5) | line[lane]) | word(
+                target[lane] // word(HALVES) << word(8)
+            )
+        else:
+            end[lane] = move[lane] = word(1 << 31 | lane)
+    for lane in range(32):
+        if ones(equal_to(ends, end[lane])) > 1:
+            return np.int64(-1), np.int64(0)
+    for lane in range(32):
+        if copying >> word(lane) & word(1):
+            piece, at = word(end[lane] >> word(5)) & word(PIECES - 1), target[lane]
+            halves = word(2) if ones(equal_to(together, move[lane])) > 1 else word(at & word(HALVES - 1))
+            crossed = word(piece ^ at) & word(HALVES - 1)
+            odd = word(word(piece // word(HALVES)) ^ word(at // word(HALVES))) & word(1)
+            alike = word(halves << word(6)) | word(crossed << word(5)) | line[lane]
+            target[lane] = word(alike | word(odd << word(8))) | word(at // word(PIECES) << word(9))
+        else:
+            target[lane] = word(1 << 31 | lane)
+    passes = 0
+    for lane in range(32):
+        passes += int(bool(copying >> word(lane) & word(1)) and word(lane) == lowest(equal_to(targets, target[lane])))
+    return passes, (int(ones(copying)) + PIECES - 1) // PIECES
