@@ -28,7 +28,7 @@ def random_trace(
     """Requests of random kinds, masks and places; with `alike`, no more than so many different ones."""
     random = np.random.default_rng(seed)
     kind = random.integers(0, len(kinds), requests)
-    op = np.array([kinds[k][0] for k in kind], dtype="U17")
+    op = np.array([kinds[k][0] for k in kind], dtype=str)
     width = np.array([kinds[k][1] for k in kind], np.int64)
     steps = random.choice([0, 1, 2, 4, 31, 32, 33, 64], (requests, 1)) * np.arange(LANES)
     noise = random.integers(0, 256, (requests, LANES)) * random.integers(0, 2, (requests, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from banksim.requests.copies import LINE, PIECE, SECTOR
+from banksim.requests.copies import BANK_BYTES, LINE, PIECE, SECTOR
 from banksim.requests.kinds import DESTINATION, LINE_BIT, SOURCE_BIT, UNREAD
 from banksim.requests.lane_intrinsics import equal_to, lowest, ones, room, word
 from banksim.system.compiled_types import Integer, Place
@@ -32,7 +32,7 @@ def copies(
     source, target = carray(froms, 32, np.uint32), carray(tos, 32, np.uint32)
     for lane in range(32):
         first = np.int64(lane >> part) * groups
-        bank = np.int64(addresses[lane] >> word(SOURCE_BIT)) * 4 + lane * width
+        bank = np.int64(addresses[lane] >> word(SOURCE_BIT)) * BANK_BYTES + lane * width
         active = lane_word(mask, lane)
         reads = active & ~lane_word(addresses[lane] >> word(UNREAD_BIT), 0)
         source[lane] = word(word(1) << word(first + ((bank >> shift) & (groups - 1)))) & reads
@@ -42,10 +42,8 @@ def copies(
         most = 0
         for lane in range(start, start + (1 << part)):
             if lane_word(mask, lane):
-                met = equal_to(tos, target[lane])
-                if source[lane]:
-                    met = word(met | equal_to(froms, source[lane]))
-                most = max(most, int(ones(met)))
+                of_source = equal_to(froms, source[lane]) if source[lane] else word(0)
+                most = max(most, int(ones(word(equal_to(tos, target[lane]) | of_source))))
         total += most
         ideal += int(most > 0)
         worst = max(worst, most)
@@ -66,19 +64,16 @@ def bypassing(address: Place, mask: Integer) -> tuple[Integer, Integer]:
         target[lane] = word(place & active) | word(other & ~active)
         first = word(addresses[lane] >> word(LINE_BIT)) + word(lane // PIECES * PIECES)
         line[lane] = word(first & word(31))
-    copying = word(0)
+    copying: Integer = word(0)
     for lane in range(32):
-        first = word(lane) == lowest(equal_to(targets, target[lane]))
-        copying |= word(int(first) << lane) & mask
-        source = word(word(addresses[lane] >> word(SOURCE_BIT)) * word(4) // word(PIECE) + word(lane)) & word(
-            PIECES - 1
-        )
-        whole = word(line[lane] | word(source << word(5)))
+        alone = word(lane) == lowest(equal_to(targets, target[lane]))
+        copying |= word(int(alone) << lane) & mask
+        bank = word(addresses[lane] >> word(SOURCE_BIT))
+        source = word(bank * word(BANK_BYTES) // word(PIECE) + word(lane)) & word(PIECES - 1)
         if copying >> word(lane) & word(1):
-            end[lane] = whole | word(target[lane] // word(PIECES) << word(8))
-            move[lane] = word(whole // word(HALVES << 5) << word(5) | line[lane]) | word(
-                target[lane] // word(HALVES) << word(8)
-            )
+            to_line, to_sector = target[lane] // word(PIECES), target[lane] // word(HALVES)
+            end[lane] = word(line[lane] | word(source << word(5))) | word(to_line << word(8))
+            move[lane] = word(line[lane] | word(source // word(HALVES) << word(5))) | word(to_sector << word(8))
         else:
             end[lane] = move[lane] = word(1 << 31 | lane)
     for lane in range(32):

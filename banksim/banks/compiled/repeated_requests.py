@@ -33,7 +33,8 @@ from banksim.requests.columns import (
     unpacked,
     word_at,
 )
-from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.requests.copies import LINE
+from banksim.requests.kinds import COPIES, DESTINATION, FULL_MASK, LANES, OPS
 from banksim.requests.lane_intrinsics import pointer, word
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
@@ -100,7 +101,7 @@ def _alike(
     warps: Integers,
     read: Integers,
     factors: Integers,
-    keep: Integer,
+    keep: Integers,
 ) -> tuple[Rows, Rows]:
     """The first request by (block, warp, order) of all that are alike, and how many they are.
 
@@ -118,7 +119,7 @@ def _alike(
         if used == MOST or (tried == TRIAL and used > TRIAL // 2):
             return firsts[:0], times[:0]
         active = word(masks[row] & read[ops[row]])
-        base = _base(addresses, row, active, keep)
+        base = _base(addresses, row, active, keep[ops[row]])
         total = word(0)
         if active == word(FULL_MASK):
             for lane in range(LANES):
@@ -210,7 +211,8 @@ def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
     """
     address, mask, op = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op))
     block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
-    keep = np.uint32(FULL_MASK & -period)
+    copies = FULL_MASK & -max(period, LINE) & DESTINATION
+    keep = np.array([copies if name in COPIES else FULL_MASK & -period for name in OPS], np.uint32)
     rows, times = _alike(address, mask, op, kinds.of, block, warp, READ, FACTORS, keep)
     return (rows, times) if len(rows) or not (kinds.of >= 0).any() else None
 
