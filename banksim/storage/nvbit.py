@@ -65,7 +65,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
             kernel, block = "", unplaced.setdefault((line.launch, *line.block), len(unplaced))
         offsets = [window.offset(address) if address else 0 for address in line.addresses]
         if source is not None:
-            offsets = with_source(offsets, source.addresses, width).tolist()
+            offsets = with_source(offsets, source.addresses, width, op).tolist()
         site = Site(line.opcode, text=line.opcode, function=kernel)
         return rows.add(site, op, width, mask, offsets, block, line.warp)
 
@@ -73,8 +73,6 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         nonlocal copied
         copied += 1
         op, width = rows.asked(to.opcode) or ("", 0)
-        if op != "cp_async":
-            return add(op, width, to, (source or to).mask)
         return add(op, width, to, source.mask, source) if source else add("cp_async_gather", width, to, to.mask)
 
     for line in lines(path):

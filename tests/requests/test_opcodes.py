@@ -19,8 +19,8 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.reference.warp import Warp
-from banksim.requests.copies import destinations
-from banksim.requests.kinds import LANES, OPS, SOURCE_BIT
+from banksim.requests.copies import destinations, moves
+from banksim.requests.kinds import BYPASSING, LANES, OPS, SOURCE_BIT
 from banksim.requests.opcodes import GENERIC, TABLE, request_of
 from banksim.requests.trace import Site, Trace, concatenated
 from helpers import assembler
@@ -29,7 +29,7 @@ from helpers.tracers import LAUNCH, access, read, traceg
 WIDTHS = {
     "ld": ("U8", "S8", "U16", "S16", "", "64", "128"), "st": ("U8", "U16", "", "64", "128"), "cas": ("", "64"),
     "cas_spin": ("", "64"), "popc_inc": ("32",), "exch": ("", "64"), "cp_async": ("", "64", "128"),
-    "cp_async_bypass": ("128",),
+    "cp_async_bypass": ("128",), "cp_async_bypass_zfill": ("128",),
 }  # fmt: skip
 """The widths that compilers give opcodes of an op, of those that have several."""
 BYTES = 1 << 13
@@ -138,6 +138,8 @@ def as_mem_trace(trace: Trace, base: int) -> str:
         if op.startswith("cp_async"):
             width = request_of(site.opcode)[1]  # type: ignore[index]
             source = [(1 << 40) + width * lane + 4 * (a >> SOURCE_BIT) for lane, a in enumerate(address)]
+            if op in BYPASSING:
+                source = [(1 << 40) + 128 * move.line + 16 * move.source for move in moves(address)]
             text += access(site.opcode, [a if mask >> lane & 1 else 0 for lane, a in enumerate(source)])
     return text
 
