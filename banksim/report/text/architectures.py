@@ -119,6 +119,8 @@ def serves(architecture: Architecture, rule: AccessRule) -> str:
         return "one lane, the others fail"
     if rule.serves == "lane":
         return "one lane"
+    if rule.also:
+        return "one lane, then sectors alike"
     if rule.serves == "copy":
         return "one lane, on either side"
     if rule.serves == "bypass":
