@@ -12,7 +12,7 @@ from cuda_kernels.catalogue import Entry, Launch
 from cuda_kernels.predict import execute, own_copy, predict
 
 WIDEST = 160
-"""Characters that a matrix of the tile's way may take."""
+"""The most characters of a line of a tile's matrix."""
 
 
 def page(entry: Entry, launch: Launch) -> str:

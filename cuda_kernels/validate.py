@@ -134,7 +134,8 @@ def against(
 
 
 def predicted(work: tuple[str, Record | None]) -> tuple[Prediction, bool]:
-    """The function as compiled here; where that is other code than what ran, the code that ran."""
+    """The prediction for the function as it is compiled here, or for the code that ran if that differs; and whether
+    both are the same."""
     name, record = work
     launch = find([name])[0].launch()
     mine = predict(launch)

@@ -66,7 +66,7 @@ class Verdict:
         return pass_cycles(self.prediction.passes), pass_cycles(self.record.passes)
 
     def measured(self) -> float | None:
-        """What variants are compared by: cycles of the block if there is one, else time."""
+        """The figure that compares variants: a single block's cycles, else the launch's time."""
         record = self.record
         if record is None or record.cycles is None or record.microseconds is None:
             return None
@@ -154,7 +154,7 @@ def counters(prediction: Prediction, record: Record) -> tuple[list[str], float]:
 
 LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
 SHARED = {"LDS": "ld", "STS": "st", "ATOMS": "atom"}
-"""The counter that counts an instruction on shared memory."""
+"""By which of the hardware's counters an instruction on shared memory is counted."""
 
 
 # ---- simulated time against the clock of an SM
@@ -217,7 +217,7 @@ class Contest:
         return self.busiest >= LIMITED
 
     def sentence(self) -> str:
-        """What to make of it, claiming nothing where shared memory is not the limit."""
+        """The result as a sentence, which claims nothing where shared memory is not the limit."""
         rank = "all variants alike" if self.rank is None else f"rank correlation {self.rank:+.2f}"
         head = f"{self.group}: {self.variants} variants, {rank}"
         if not self.limited:

@@ -17,7 +17,7 @@ from __future__ import annotations
 COMMANDS = {
     "pattern": "count the conflicts of an index expression",
     "kernel": "execute a kernel and count its conflicts by source line",
-    "run": "run a whole Python program without a GPU, and count the conflicts of its kernels",
+    "run": "run a whole CUDA program without a GPU, and count the conflicts of its kernels",
     "replay": "count the conflicts of a trace file",
     "advise": "propose a layout that cures conflicts, and prove it",
     "diff": "tell what got better or worse between two reports or traces",

@@ -16,7 +16,7 @@ EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32 --json > after.json
   banksim diff before.json after.json"""
 LARGEST = 1 << 28
-"""Bytes of a report that is read."""
+"""The most bytes of a report that are read."""
 
 
 def options(parser: ArgumentParser) -> None:

@@ -184,7 +184,7 @@ def here(call: Call, how: Options, path: str | None) -> Run:
 
 
 def save(arguments: Sequence[object], folder: Path) -> None:
-    """The arrays as the kernel left them."""
+    """Save the arrays as the kernel left them."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, argument in enumerate(arguments):
         if isinstance(argument, np.ndarray):

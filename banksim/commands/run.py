@@ -70,7 +70,7 @@ def options(parser: ArgumentParser) -> None:
 
 
 def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
-    """Everything behind the program's name is the program's."""
+    """Options end at the program's name: all words behind it are the program's own."""
     return parser.parse_args(words)
 
 
@@ -172,7 +172,7 @@ def progress(name: str, blocks: int) -> Iterator[Callable[[int, int], None]]:
 
 
 def report(launches: Launches, ended: Ended, program: str, options: Namespace) -> None:
-    """Write it where it belongs."""
+    """Write the report where `--output` says."""
     from banksim.report import json
 
     plain = partial(json.launches, program, ended.status, launches)

@@ -47,7 +47,7 @@ def pack(kernels: Iterable[Kernel]) -> bytes:
 
 
 def unpack(packed: bytes, cubin: bytes, files: Mapping[str, str]) -> Kernels:
-    """`files` gives other names to some of the files that lines are in."""
+    """What `pack` stored. `files` gives other names to some of the files that lines are in."""
     head, _, bodies = packed.partition(b"\n")
     stored, at = {}, 0
     for name, size in json.loads(head):
@@ -110,7 +110,7 @@ NUMBERS = (
 
 
 class Table:
-    """Entries by their number, each once, in the order of their coming."""
+    """Numbers for entries, each entry once, in the order in which they come."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}

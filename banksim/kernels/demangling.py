@@ -8,12 +8,12 @@ import re
 from typing import Any
 
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib")
-"""Where a C++ program's own demangler is."""
+"""The C++ libraries that have a demangler."""
 INTERNAL = re.compile(r"\b_INTERNAL_[0-9a-f]{8}_\d+_\w*?_[0-9a-f]{8}::")
 """The namespace that the compiler adds to what is known in one file only."""
 ARGUMENTS = re.compile(r"<[^<>]*>")
 LONGEST = 60
-"""Letters of a name, with its template arguments, that are read at a glance."""
+"""How many letters of a name with its template arguments are read at a glance."""
 NUMBA_TAG = re.compile(r"\[abi:[^\]]*\]")
 
 

@@ -32,8 +32,8 @@ RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f
 SPECIAL = re.compile(r"SR\w*(?:\.\w+)?|U?PR")
 
 SECONDS = 30
-"""After which nvdisasm is given up, and as many for each MiB of a cubin: it takes some 2, but for ever on some damaged
-ones."""
+"""Seconds of CPU time that nvdisasm may take, and as many more for each MiB of a cubin. It needs some 2 a MiB, but on
+some damaged cubins it never ends."""
 
 Place = Callable[[str, int], Operand | None]
 """(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""

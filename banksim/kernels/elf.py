@@ -116,7 +116,7 @@ class Elf:
             self._check_relocations(section)
 
     def _check_relocations(self, section: str) -> None:
-        """Of debugging sections too, which only nvdisasm reads: for ever, where numbers in them lead nowhere."""
+        """Debugging sections too. Only nvdisasm reads them, and where their numbers lead nowhere it never ends."""
         size = self.sections[section].size
         for relocation in self.relocations(section):
             leads_nowhere = "debug" in section and abs(relocation.addend) > len(self.data)

@@ -23,7 +23,7 @@ PTX, CUBIN = 1, 2
 LZ4, ZSTD = 0x2000, 0x8000
 """Flags of a compressed entry."""
 LARGEST = 1 << 30
-"""Bytes that an entry may have when it is decompressed: more is taken for damage."""
+"""The most bytes of an entry once it is decompressed: more is taken for damage."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def chosen(found: Sequence[FatBinaryEntry], capability: int) -> list[FatBinaryEn
 
 
 def listed(found: Sequence[FatBinaryEntry]) -> str:
-    """What is inside, for a message."""
+    """What a file holds, for a message."""
     return ", ".join(sorted({entry.what for entry in found}))
 
 
@@ -119,7 +119,7 @@ def lz4(packed: bytes, size: int) -> bytes:
     at = 0
 
     def length(short: int) -> int:
-        """15 says that bytes follow which count on, up to one that is not 255."""
+        """A length of 15 is followed by bytes to add to it, the last of which is not 255."""
         nonlocal at
         total, byte = short, 255 if short == 15 else 0
         while byte == 255:

@@ -30,8 +30,8 @@ class Line:
 
 
 def in_own_code(line: Line) -> tuple[Line, tuple[tuple[str, int], ...]]:
-    """A line of a library as that of the user's which it was inlined into, and the places in the library, innermost
-    first; any other line, and one that nobody's own calls, as it is."""
+    """The user's own line into which a line of a library was inlined, and the places in the library, innermost first.
+    Any other line stays as it is, and so does one that no line of the user's calls."""
     frames = [(line.file, line.line), *((file, number) for _, file, number in line.inlined)]
     kernel = frames[-1][0]
     depth = next((n for n, (file, _) in enumerate(frames) if not is_library(file, kernel)), 0)

@@ -21,12 +21,12 @@ from banksim.kernels.variables import CONSTANT_VARIABLES
 from banksim.requests.trace import Site
 
 NUMBA = "_cudapy_cmem"
-"""How Numba calls its constant arrays."""
+"""The names that Numba gives its constant arrays."""
 
 
 @dataclass(frozen=True)
 class Unfilled:
-    """A `__constant__` variable of so many bytes that is zeros since nobody filled it, and where it was read first."""
+    """A `__constant__` variable that is zero because nobody filled it, its bytes, and where it was read first."""
 
     name: str
     size: int
@@ -39,7 +39,9 @@ class Unfilled:
 def unfilled(
     kernel: Kernel, banks: Mapping[int, npt.NDArray[np.uint8]], executed: Iterable[Instruction]
 ) -> tuple[Unfilled, ...]:
-    """What these instructions read that nobody filled, in the order of the code; `banks`: the launch's constants."""
+    """The variables that these instructions read though nobody filled them, in the order of the code.
+
+    `banks`: the launch's constants."""
     content = banks.get(CONSTANT_VARIABLES, np.zeros(0, np.uint8))
     zeros = [
         (variable.place, variable)

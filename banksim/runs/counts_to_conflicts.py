@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from banksim.machine.launch import Launch
 from banksim.machine.races.findings import first_hint
 from banksim.requests.counts import Count, Range
 from banksim.runs.outcome import Executed, Run
-
-if TYPE_CHECKING:
-    pass
 
 
 def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Any, Any]]) -> Run:

@@ -135,7 +135,7 @@ def answered_by(loaded: Loaded, callback: Any) -> Iterator[None]:
 
 
 def address_in(place: Any) -> int:
-    """Of an address, or of a buffer's memory."""
+    """The address that a number or a buffer stands for."""
     in_python = isinstance(place, bytes | bytearray | memoryview | np.ndarray)
     return int(np.frombuffer(place, np.uint8).ctypes.data) if in_python else int(place)
 

@@ -29,11 +29,12 @@ class Executed:
 
 @dataclass(frozen=True)
 class Run:
-    """What a launch did. `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the
-    first; `profile` every instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some
-    thousand, `findings_lost` says how many more were seen); `hints`, where no check was asked for, what of it a look at
-    some blocks shows; `partial` is true when not all blocks finished; `cycles`
-    the simulated time, if it was asked for.
+    """What a launch did.
+
+    `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the first; `profile` every
+    instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some thousand,
+    `findings_lost` says how many more were seen); `hints` the races that a look at some blocks suggests where no check
+    was asked for; `partial` is true when not all blocks finished; `cycles` the simulated time, if it was asked for.
 
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all."""

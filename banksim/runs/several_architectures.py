@@ -39,7 +39,7 @@ def run_each(
     rules: Sequence[Architecture],
     args: Sequence[object],
 ) -> Run:
-    """The run of each group's code: the first, with what all found.
+    """Run the code of each group. The result is the first's, with what all of them found.
 
     Each begins with the same arrays, which hold the first's results afterwards. `execute` is told whether its group is
     the first. An interrupted run is the last.

@@ -27,7 +27,7 @@ from banksim.system.writing import write
 MAGIC = b"banksim2"
 DIGEST = 32
 OPENING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"))
-"""No link is followed; none waits for the other end of a pipe."""
+"""How files are opened: no link is followed, and a pipe does not wait for its other end."""
 
 
 def folder() -> Path:
@@ -43,7 +43,7 @@ def folder() -> Path:
 
 
 def key(*parts: str | bytes) -> str:
-    """The name of what `parts` lead to; ("ab", "c") and ("a", "bc") differ."""
+    """The name under which the result of `parts` is kept; ("ab", "c") and ("a", "bc") differ."""
     digest = hashlib.blake2b(digest_size=DIGEST)
     for part in parts:
         content = part.encode(errors="surrogateescape") if isinstance(part, str) else part
@@ -58,7 +58,7 @@ def sources(package: Path, rooms: Iterable[str]) -> str:
 
 
 def get(key: str) -> bytes | None:
-    """What was put under `key`, or None: not there, not readable, not the user's, or damaged."""
+    """What was put under `key`; None if it is not there, cannot be read, is not the user's own, or is damaged."""
     try:
         content = read(path(key)) if usable(folder()) else None
     except (OSError, RuntimeError):  # Path.home() raises RuntimeError where there is no home
@@ -79,7 +79,7 @@ def put(key: str, payload: bytes) -> None:
 
 
 def read(file: Path) -> bytes | None:
-    """The content of a file; None of one that others may have written."""
+    """The content of a file; None if others may have written it."""
     with open(os.open(file, OPENING), "rb") as opened:
         state = os.fstat(opened.fileno())
         return opened.read() if stat.S_ISREG(state.st_mode) and strangers(state) is None else None

@@ -21,11 +21,11 @@ BY_SIGNAL = 128
 """Shells report a process that a signal ended by this plus the signal's number as exit status; so do our commands."""
 CLOSED_PIPE = BY_SIGNAL + 13
 FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""What only standard output fails of without its name: every other file is written by `banksim.system.writing`."""
+"""Errors that name no file when standard output fails: every other file is written by `banksim.system.writing`."""
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""What ends a command, with a report of what was done until then."""
+"""The signals that end a command, which then reports what it has done so far."""
 AGAIN = 0.02
-"""Seconds after which an interrupt is sent again that was lost."""
+"""Seconds after which a lost interrupt is sent again."""
 
 received = 0
 """The signal that this process was told to end by; 0: none."""

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 
 def missing(what: str, extra: str) -> InputError:
-    """The error where something of an extra is missing; `what` says for what it is needed."""
+    """The error for a package of an extra that is missing; `what` says what needs it."""
     return InputError(f"{what}: {command(extra)}")
 
 
@@ -51,7 +51,7 @@ def origin() -> dict[str, Any]:
 
 
 def packages(extra: str) -> Iterator[str]:
-    """What an extra of the installed banksim wants, without banksim itself."""
+    """The packages of an extra of the installed banksim, without banksim itself."""
     for line in distribution("banksim").requires or ():
         wanted, _, condition = line.partition(";")
         if re.search(rf"extra == ['\"]{extra}['\"]", condition):

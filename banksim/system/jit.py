@@ -25,7 +25,7 @@ from banksim.system.compiled_types import Code, Function, Integer, Made, Place, 
 from banksim.system.progress import ProgressBar
 
 COMPILE = "numba:compile"
-"""What numba calls the event of compiling a function."""
+"""Numba's name for the event of compiling a function."""
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
 """The rooms with code that numba compiles."""
@@ -34,7 +34,7 @@ NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 if TYPE_CHECKING:
 
     def carray(place: Place, shape: Integer | tuple[Integer, ...], dtype: npt.DTypeLike = ...) -> Any:
-        """Numba's, as compiled code calls it: an array at a place. Its elements are known to numba only."""
+        """numba's function as compiled code calls it: an array at an address. Its elements are known to numba only."""
 
 else:
     from numba import carray as carray
@@ -152,7 +152,7 @@ def tell_once() -> None:
 
 
 class Compiling(ProgressBar):
-    """What numba compiles of this package."""
+    """The progress of numba while it compiles functions of this package."""
 
     def text(self, seconds: float) -> str:
         return f"compiling banksim's own loops for this machine, once: {self.done} {self.what}"

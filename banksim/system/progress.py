@@ -7,9 +7,9 @@ import time
 from threading import Lock
 
 AFTER = 1.0
-"""Seconds after which it is shown."""
+"""Seconds of work after which progress is shown."""
 EVERY = 0.1
-"""Seconds between two showings."""
+"""Seconds between two updates."""
 BAR = 24
 
 
@@ -84,7 +84,7 @@ class TranslationProgress(ProgressBar):
 
 
 def scaled(number: float) -> str:
-    """Three digits and what they count: 1.25 G, 47.3 k, 0.5."""
+    """A number in three digits with its prefix: 1.25 G, 47.3 k, 0.5."""
     for factor, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if number >= 999.5 * factor:
             return f"{number / factor:,.0f}{name}"

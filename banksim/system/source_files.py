@@ -14,13 +14,13 @@ LIBRARY = re.compile(
     r"/(site|dist)-packages/|^/usr/(local/)?(include|lib)/|/cuda[^/]*/(targets/[^/]+/)?include/"
     r"|/include/(cub|thrust|cuda|cutlass|cute|cooperative_groups)/|/(third_party|3rdparty|external|vendor)/"
 )
-"""Where files are that a user of them has not written: installed packages, the toolkit, copies of others' projects."""
+"""Folders whose files their user has not written: installed packages, the toolkit, copies of others' projects."""
 
 
 @functools.lru_cache(4096)
 def is_library(file: str, kernel: str) -> bool:
-    """Whether a file is none of the user's own. What lies in a folder `include` is none, unless the kernel's file lies
-    beside or in that, as in a project with headers."""
+    """Whether a file is a library's, not the user's own. A folder `include` is a library's, unless the kernel's file
+    lies beside or in it, as in a project with headers."""
     path = posixpath.normpath(file.replace("\\", "/"))
     if LIBRARY.search(path):
         return True

@@ -25,12 +25,12 @@ PLAIN_MARKS = str.maketrans("·│─┼┊–×…→∙’“”⌈⌉␊", '.
 
 
 def visible(text: str) -> str:
-    """`text`, in lines, without what a terminal obeys."""
+    """`text` with its line breaks, but without any character that a terminal obeys."""
     return text if text.isascii() and text.isprintable() else text.translate(SIGNS)
 
 
 def one_line(name: object) -> str:
-    """A name without line breaks too."""
+    """The same without line breaks, for a name."""
     return str(name).translate(LINE)
 
 

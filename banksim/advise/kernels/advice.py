@@ -16,12 +16,12 @@ from banksim.machine.races.findings import Race, missing
 from banksim.wording import number
 
 MOST_RACES = 3
-"""Races that are named."""
+"""How many races are named."""
 
 
 @dataclass(frozen=True)
 class KernelAdvice:
-    """What was tried on a kernel, the best of it if any pays, and the file with that."""
+    """The layouts that were tried on a kernel, the best of them if any pays, and the file with it."""
 
     source: KernelSource
     archs: tuple[Architecture, ...]
@@ -59,7 +59,7 @@ class KernelAdvice:
 
     @property
     def launch(self) -> str:
-        """What the launch has to change."""
+        """What the launch has to change, as a sentence; empty if nothing."""
         if self.after.dynamic == self.before.dynamic:
             return ""
         dynamic = f"{number(self.after.dynamic)} in the place of {number(self.before.dynamic)} bytes"

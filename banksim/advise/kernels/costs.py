@@ -20,9 +20,9 @@ SERVED = 1
 class Cost:
     """The cost of one run by one architecture: its `transactions` (of a range the most) and their `ideal`.
 
-    `time`: SM cycles in which the SM would do the launch's instructions and transactions if neither waited for
-    anything; what two layouts of one kernel differ by, no prediction of how long it takes. `cycles`: that prediction,
-    simulated cycles of an SM for each block; None where no time was simulated.
+    `time`: the cycles that an SM needs to issue the launch's instructions and to serve its transactions if neither
+    ever waits. It compares two layouts of one kernel, and predicts no duration. `cycles`: simulated cycles of an SM
+    for each block, which do; None where no time was simulated.
     """
 
     transactions: int
@@ -31,14 +31,14 @@ class Cost:
     cycles: float | None = None
 
     def of(self, before: Cost) -> float:
-        """What part of the cost before this is: of the simulated time if both have one."""
+        """This cost over the one before: by the simulated cycles if both have them, else by `time`."""
         if self.cycles is not None and before.cycles is not None:
             return self.cycles / before.cycles
         return self.time / before.time
 
 
 def costs(done: Run) -> tuple[Cost, ...]:
-    """By each architecture of a run. `UnknownCountError` where a count is unknown."""
+    """The cost of a run by each of its architectures. `UnknownCountError` where a count is unknown."""
     return tuple(cost(done.execution(judged), judged) for judged in done.judged)
 
 

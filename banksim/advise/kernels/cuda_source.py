@@ -21,7 +21,7 @@ UNREAD = re.compile(
     rb"|^[ \t]*#[ \t]*pragma\b(?:\\\r?\n|[^\n])*",
     re.MULTILINE,
 )
-"""What the grammar does not know in every place that it may stand in."""
+"""Attributes and pragmas, which the grammar does not accept everywhere that C++ allows them."""
 PURE = re.compile(r"(?:(?:cuda::)?std::)?(?:min|max|abs)|__(?:ffs|clz|popc|brev|mul24|umul24)|int|unsigned|size_t")
 """Functions that an index may call twice."""
 DEFINITIONS = ("preproc_def", "preproc_function_def")
@@ -168,7 +168,7 @@ class CudaReader:
         return replace(array, uses=tuple(uses))
 
     def use(self, node: Node, dimensions: int) -> Use | str:
-        """The access that a mention of an array is, or why it is none to a single element."""
+        """The access to one element that a mention of an array makes, or why it makes none."""
         indices: list[Node] = []
         while len(indices) < dimensions:
             outer = node.parent

@@ -24,7 +24,7 @@ Changes = tuple[LayoutChange, ...]
 
 @dataclass(frozen=True)
 class Measured:
-    """What the compiled code with some changes costs, by architecture; `run`: its launch."""
+    """What a kernel costs once it is compiled with some changes, by architecture; `run`: its launch."""
 
     kernel: Any
     run: Run
@@ -55,7 +55,7 @@ class Measured:
         return next((cost.cycles for cost in self.costs if cost.cycles is not None), None)
 
     def of(self, before: Measured) -> float:
-        """What part of the cost before this is, summed over the architectures."""
+        """This cost over the one before, summed over the architectures."""
         return sum(new.of(old) for new, old in zip(self.costs, before.costs, strict=True))
 
     @property
@@ -79,7 +79,7 @@ class Measured:
 
 
 class Bench:
-    """Runs a kernel with one change after another on the same arguments."""
+    """Compiles and runs a kernel with one change after another, on the same arguments."""
 
     def __init__(
         self,
@@ -95,10 +95,10 @@ class Bench:
         self.runs = 0
 
     def checked(self) -> tuple[Measured, tuple[Race, ...]]:
-        """The kernel as it is, and its races: with one, results are the same by luck."""
+        """The kernel as it is written, and its races. With a race, equal results prove nothing."""
         try:
             measured = self.measure((), check="races")
-        except UnsupportedError:  # of what is watched
+        except UnsupportedError:  # the check does not know something that the kernel does
             return self.measure(()), ()
         return measured, tuple(one for one in measured.run.findings if isinstance(one, Race))
 
@@ -120,7 +120,7 @@ class Bench:
             return measured
 
     def run(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
-        """Execute on copies of the arguments. One worker: results have one order."""
+        """Execute on copies of the arguments. One worker, so that atomics come in one order."""
         from banksim.runs.run import run_with
 
         call = Call(kernel, self.grid, self.block, copied(self.args))

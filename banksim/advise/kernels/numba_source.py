@@ -30,7 +30,7 @@ class Rewritten:
 
 
 class NumbaSource:
-    """A Numba kernel, whose function may be made by another with variables of that one in its closure."""
+    """A Numba kernel. Another function may have made it, whose variables its closure then holds."""
 
     def __init__(self, kernel: object, file: str | Path | None = None) -> None:
         """`file`: how the user calls the file."""
@@ -92,7 +92,7 @@ class NumbaSource:
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:
-    """Of all functions in a file; none if it is no Python."""
+    """The code objects of all functions in a file; none if the file is no Python."""
     try:
         waiting = [compile(content, str(file), "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
@@ -160,7 +160,7 @@ class NumbaReader:
         return SourceSpan(start, end, self.content[start:end].decode(errors="surrogateescape"), self.value(node))
 
     def value(self, node: ast.expr | ast.Assign) -> int | None:
-        """The number that an expression of constants is."""
+        """The value of an expression of constants."""
         allowed = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.operator, ast.expr_context)
         if not all(isinstance(part, allowed) for part in ast.walk(node)):
             return None
@@ -182,7 +182,7 @@ class NumbaReader:
         return replace(array, uses=tuple(uses))
 
     def use(self, node: ast.Name, dimensions: int) -> Use | str:
-        """The access that a mention of an array is, or why it is none to a single element."""
+        """The access to one element that a mention of an array makes, or why it makes none."""
         parent = self.parents[node]
         indices: list[ast.expr] = []
         outer: ast.expr = node

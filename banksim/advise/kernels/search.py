@@ -15,7 +15,7 @@ from banksim.errors import BanksimError, CompileError, Fault, InputError
 from banksim.wording import listed, number, plural
 
 MOST_RUNS = 64
-"""Programs that are compiled and executed."""
+"""How many programs are compiled and executed at most."""
 WORTH = 0.001
 """The part of the cost that a layout has to save: less is no reason to change a source."""
 
@@ -36,7 +36,7 @@ class Tried:
 
     @property
     def layouts(self) -> dict[str, str]:
-        """By array."""
+        """The layout of each array that changes."""
         return {change.array.name: change.layout for change in self.changes}
 
 
@@ -74,7 +74,7 @@ class Search:
                 return
 
     def attempt(self, changes: Changes) -> Tried:
-        """A cure, with the reason if it is none."""
+        """Compile and run some changes; an attempt that is refused says why."""
         if self.bench.runs == MOST_RUNS:
             raise InputError(
                 f"{self.bench.source.name}: more than {MOST_RUNS} programs to compile and run: name one array "
@@ -115,7 +115,7 @@ class Search:
         return f"{what}: {number(saved)} of {number(was)} transactions"
 
     def gist(self, error: BanksimError) -> str:
-        """The first line of a message, in which a copy of the file is called as the file is."""
+        """The first line of a message, which calls the copy that was compiled by the name of the file."""
         name = self.bench.source.file.name
         return re.sub(rf"\S+/(?={re.escape(name)}:)", "", (str(error).splitlines() or [""])[0])
 

@@ -94,12 +94,12 @@ class KernelSource(Protocol):
     declared: tuple[SourceArray, ...]
 
     def kernel(self, content: bytes) -> Any:
-        """The kernel of this content of the file, as `banksim.run` takes it."""
+        """The kernel compiled from this content of the file, as `banksim.run` takes it."""
 
 
 # ---- rewriting
 class Edit(NamedTuple):
-    """Bytes `start` to `end` become what `made` makes; it gets a function that gives places as they are rewritten."""
+    """What replaces bytes `start` to `end`: `made` returns it, given a function that rewrites a part of the file."""
 
     start: int
     end: int
@@ -113,7 +113,7 @@ def rewritten(content: bytes, changes: Sequence[LayoutChange]) -> bytes:
     def applied(start: int, end: int) -> bytes:
         parts, at = [], start
         for edit in edits:
-            if at <= edit.start and edit.end <= end:  # else it is within one that is done, or elsewhere
+            if at <= edit.start and edit.end <= end:  # else another edit holds this one, or it is elsewhere
                 parts += [content[at : edit.start], edit.made(applied)]
                 at = edit.end
         return b"".join([*parts, content[at:end]])
@@ -136,7 +136,7 @@ def edits_of(content: bytes, change: LayoutChange) -> Iterator[Edit]:
 
 
 def index_edit(content: bytes, use: Use, index: Callable[[Texts], Texts]) -> Edit:
-    """The indices of a use, which may hold uses themselves; what is between them stays."""
+    """The edit of a use's indices. They may hold uses themselves; the text between them stays."""
 
     def made(applied: Callable[[int, int], bytes]) -> bytes:
         before = tuple(applied(place.start, place.end).decode(errors="surrogateescape") for place in use.indices)

@@ -14,13 +14,13 @@ from banksim.advise.kernels.source import LayoutChange, SourceArray, SourceSpan,
 VECTOR = 16
 """Bytes of the widest access."""
 PADDINGS = (1, 2, 4, 8)
-"""Elements that rows get more."""
+"""By how many elements rows become longer."""
 ATOM = re.compile(r"[\w.]+")
 Group = list[LayoutChange]
 
 
 def groups(array: SourceArray, dynamic: int) -> Iterator[Group]:
-    """The layouts of an array, the simplest to write first; of a group that has a cure the rest need not be tried.
+    """The layouts of an array in groups, the simplest to write first. The rest of a group that has a cure is not tried.
 
     `dynamic`: bytes of dynamic shared memory.
     """
@@ -85,7 +85,7 @@ def xored(array: SourceArray) -> Iterator[LayoutChange]:
 
 
 def units(array: SourceArray) -> Iterator[int]:
-    """By how many elements indices are xored: one, if every access is to one; those of a vector."""
+    """In units of how many elements indices are xored: one where every access is to one, and a vector of 16 bytes."""
     if not array.is_wide:
         yield 1
     if array.size is not None and array.size < VECTOR:
@@ -93,7 +93,7 @@ def units(array: SourceArray) -> Iterator[int]:
 
 
 def gaps(array: SourceArray) -> Iterator[LayoutChange]:
-    """An element or more behind every so many."""
+    """One or more unused elements behind every so many."""
     for shift, gap in ((5, 1), (4, 1), (5, 2), (6, 1)):
         if array.is_wide and (array.size is None or gap * array.size % VECTOR):
             continue
@@ -150,12 +150,12 @@ def swizzles(array: SourceArray, dynamic: int) -> Iterator[LayoutChange]:
 
 # ---- texts
 def bracketed(text: str) -> str:
-    """An operand."""
+    """The text as an operand, in brackets if it needs them."""
     return text if ATOM.fullmatch(text) else f"({text})"
 
 
 def term(row: str, shift: int, mask: str, unit: int) -> str:
-    """`(row >> shift & mask) * unit`, as far as these do anything."""
+    """`(row >> shift & mask) * unit`, without the parts that change nothing."""
     found = f"{row} >> {shift}" if shift else row
     if mask:
         found = f"{bracketed(found)} & {mask}"
@@ -163,6 +163,6 @@ def term(row: str, shift: int, mask: str, unit: int) -> str:
 
 
 def power_of_two(text: str, least: int) -> str:
-    """What says so in C++."""
+    """The C++ condition that a length is a power of two."""
     name = bracketed(text)
     return f"{name} >= {least} && ({name} & ({name} - 1)) == 0"

@@ -84,7 +84,7 @@ def judge(
 
 
 def laid_out(layout: Layout, requests: DistinctRequests) -> DistinctRequests | None:
-    """The requests in a layout, some maybe in pieces; None if it would split or misalign one of them."""
+    """The requests as a layout moves them, some perhaps in pieces; None if it would split or misalign one of them."""
     found = parted(requests, layout.piece) if layout.piece else requests
     if found is None:
         return None

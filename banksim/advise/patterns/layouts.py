@@ -118,7 +118,7 @@ def paddings(lengths: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def padded(array: SharedArray) -> Iterator[Layout]:
-    """Longer rows."""
+    """The array with longer rows."""
     for lengths in paddings(array.lengths):
         what = f"rows of {lengths[-1]}" if lengths[-1] != array.lengths[-1] else f"lengths {lengths}"
         yield reordered(array, what, range(len(lengths)), lengths)

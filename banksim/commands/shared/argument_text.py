@@ -26,9 +26,9 @@ FILLS: dict[str, str] = {
 FORM = re.compile(r"([a-zA-Z]\w*) *(?:\[([^\]]*)\])? *(?:=(.*))?", re.DOTALL)
 RANDOM = re.compile(r"random(?:\(([^,()]+),([^,()]+)\))?")
 LONGEST = 100
-"""Characters of a number: more than 64 bits in binary have, and than a float64 needs."""
+"""The most characters of a number: 64 bits in binary have fewer, and so has every float64."""
 MOST_AXES = 64
-"""Of a NumPy array."""
+"""The most dimensions of a NumPy array."""
 AMBIGUOUS = {"float": "float32 or float64", "int": "int32 or int64", "uint": "uint32 or uint64"}
 
 

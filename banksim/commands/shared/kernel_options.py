@@ -23,7 +23,7 @@ FILE = re.compile(rf"(?P<file>.*?\.(?:{SUFFIXES})|[^:]+)(?::(?P<name>.+))?", re.
 
 
 def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """The arguments of a kernel, and how it is compiled."""
+    """Add the options for a kernel's arguments, and for how it is compiled."""
     values = "; ".join(f"{name}: {what}" for name, what in FILLS.items())
     parser.add_argument(
         "--arg",
@@ -84,7 +84,7 @@ def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Ar
 def names_in(
     file: str, options: Namespace, rules: Sequence[Architecture] | None
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What a name can mean in a file, and the kernels in it."""
+    """The names of a file that may mean a kernel, and its kernels."""
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
         from banksim.kernels.load import load

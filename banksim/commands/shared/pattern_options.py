@@ -11,7 +11,7 @@ from banksim.errors import InputError
 
 
 def access_options(parser: ArgumentParser) -> None:
-    """What describes accesses and the threads that make them."""
+    """Add the options that describe accesses and the threads that make them."""
     parser.add_argument(
         "access",
         nargs="*",
@@ -48,7 +48,7 @@ def access_options(parser: ArgumentParser) -> None:
 
 
 def accesses(options: Namespace) -> list[str]:
-    """Those of the command line, with the lines of standard input in the place of `-`."""
+    """The accesses of the command line; `-` stands for the lines of standard input."""
     found: list[str] = []
     for text in options.access:
         found += [line for line in sys.stdin.read().splitlines() if line.strip()] if text == "-" else [text]

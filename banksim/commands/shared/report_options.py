@@ -40,7 +40,7 @@ reports."""
 
 
 def options(parser: ArgumentParser) -> _ArgumentGroup:
-    """Add them, as a group to which a command may add its own."""
+    """Add the options of reports, as a group to which a command may add its own."""
     group = parser.add_argument_group("report")
     group.add_argument(
         "--arch",
@@ -82,7 +82,7 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
 
 
 def architectures(options: Namespace) -> list[Architecture]:
-    """Those of `--arch`, each once, in order. `InputError` for an unknown name."""
+    """The architectures of `--arch`, each once, in order. `InputError` for an unknown name."""
     names = [name.strip() for name in options.arch.split(",") if name.strip()]
     if not names:
         raise InputError("--arch names no architecture: give one or more, such as kepler-4,sm_90")
@@ -166,8 +166,7 @@ def review(
     found: Sequence[Finding] = (),
     hinted: Sequence[Hint] = (),
 ) -> str:
-    """What `--format` asks for, of conflicts, of what checks found and of what calls for them; `kernels`: as for
-    `guard.check`."""
+    """The report that `--format` asks for: conflicts, findings of checks, hints. `kernels`: as for `guard.check`."""
     name = options.report_format
     write: Review = getattr(import_module(f"banksim.report.{name}"), name)
     return write(judged, guard.check(judged, limit(options) or guard.Guard(()), kernels), found, hinted, plain)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from banksim.errors import InputError
 
 MOST_DIGITS = 20
-"""Of a whole number: those of 64 bits."""
+"""The most digits of a whole number of 64 bits."""
 SHOWN = 60
 
 
 def short(text: str) -> str:
-    """What the user wrote, as much of it as a message can repeat."""
+    """What the user wrote, cut to what a message can repeat."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 

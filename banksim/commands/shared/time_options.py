@@ -24,7 +24,7 @@ def options(group: _ArgumentGroup) -> None:
 
 
 def chosen(given: Namespace) -> dict[str, Any]:
-    """The arguments for `banksim.run`."""
+    """The options as arguments of `banksim.run`."""
     latency = whole(given.global_latency, "--global-latency")
     if latency is not None and not given.timing:
         raise InputError("--global-latency: give --timing too, without which no time is simulated")

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Incomplete(Exception):
-    """Raised while a trace is written, when it will not become whole."""
+    """Raised to give up a trace that cannot be completed."""
 
 
 def trace_option(parser: ArgumentParser, stream: bool = True) -> None:
-    """Add it; `stream`: standard output can be an Arrow stream."""
+    """Add the option; `stream`: standard output can be an Arrow stream."""
     output = "; -: an Arrow stream, with the report on standard error" if stream else ", of all launches"
     parser.add_argument("--trace", metavar="FILE", help=f"write every request: .parquet or .arrow{output}")
 
@@ -28,7 +28,7 @@ def trace_option(parser: ArgumentParser, stream: bool = True) -> None:
 def written(path: str | None) -> Iterator[Writer | None]:
     """The writer of the file of `--trace`, None without one.
 
-    After an error there is no file, and neither after `Incomplete`, which ends here.
+    No file is left after an error, nor after `Incomplete`, which goes no further than this.
     """
     if path is None:
         yield None

@@ -10,14 +10,14 @@ from banksim.errors import InputError
 
 
 def options(parser: ArgumentParser, what: str, do: str) -> None:
-    """Add them: `what` can be spread, and what is done to it."""
+    """Add the options. The help says for `what` they are, and what the workers do to it."""
     group = parser.add_argument_group(f"several machines (Dask), {what}")
     group.add_argument("--scheduler", metavar="URL", help=f"{do} on the workers of this scheduler: tcp://host:8786")
     group.add_argument("--workers", metavar="N", help=f"{do} on N processes of this machine")
 
 
 def workers(options: Namespace) -> dict[str, Any] | None:
-    """What they ask for, as arguments of `banksim.distributed`; None if neither is given."""
+    """The options as arguments of `banksim.distributed`; None if neither is given."""
     count = whole(options.workers, "--workers")
     if count == 0:
         raise InputError("--workers 0: give a whole number of processes from 1 on")

@@ -19,7 +19,7 @@ from banksim.system.visible import say
 from banksim.system.writing import write
 
 FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-"""What nvcc reads more options from. They are the user's own, not those of whoever wrote a source."""
+"""The environment variables from which nvcc reads more options: the user's, not those of whoever wrote a source."""
 
 
 def compile_cuda(

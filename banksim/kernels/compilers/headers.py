@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MISSING = re.compile(r"""fatal error: (\S+?): No such file|cannot open source file "([^"]+)\"""")
-"""How the host's compiler says it, and how NVIDIA's do."""
+"""The words with which the host's compiler and NVIDIA's compilers say that a header is missing."""
 WHEELS = {
     r"curand\w*\.h": "nvidia-curand",
     r"cublas\w*\.h": "nvidia-cublas",
@@ -30,7 +30,7 @@ SAMPLES = re.compile(r"(helper|drvapi_error)_\w+\.h|exception\.h")
 
 
 def hint(message: str) -> str:
-    """What cures a compiler's message that a header is missing; empty where nobody knows."""
+    """What to install where a compiler says that a header is missing; empty where nobody knows."""
     match = MISSING.search(message)
     if match is None:
         return ""

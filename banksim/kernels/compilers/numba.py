@@ -24,7 +24,7 @@ UNSUPPORTED = {
     "cudaCGGetIntrinsicHandle": "cuda.cg.this_grid",
     "NRT_": "an array that a kernel allocates",
 }
-"""What Numba calls from a kernel and nobody here answers; named before a linker or the machine complain of it."""
+"""Functions that Numba's code may call and that are not simulated: refused by name before a linker complains."""
 Callback = Callable[[Any], object]
 
 
@@ -83,8 +83,8 @@ def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], a
 
 @contextmanager
 def callbacks(options: dict[str, Any]) -> Iterator[tuple[list[Callback], list[Callback]]]:
-    """Collects the setup and teardown callbacks of what a function that is compiled meanwhile is linked with; those of
-    numba-cuda itself warn of how it would link."""
+    """Collects the setup and teardown callbacks of the code that is linked with a function, while it is compiled.
+    Those of numba-cuda itself are left out: they only warn of how it would link."""
     setup: list[Callback] = []
     teardown: list[Callback] = []
     compiler = module("numba.cuda.compiler")
@@ -178,7 +178,7 @@ def where(body: Any) -> str:
 
 
 def located(error: Exception, body: Any) -> str:
-    """Numba's message, with file, line and the gist of it on the first line."""
+    """Numba's message. Its first line is file, line, and what is wrong."""
     message = re.sub(r"\x1b\[[\d;]*m", "", str(error))
     places = re.findall(r" at (\S+) \((\d+)\)", message) or re.findall(r'File "([^"]+)", line (\d+)', message)
     file = getattr(getattr(body, "__code__", None), "co_filename", "")

@@ -22,7 +22,7 @@ from banksim.system.extras import missing
 
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 NEWEST = (9, 0)
-"""What device functions with a signature are compiled for while their module is imported."""
+"""The compute capability for which device functions with a signature are compiled while their module is imported."""
 _lock = threading.RLock()
 
 
@@ -42,7 +42,9 @@ def numba_cuda() -> Any:
         cuda = importlib.import_module("numba.cuda")
         if importlib.import_module("numba.cuda.core.config").ENABLE_CUDASIM:
             raise InputError(f"numba.cuda is its own simulator in this process: unset {SIMULATOR}")
-        importlib.import_module("numba.cuda.np.arrayobj")  # most of what it wants of NumPy
+        importlib.import_module(
+            "numba.cuda.np.arrayobj"
+        )  # needs more of NumPy than any other module: fails where the versions do not fit
     except (ImportError, AttributeError) as error:
         found = " and ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba", "numpy"))
         raise missing(f"{found} do not go together ({error})", "cuda") from error
@@ -61,7 +63,7 @@ def capability(arch: str) -> tuple[int, int]:
 
 
 def in_vain() -> str | None:
-    """What the environment asks of numba-cuda in vain, as a message."""
+    """A message where the environment asks numba-cuda for its simulator, which is not used."""
     if os.environ.get(SIMULATOR, "0") in ("", "0"):
         return None
     return f"{SIMULATOR} has no effect here: kernels are compiled and their machine code executed"
@@ -108,7 +110,7 @@ def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def as_if_unasked(options: Mapping[str, Any]) -> Iterator[None]:
-    """Line information that nobody but banksim asks for is no reason to warn that a function has no source."""
+    """No warning that a function without source has no line information, unless the user asked for that."""
     with warnings.catch_warnings():
         if not options.get("lineinfo") and not options.get("debug"):
             warnings.simplefilter("ignore", module("numba.cuda.core.errors").NumbaDebugInfoWarning)

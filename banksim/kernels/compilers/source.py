@@ -15,7 +15,7 @@ UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Compilation:
-    """What there is to compile. `instances`: kernel templates to instantiate, as in C++ (`transpose<32>`)."""
+    """A file of CUDA C++ and how to compile it. `instances`: kernel templates to instantiate (`transpose<32>`)."""
 
     file: Path
     arch: str

@@ -20,15 +20,15 @@ from banksim.kernels.compilers.headers import hint
 from banksim.system.extras import missing
 
 SECONDS = 120
-"""CPU time that a compiler may take."""
+"""Seconds of CPU time that a compiler may take."""
 MEMORY = 16 << 30
 """Bytes of memory that each process of a compiler may have: one that reads /dev/zero takes all there are."""
 PATIENCE = 10
-"""So many times that may pass until it has had it."""
+"""How many times as long it may take by the clock, on a busy machine."""
 ENDED_BY_LIMIT = (-24, -9, 152, 137)
-"""Status of what the limit ended (SIGXCPU, SIGKILL), as Python and as a shell say it."""
+"""Exit status of a process that the limit ended (SIGXCPU, SIGKILL), as Python and as a shell report it."""
 DIED_BY_LIMIT = re.compile(r"died due to signal (24|9)\b|CPU time limit exceeded", re.IGNORECASE)
-"""How NVIDIA's drivers say it of what they run."""
+"""How nvcc reports that a program which it ran was ended so."""
 PACKAGES = {
     "nvcc": "nvidia-cuda-nvcc",
     "ptxas": "nvidia-cuda-nvcc",

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 NOTHING: Mapping[str, Any] = {}
 WIDE = 1 << 20
-"""Columns: the page folds lines by itself."""
+"""The width at which texts are laid out: so wide that only the page folds their lines."""
 MOST_PICTURES = 40
-"""Pictures of a report; each takes up to 80 kB."""
+"""The most pictures of a report; each takes up to 80 kB."""
 AROUND = 4
 """Lines shown before and behind those of the kernel."""
 
@@ -65,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file, or what has none."""
+    """A source file with its lines, or all that belongs to no file."""
 
     name: str
     rows: tuple[Row, ...]

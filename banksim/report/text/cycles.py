@@ -53,7 +53,7 @@ def heading(cycles: Cycles, launch: Launch, width: int) -> Text:
 
 
 def total(cycles: Cycles) -> str:
-    """How long it takes, and what of that conflicts cost."""
+    """How many cycles the blocks took, and how many of these conflicts cost."""
     took = f"{plural(cycles.total, 'cycle')} ({cycles.total / cycles.figures.clock_mhz:,.2f} µs at "
     took += f"{cycles.figures.clock_mhz:,} MHz)"
     if cycles.conflict <= 0:
