@@ -9,6 +9,7 @@ patterns/        requests from index expressions
 storage/         requests from and to trace files
 kernels/         from source to decoded machine code
 machine/         executes machine code
+classes/         a grid at the cost of its distinct blocks
 timing/          how many cycles that takes
 runs/            `banksim.run`, and whole programs
 distributed.py   traces and grids spread over many computers
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from banksim.banks.conflicts import Conflicts
     from banksim.banks.replay import explain, ideal, nsight_ideal, replay, transactions
     from banksim.errors import BanksimError
+    from banksim.machine.host_memory import absent
     from banksim.requests.counts import Range
     from banksim.requests.trace import Site, Trace
     from banksim.timing.block_cycles import block_cycles
@@ -44,6 +46,7 @@ _MODULE_OF = {
     "Site": "requests.trace",
     "Trace": "requests.trace",
     "architecture": "architectures.bank_rules",
+    "absent": "machine.host_memory",
     "block_cycles": "timing.block_cycles",
     "errors": "",
     "explain": "banks.replay",
@@ -63,6 +66,7 @@ __all__ = [
     "Range",
     "Site",
     "Trace",
+    "absent",
     "architecture",
     "block_cycles",
     "errors",

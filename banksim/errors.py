@@ -13,6 +13,10 @@ class InputError(BanksimError, ValueError):
     """Something that the user wrote is wrong: a name, an expression, a number, a file."""
 
 
+class AbsentError(InputError):
+    """The contents of an array are needed of which only type and shape are given (`banksim.absent`)."""
+
+
 class ArgumentTypeError(InputError, TypeError):
     """An argument of a kernel is not of the type that it is declared with."""
 

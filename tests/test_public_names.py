@@ -11,7 +11,7 @@ import pytest
 import banksim
 
 PROMISED = {
-    "banksim": """Architecture BanksimError Conflicts Range Site Trace architecture block_cycles errors explain ideal
+    "banksim": """Architecture BanksimError Conflicts Range Site Trace absent architecture block_cycles errors explain ideal
         load nsight_ideal pattern replay run transactions""",
     "banksim.errors": "BanksimError CompileError Fault InputError UnknownCountError UnsupportedError",
     "banksim.testing": "assert_conflict_free",
@@ -24,7 +24,7 @@ PROMISED = {
 EXAMPLES = {
     "transactions": "banks.replay", "ideal": "banks.replay", "nsight_ideal": "banks.replay", "explain": "banks.replay",
     "replay": "banks.replay", "pattern": "patterns", "Trace.from_arrays": "requests.trace", "load": "kernels.load",
-    "run": "runs.run", "block_cycles": "timing.block_cycles",
+    "run": "runs.run", "absent": "machine.host_memory", "block_cycles": "timing.block_cycles",
 }  # fmt: skip
 TRANSPOSE = """__global__ void transpose(float *out, const float *in) {
     __shared__ float tile[32][32];

@@ -69,6 +69,10 @@ NOT_SIMULATED = 11
 """The kernel called a function of the driver that is not simulated."""
 UNKNOWN_CONSTANT = 12
 """The kernel read a byte of constant bank 0 whose content is not known."""
+UNDECIDED = 13
+"""What is not followed from block to block decides a guard, a branch or a request."""
+LONGER_STEP = 14
+"""Of the blocks that are looked at only every so many-th is alike."""
 
 # ---- events that the race check is told of
 TOGETHER = 0

@@ -65,6 +65,7 @@ class Context(Protocol):
     probe: Integer
     probed: Integer
     probing: Integer
+    region: Integer
     arrived: Integers
     expected: Integers
     phase: Integers

@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+import math
+import mmap
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
+
+from banksim.errors import InputError
 
 BUFFER_LIMIT = 1 << 31
 """Bytes that one piece of a launch's memory may have."""
 Stretch = tuple[int, int]
 """Memory from an address of the host up to another."""
+
+
+NO_RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000 if sys.platform == "linux" else None
+"""Memory that is there only once it is touched, however much it is (0x4000: Linux's MAP_NORESERVE)."""
+
+
+class Absent(np.ndarray):
+    """An array of which nothing is known but its type and shape; see `absent`."""
+
+
+def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32) -> Absent:
+    """Stands for an array in `banksim.run(…, values=False)`: it has a type and a shape, but no contents, and takes no
+    memory. `InputError` where counts depend on the contents.
+
+    >>> absent((16384, 16384), np.float32).nbytes
+    1073741824
+    """
+    size = max(math.prod(shape if isinstance(shape, Sequence) else (shape,)) * np.dtype(dtype).itemsize, 1)
+    try:
+        memory = mmap.mmap(-1, size) if NO_RESERVE is None else mmap.mmap(-1, size, flags=NO_RESERVE)
+    except (OSError, OverflowError):
+        raise InputError(f"an absent array of {size:,} bytes is more than this machine has addresses for") from None
+    return np.ndarray(shape, dtype, memory).view(Absent)
 
 
 def arrays(arguments: Iterable[object]) -> Iterator[np.ndarray]:

@@ -52,6 +52,8 @@ class Buffer:
     data: npt.NDArray[np.uint8]
     name: str
     views: list[View] = field(default_factory=list)
+    absent: bool = False
+    """Whether it has a size, but no contents."""
 
     @cached_property
     def place(self) -> tuple[int, int]:
@@ -220,7 +222,7 @@ def prepare(
         start = kernel.parameter_base + parameter.offset
         bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
     # The memory of a whole program is in order.
-    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers] if kernel.slot is None else []
+    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers if not buffer.absent and kernel.slot is None]
     for owner, nbytes in [*pieces, ("the module's variables", kernel.globals_bytes)]:
         if nbytes > BUFFER_LIMIT:
             raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")

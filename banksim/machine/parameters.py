@@ -13,7 +13,7 @@ from banksim.errors import ArgumentTypeError, InputError
 from banksim.kernels import demangling
 from banksim.kernels.kernel import Kernel
 from banksim.machine.addresses import address_of
-from banksim.machine.host_memory import BUFFER_LIMIT, Stretch, Stretches, bounds, bytes_of
+from banksim.machine.host_memory import BUFFER_LIMIT, Absent, Stretch, Stretches, bounds, bytes_of
 from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.machine.parameter_types import as_declared, parameter_types
 
@@ -38,6 +38,7 @@ class Memory:
             self.buffers.append(Buffer(bytes_of(stretch, array), name))
             self.numbers[stretch] = len(self.buffers)
         number, start = self.numbers[stretch], bounds(array)[0] - stretch[0]
+        self.buffers[number - 1].absent |= isinstance(array, Absent)
         self.buffers[number - 1].views.append(View(name, start, array.nbytes))
         return address_of(number) + start
 

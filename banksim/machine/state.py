@@ -154,6 +154,7 @@ CONTEXT = layout(
     ("probe", "u8"),  # address of races.probe.PROBE
     ("probed", "i8"),  # one block of so many is probed; 0: none
     ("probing", "i8"),  # requests of the block that are still to be probed
+    ("region", "u8"),  # address of classes.regions.REGION; 0: blocks are executed one by one
     ("arrived", "i4", BLOCK_BARRIERS),  # threads that have arrived at each barrier of the block in this phase
     ("expected", "i4", BLOCK_BARRIERS),  # how many arrivals end the phase; 0: one of each live thread of the block
     ("phase", "u4", BLOCK_BARRIERS),  # how many phases have ended

@@ -37,6 +37,8 @@ def executed(done: Run) -> dict[str, object]:
         "judged_on_others_code": list(done.foreign),
         "blocks": done.blocks,
         "partial": done.partial,
+        "classes": done.classes,
+        "undecided": done.undecided,
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,
         "output": done.output,

@@ -46,6 +46,7 @@ class Options:
     global_latency: int | None = None
     timed_blocks: int | None = None
     check: str | Sequence[str] = ()
+    values: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "check", checks(self.check))
@@ -63,6 +64,12 @@ class Options:
             whole(self.workers, "workers", 1, MOST_WORKERS)
         if self.max_instructions is not None:
             whole(self.max_instructions, "max_instructions")
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether nothing is asked for but counts, so that one block of each class will do."""
+        more = self.checks or self.timing or self.trace is not None or self.max_instructions is not None
+        return not (self.values or more or self.engine != "llvm")
 
     @property
     def checks(self) -> tuple[str, ...]:

@@ -37,7 +37,10 @@ class Run:
     was asked for; `partial` is true when not all blocks finished; `cycles` the simulated time, if it was asked for.
 
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
-    kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all."""
+    kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
+
+    `classes`: of how many classes of blocks one each was executed, 0 where every block was; `undecided`: why every
+    block had to be, where one of each class was asked for."""
 
     kernel: Kernel
     launch: Launch
@@ -53,6 +56,8 @@ class Run:
     findings_lost: int = field(default=0)
     hints: tuple[Hint, ...] = field(default=())
     executions: tuple[Run, ...] = field(default=(), repr=False)
+    classes: int = field(default=0)
+    undecided: str = field(default="")
 
     @property
     def conflicts(self) -> Conflicts:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ import banksim.system.cache
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes, state
 from banksim.machine.llvm.emit import MOVES, Emitter
-from banksim.machine.llvm.translate import translate
+from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CONTEXT, ERROR, WARP
 from banksim.system.progress import TranslationProgress
 
-TRANSLATING = ("requests", "architectures", "kernels", "machine")
+TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
 
 
@@ -41,7 +41,7 @@ class Compiled:
     `spans` are the basic blocks (first pc, pc behind), in the order of their two counters (warps, threads);
     `guarded` the predicated instructions, one counter each behind those; `sites` (pc, op, width) the memos.
     `begin(context, block)` makes a block's warps and memory ready; `step` is the address of step(context, warp), which
-    runs a warp, by one instruction if it was so compiled.
+    runs a warp, by one instruction if it was so compiled; `spare` are bytes of a warp's record behind its registers.
     """
 
     blocks: Callable[[int, int, int], int]
@@ -51,6 +51,7 @@ class Compiled:
     begin: Callable[[int, int], None]
     one_pass: Callable[[int], int]
     step: int
+    spare: int = 0
     keep: Any = None
 
     @property
@@ -256,38 +257,48 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[
     progress = TranslationProgress(kernel.plain_name, len(kernel.instructions))
     shown = sys.stderr is not None and sys.stderr.isatty()
     out = translate(kernel, traced, stepwise, watched, progress if shown else None)
+    if shown:
+        progress(len(kernel.instructions) - progress.done)
+        progress(0)
+    made = finished(out, watched)
+    progress.clear()
+    return made
+
+
+def finished(out: Translation, watched: bool = False) -> tuple[bytes, bytes]:
+    """(object code, JSON of what its counters mean) of a translated kernel, to which the loop over blocks is added."""
     add_begin(out.module, watched)
     add_pass(out.module)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
     module.link_in(llvm.parse_assembly(MOVES))
-    if shown:
-        progress(len(kernel.instructions) - progress.done)
     machine = target_machine()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = options.slp_vectorization = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
-    meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls}
-    if shown:
-        progress(0)
-    code = machine.emit_object(module)
-    progress.clear()
-    return code, json.dumps(meaning).encode()
+    meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls, "spare": out.spare}
+    return machine.emit_object(module), json.dumps(meaning).encode()
 
 
 @lru_cache(maxsize=256)
 def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
     """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
     `races.shadow_memory`): from the user's cache if it was compiled before."""
+    return loaded(kernel, f"{traced} {stepwise} {watched}", partial(build, kernel, traced, stepwise, watched), watched)
+
+
+def loaded(kernel: Kernel, ways: str, make: Callable[[], tuple[bytes, bytes]], watched: bool = False) -> Compiled:
+    """What `make` gives (as `finished` does) as machine code that can be called, from the user's cache if a kernel was
+    made in these ways before."""
     computer = prepare_llvm()
-    ways = f"{traced} {stepwise} {watched} {kernel.slot}"
+    ways = f"{ways} {kernel.slot}"
     key = banksim.system.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
     stored = banksim.system.cache.get(key)
     if stored is None:
-        code, meaning = build(kernel, traced, stepwise, watched)
+        code, meaning = make()
         banksim.system.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")
@@ -307,5 +318,6 @@ def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False,
         begin=ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("begin")),
         one_pass=ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("one_pass")),
         step=engine.get_function_address("warp"),
+        spare=known["spare"],
         keep=engine,
     )

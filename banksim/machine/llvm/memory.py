@@ -94,6 +94,18 @@ class Memory:
         name = f"store_{space}_{width}{'_copied' * copied}"
         return self.e.outline(name, VOID, [*COMMON, kind, INT[32], *[WORDS] * (words + copied)], build)
 
+    def request(self, width: int, copied: bool = False) -> ir.Function:
+        """A request to shared memory that moves nothing; `copied` as for `store`."""
+
+        def build(*arguments: ir.Value) -> None:
+            a = MemoryCall(*arguments[:6])
+            self.unless_empty(a, VOID)
+            self.place(a, "shared", width, VOID, WRITTEN, arguments[-1] if copied else None)
+            self.e.b.ret_void()
+
+        name = f"request_{width}{'_copied' * copied}"
+        return self.e.outline(name, VOID, [*COMMON, WORDS, INT[32], *[WORDS] * copied], build)
+
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:
         what an addition of floats computes."""

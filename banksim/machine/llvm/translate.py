@@ -42,6 +42,8 @@ class Translation:
     blocks: list[tuple[int, int]] = field(default_factory=list)
     guarded: list[int] = field(default_factory=list)
     sites: list[tuple[int, str, int]] = field(default_factory=list)
+    spare: int = 0
+    """Bytes of a warp's record behind its registers."""
 
 
 class Body(NamedTuple):
@@ -161,6 +163,8 @@ class Translator(ControlFlow):
                 x.guard = x.predicate(i.predicate) if i.predicate is not None else None
                 if i.predicate is not None:
                     self.count_guarded(i)
+                if i.name in CONTROL:
+                    self.decide(i)
                 if i.name in ENDS:
                     self.prepare(i)
                     break
@@ -180,6 +184,9 @@ class Translator(ControlFlow):
         self.out.guarded.append(i.pc)
         counter = e.at(e.get(self.context, CONTEXT, "counters", as_type=POINTER), place)
         e.increase(counter, e.b.zext(e.popcount(self.x.executing()), INT[64]))
+
+    def decide(self, i: Instruction) -> None:
+        """What must be known in front of control flow: nothing here, where a block is executed for itself."""
 
     def simple(self, i: Instruction) -> None:
         if i.name in CONTROL:

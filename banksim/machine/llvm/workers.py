@@ -63,7 +63,7 @@ class Worker:
         notes: Sequence[npt.NDArray[np.uint8]] = (),
     ) -> None:
         self.launch = launch
-        self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit
+        self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit + compiled.spare
         sites, architectures = len(compiled.sites), len(rules)
         self.context = aligned(CONTEXT, 1)
         self.counters = np.zeros(max(compiled.counters, 1), np.int64)

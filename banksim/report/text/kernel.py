@@ -85,6 +85,9 @@ def extent(run: Run, width: int) -> Iterator[Text]:
         launch += f": {plural(run.instructions, 'warp instruction')}"
     yield from fold(Text(launch, QUIET), width)
     for one in run.executions or (run,):
+        if one.classes or one.undecided:
+            yield from fold(Text(way_of_counting(one), QUIET), width)
+    for one in run.executions or (run,):
         if one.foreign:
             yield from fold(Text(f"{listed(one.foreign)}: judged on code of {one.kernel.arch}", QUIET), width)
     for note in run.notes:
@@ -92,6 +95,15 @@ def extent(run: Run, width: int) -> Iterator[Text]:
     if run.partial:
         done = f"PARTIAL: interrupted after {number(run.blocks)} of {plural(run.launch.blocks, 'block')}"
         yield from fold(Text(done, HOT), width)
+
+
+def way_of_counting(run: Run) -> str:
+    """How many blocks were executed to count all, and why all were if they had to be."""
+    blocks = plural(run.launch.blocks, "block")
+    if run.undecided:
+        return f"{blocks}, each executed: {run.undecided}"
+    classes = plural(run.classes, "class")
+    return f"{blocks} in {classes}: global memory was not touched, and so not checked"
 
 
 def zeros(run: Run, width: int) -> Iterator[Text]:

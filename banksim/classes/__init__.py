@@ -1,0 +1,14 @@
+"""Counting a grid at the cost of its distinct blocks.
+
+A count depends on addresses in shared memory, guards and branches; most blocks of a grid have them all alike. One block
+of each class is executed, only as far as these need it, and counted for all of its class.
+
+footprint.py   which registers an instruction's results depend on
+needed.py      which instructions the counts need
+followed.py    values, and how they change from block to block
+follower.py    the operations over such values, as LLVM code
+accesses.py    what loads, stores and atomics are there
+translate.py   the function that executes one block and proves which others do the same
+regions.py     sets of blocks, and how a condition narrows them
+counting.py    one block of each class executed, and counted for all
+"""

@@ -1,0 +1,221 @@
+"""Loads, stores and atomics of the block that is executed: requests to shared memory are judged, but nothing is moved.
+
+What is read is unknown, except from local memory, where registers are spilled to. Global memory is not touched at all.
+The addresses of a request may move from block to block by what no bank rule sees: all lanes alike, by a multiple of
+the rules' period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.ir as ir
+
+from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.classes.followed import Followed, either
+from banksim.classes.follower import Follower
+from banksim.classes.footprint import LOCAL
+from banksim.classes.regions import REGION
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine.llvm.values import INT, LANES, POINTER, Value
+from banksim.machine.operations.memory import request
+from banksim.machine.state import CONTEXT
+
+
+class MemoryFollower(Follower):
+    """`needed.instructions` that only make a request move nothing."""
+
+    def load(self, i: Instruction, space: str, address: Followed, width: int, to: Operand, signed: bool) -> None:
+        if space == "const":
+            bank = next(o.number for o in i.operands if o.kind == "const")
+            place = self.decided(address)
+            self.write(to, Followed(self, self.inner.load_constant(bank, place, width, signed)))
+            return
+        for word, v in enumerate(self.words(i, space, address, width, signed, None)):
+            self.write(to, v, word)
+
+    def fetch(
+        self, i: Instruction, space: str, address: Followed, width: int, lanes: Followed | None = None
+    ) -> tuple[Followed, ...]:
+        return self.words(i, space, address, width, False, lanes)
+
+    def words(
+        self, i: Instruction, space: str, address: Followed, width: int, signed: bool, lanes: Followed | None
+    ) -> tuple[Followed, ...]:
+        if space == "local":
+            return self.from_local(i, address, width, signed)
+        self.ask(i, space, address, width, lanes)
+        return (self.nothing(),) * max(width // 4, 1)
+
+    def store(self, i: Instruction, space: str, address: Followed, width: int, source: Operand) -> None:
+        if space == "local":
+            super().store(i, space, address, width, source)
+        else:
+            self.ask(i, space, address, width, None)
+
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Followed,
+        width: int,
+        words: Sequence[Followed],
+        lanes: Followed | None = None,
+        other: tuple[Followed, str] | None = None,
+        source: Followed | None = None,
+    ) -> None:
+        if space == "local":
+            self.to_local(i, address, width, words)
+        else:
+            self.ask(i, space, address, width, lanes, other, source)
+
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Followed,
+        kind: str,
+        function: str,
+        values: tuple[Followed, ...],
+        to: Operand | None,
+        lanes: Followed | None = None,
+    ) -> None:
+        wide = kind.endswith("64")
+        self.ask(i, space, address, 8 if wide else 4, lanes)
+        if to is not None and not to.is_zero:
+            found = Followed(self, self.inner.const(0, 64 if wide else 32), (), self.nothing().unknown)
+            self.write_old(to, found, wide, lanes)
+
+    # ---- requests to shared memory
+    def ask(
+        self,
+        i: Instruction,
+        space: str,
+        address: Followed,
+        width: int,
+        lanes: Followed | None,
+        other: tuple[Followed, str] | None = None,
+        source: Followed | None = None,
+    ) -> None:
+        """Have a request judged, of the lanes whose address is one of shared memory."""
+        if space == "barrier":
+            raise UnsupportedError("an mbarrier, whose counts are not followed")
+        if space == "global" or request(i) is None:
+            return
+        chosen = None if lanes is None else self.decided(lanes)
+        if space == "generic":
+            address, chosen = self.in_window(address, chosen)
+        mask = self.inner.executing()
+        if chosen is not None:
+            mask = self.e.b.and_(mask, self.e.as_mask(chosen.spread().ir))
+        self.undecided(address.unknown, mask)
+        self.movable(address, width, chosen)
+        arguments = self.inner.access(i, "shared", address.plain, chosen)
+        if other is not None:
+            condition, op = other
+            holds = self.decided(condition)
+            arguments[2] = self.e.b.select(holds.ir, self.inner.memo(i, op, width), arguments[2])
+        if source is not None:
+            arguments.append(self.decided(source).spread().ir)
+        self.e.b.call(self.inner.memory.request(width, source is not None), arguments)
+
+    def in_window(self, address: Followed, chosen: Value | None) -> tuple[Followed, Value]:
+        """A generic address as one of shared memory, and the lanes where it is one. Local memory is not followed by
+        generic addresses."""
+        window = self.decided(self.high(address))
+        local = window == LOCAL_WINDOW >> 32
+        shared = window == SHARED_WINDOW >> 32
+        self.undecided(local if chosen is None else local & chosen)
+        return self.low(address), shared if chosen is None else shared & chosen
+
+    def movable(self, address: Followed, width: int, chosen: Value | None) -> None:
+        """All lanes' addresses move alike, by a multiple of the period, and stay where the block's memory is."""
+        if not address.slopes:
+            return
+        inner, e = self.inner, self.e
+        guard = inner.guard
+        if chosen is not None:
+            inner.guard = chosen if guard is None else guard & chosen
+        try:
+            firsts = tuple(inner.first(s) for s in address.slopes)
+            one = inner.const(1)
+            zero = one ^ one
+            apart = tuple(
+                inner.where(s == first, zero, one) for s, first in zip(address.slopes, firsts, strict=True)
+            )
+            self.bound(address, zero, zero, apart, 0)
+            bits = self.period.bit_length() - 1
+            shift = 32 - bits
+            rest = tuple(inner.signed(s << shift) >> shift for s in firsts)
+            self.bound(address, zero, zero, tuple(inner.unsigned(r) for r in rest), bits)
+            start = inner.memory.shared_start
+            size = inner.new("u", 32, 1, e.b.trunc(e.get(inner.context, CONTEXT, "shared_size"), INT[32]))
+            self.bound(address, address.plain - start, size - width - address.plain, firsts, 0)
+        finally:
+            inner.guard = guard
+
+    # ---- local memory: beside its content a copy for each axis with slopes, and one that marks what is unknown
+    def copies(self) -> list[ir.Value]:
+        """The contexts in which local memory is each of these copies: the axes', then that for what is unknown."""
+        region = self.e.get(self.inner.context, CONTEXT, "region", as_type=POINTER)
+        wanted = [*range(len(self.axes)), len(self.axes)]
+        return [self.e.get(region, REGION, "local", n, POINTER) for n in wanted]
+
+    def followed_local(self) -> tuple[bool, bool]:
+        """Whether local memory may hold what changes from block to block, or what is unknown."""
+        return LOCAL in self.changing, LOCAL in self.data
+
+    def to_local(self, i: Instruction, address: Followed, width: int, words: Sequence[Followed]) -> None:
+        place = self.inner.access(i, "local", self.decided(address))
+        function = self.inner.memory.store("local", width)
+        changing, data = self.followed_local()
+        contexts = self.copies()
+        if width < 4:  # a word of which a part is replaced must not change
+            words = [self.settled(words[0])]
+            whole = self.settled(address).plain & (0xFFFFFFFF ^ 3)
+            for context in contexts[:-1] if changing else ():
+                self.undecided(self.read_copy(i, context, whole, 4)[0] != 0)
+        self.e.b.call(function, [*place, *(w.plain.spread().ir for w in words)])
+        if changing and width >= 4:
+            for axis, context in enumerate(contexts[:-1]):
+                rows = [(w.slopes[axis] if w.slopes else self.inner.const(0)).spread().ir for w in words]
+                self.e.b.call(function, [context, *place[1:], *rows])
+        if data:
+            marks = [self.marks(w.unknown).spread().ir for w in words]
+            self.e.b.call(function, [contexts[-1], *place[1:], *marks])
+
+    def marks(self, unknown: Value | None) -> Value:
+        if unknown is None:
+            return self.inner.const(0)
+        return self.inner.const(0) - self.inner.number(unknown)
+
+    def from_local(self, i: Instruction, address: Followed, width: int, signed: bool) -> tuple[Followed, ...]:
+        """Of a part of a word that changes nothing is known."""
+        at = self.decided(address)
+        values = self.inner.read_memory(i, "local", at, width, signed, None)
+        changing, data = self.followed_local()
+        contexts = self.copies()
+        slopes: list[list[Value]] = [[] for _ in values]
+        unknown: list[Value | None] = [None for _ in values]
+        whole = max(width, 4)
+        start = at if width >= 4 else at & (0xFFFFFFFF ^ 3)
+        for n, context in enumerate(contexts):
+            if not (changing if n < len(self.axes) else data):
+                continue
+            for word, row in enumerate(self.read_copy(i, context, start, whole)):
+                if n < len(self.axes) and width >= 4:
+                    slopes[word].append(row)
+                else:
+                    unknown[word] = either(unknown[word], row != 0)
+        return tuple(
+            Followed(self, v, tuple(s) if s else (), u) for v, s, u in zip(values, slopes, unknown, strict=True)
+        )
+
+    def read_copy(self, i: Instruction, context: ir.Value, at: Value, width: int) -> tuple[Value, ...]:
+        function = self.inner.memory.load("local", width, False)
+        arguments = [context, *self.inner.access(i, "local", at)[1:]]
+        result = self.e.b.call(function, arguments)
+        return (self.inner.new("u", 32, LANES, result),) if width <= 4 else self.inner.results(width // 4)
+

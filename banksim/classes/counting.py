@@ -1,0 +1,260 @@
+"""Counting a launch: of each class of blocks one is executed, and counts for all of them.
+
+Boxes of blocks wait. The first block of a box is executed; what it does narrows the box to the blocks that do the same,
+the others wait as smaller boxes. The first block of a class is also the one of the lowest number, so that its worst
+request is the one that executing every block would name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.classes.needed import needed
+from banksim.classes.regions import AXES, REGION, Box, longer_step, narrowed
+from banksim.classes.translate import compile_class
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import BYTES, Instruction
+from banksim.machine import codes, state
+from banksim.machine.faults import Stop
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.compile import Compiled, prepare_llvm
+from banksim.machine.llvm.counts import Counts, merged
+from banksim.machine.llvm.translate import LONGEST
+from banksim.machine.llvm.workers import Worker, bank_rules, settle
+from banksim.machine.races.findings import Hint
+from banksim.machine.races.probe import every
+from banksim.machine.state import CONTEXT, aligned
+from banksim.requests.kinds import LANES
+from banksim.wording import place
+
+MANY = 256
+"""Classes from which on it is asked whether executing all blocks is less work."""
+WORTH = 8
+"""Blocks that a class must have in the mean to be worth the way."""
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Why blocks must be executed one by one: what `instruction` does depends on data that `origin` reads (None: what
+    is not known)."""
+
+    instruction: Instruction | None
+    origin: Instruction | None
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.instruction is None or self.origin is None:
+            return self.reason
+        what, source = (f"{i.name} of {place(i.site)}" for i in (self.instruction, self.origin))
+        return f"{what} depends on {source}"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counts of all blocks, and of how many `classes` they are."""
+
+    compiled: Compiled
+    counts: Counts
+    classes: int
+
+
+class Narrowing:
+    """What bounds do to the region of the block that is executed. The counting keeps it; compiled code finds it by the
+    context of its worker."""
+
+    def __init__(self, worker: Worker, axes: tuple[int, ...]) -> None:
+        self.axes, self.context, self.error = axes, worker.context[0], worker.error[0]
+        self.region = aligned(REGION, 1)
+        self.context["region"] = self.region.ctypes.data
+        self.longer: tuple[int, int] | None = None
+        self.failure: BaseException | None = None
+        _narrowings[worker.context.ctypes.data] = self
+
+    def begin(self, box: Box) -> None:
+        self.region[0]["count"], self.region[0]["step"] = box.count, box.step
+        self.longer = None
+
+    @property
+    def count(self) -> tuple[int, int, int]:
+        """How many further blocks are left along each axis."""
+        x, y, z = map(int, self.region[0]["count"])
+        return x, y, z
+
+    def narrow(self, pc: int, mask: int, bits: int) -> None:
+        if self.error["code"]:
+            return
+        region = self.region[0]
+        lanes = [lane for lane in range(LANES) if mask >> lane & 1]
+        columns = [region["below"], region["above"], *(region["slopes"][axis] for axis in self.axes)]
+        rows = sorted({tuple(int(column[lane]) for column in columns) for lane in lanes})
+        count = [int(region["count"][axis]) for axis in self.axes]
+        if bits and (found := longer_step(count, rows, bits)):
+            self.longer = self.axes[found[0]], found[1]
+            self.error["code"], self.error["pc"] = codes.LONGER_STEP, pc
+            return
+        for axis, n in zip(self.axes, narrowed(count, rows), strict=True):
+            region["count"][axis] = n
+
+
+_narrowings: WeakValueDictionary[int, Narrowing] = WeakValueDictionary()
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)  # type: ignore[untyped-decorator]
+def narrow(context: int, pc: int, mask: int, bits: int) -> None:
+    """Called by compiled code; the bound lies in the region."""
+    one = _narrowings[context]
+    try:
+        one.narrow(pc, mask, bits)
+    except BaseException as failure:  # it must not unwind through compiled code
+        one.failure = failure
+        one.error["code"] = codes.INTERRUPTED
+
+
+class Counting:
+    """One worker that executes the first block of one box after the other."""
+
+    def __init__(self, launch: Launch, compiled: Compiled, rules: Sequence[Architecture], axes: tuple[int, ...]) -> None:
+        self.launch, self.compiled, self.rules = launch, compiled, rules
+        words, period = bank_rules(rules)
+        self.stop = np.zeros(1, np.uint32)
+        self.worker = Worker(launch, compiled, words, period, 2**62, self.stop)
+        self.worker.context[0]["allowance"] = state.ALLOWANCE
+        self.probed = every(launch.blocks) if self.worker.context[0]["probed"] else 0
+        self.worker.context[0]["probed"] = int(bool(self.probed))
+        self.narrowing = Narrowing(self.worker, axes)
+        self.copies = copies_of_local(self.worker, self.narrowing, axes)
+        self.fresh = self.worker.memos.copy(), self.worker.tallies.copy()
+        self.counters = np.zeros_like(self.worker.counters)
+        self.tallies = self.worker.tallies.copy()
+        self.blocks = self.classes = 0
+        self.hints: list[tuple[int, Hint]] = []
+
+    def execute(self, box: Box) -> int:
+        """Execute the first block of a box; its counts are then the worker's. 0 or an error code."""
+        worker = self.worker
+        worker.memos[:], worker.tallies[:] = self.fresh
+        worker.counters[:] = 0
+        worker.error[0]["code"] = 0
+        worker.probe.record[0]["found"] = 0
+        worker.probe.record[0]["block"] = -1
+        self.narrowing.begin(box)
+        number = box.number(self.launch.grid)
+        code = worker.run(self.compiled, number, number + 1)
+        if self.narrowing.failure:
+            raise self.narrowing.failure
+        settle(worker)
+        return code - codes.FAULT if code else 0
+
+    def add(self, box: Box) -> None:
+        """Count what was executed for all blocks of a box."""
+        times = box.blocks
+        self.counters += times * self.worker.counters
+        once = self.worker.tallies.copy()
+        for name in ("requests", "low", "high", "ideal", "unknown"):
+            once[name] *= times
+        self.tallies = merged([self.tallies, once])
+        self.blocks += times
+        self.classes += 1
+
+    def look_for_races(self, box: Box) -> None:
+        """Where the executed block shows one: the block of its class that would be looked at, if there is one."""
+        if not self.probed or not self.worker.probe.record[0]["found"]:
+            return
+        number = box.least_multiple(self.probed, self.launch.grid)
+        if number is None:
+            return
+        if number != box.number(self.launch.grid):
+            x, y, _ = self.launch.grid
+            self.execute(Box((number % x, number // x % y, number // x // y), box.step, (0, 0, 0)))
+        hint = self.worker.probe.found()
+        if hint is not None:
+            self.hints.append((number, hint))
+
+    def run(self, whole: Box, must: bool, progress: Callable[[int, int], None] | None) -> Stop | Undecided | None:
+        """Count the blocks of a box, class by class; `must`: however many classes there are. None once all is done."""
+        waiting = [whole]
+        shown = time.perf_counter()
+        while waiting:
+            box = waiting.pop()
+            code = self.execute(box)
+            if code == codes.LONGER_STEP:
+                assert self.narrowing.longer
+                waiting += reversed(box.in_steps(*self.narrowing.longer))
+                continue
+            if code == codes.UNDECIDED:
+                return self.undecided()
+            if code:
+                return self.worker.stopped(code)
+            count = self.narrowing.count
+            alike = Box(box.first, box.step, count)
+            self.add(alike)
+            self.look_for_races(alike)
+            waiting += box.rest(count)
+            if not must and self.classes > MANY and self.blocks < WORTH * self.classes:
+                return Undecided(None, None, f"{self.classes} classes of blocks were too many")
+            if progress and time.perf_counter() - shown > 0.1:
+                shown = time.perf_counter()
+                progress(self.blocks, int(self.counters[1]))
+        return None
+
+    def undecided(self) -> Undecided:
+        kernel = self.launch.kernel
+        pc = int(self.worker.error[0]["pc"])
+        chosen = needed(kernel, self.narrowing.axes, LONGEST)
+        origin = chosen.origins.get(pc)
+        where = kernel.instructions[pc // BYTES]
+        return Undecided(where, None if origin is None else kernel.instructions[origin // BYTES])
+
+
+def copies_of_local(worker: Worker, narrowing: Narrowing, axes: tuple[int, ...]) -> list[np.ndarray]:
+    """The memory of the copies of local memory, each with a context of its own."""
+    kept: list[np.ndarray] = []
+    for n in range(len(axes) + 1):
+        context, memory = aligned(CONTEXT, 1), np.zeros_like(worker.local)
+        context[:] = worker.context
+        context[0]["local"] = memory.ctypes.data
+        narrowing.region[0]["local"][n] = context.ctypes.data
+        kept += [context, memory]
+    return kept
+
+
+def count(
+    launch: Launch,
+    rules: Sequence[Architecture],
+    must: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Counted | Undecided:
+    """The counts of a launch as executing every block gives them; or why that must be done. `must`: there is no other
+    way, so that any number of classes will do."""
+    axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
+    if launch.cooperative:
+        return Undecided(None, None, "its blocks wait for each other")
+    prepare_llvm()
+    llvm.add_symbol("narrow", ctypes.cast(narrow, ctypes.c_void_p).value)
+    began = time.perf_counter()
+    try:
+        compiled = compile_class(launch.kernel, axes, bank_rules(rules)[1])
+    except UnsupportedError as error:
+        return Undecided(None, None, str(error))
+    counting = Counting(launch, compiled, rules, axes)
+    x, y, z = launch.grid
+    stop = counting.run(Box((0, 0, 0), (1, 1, 1), (x - 1, y - 1, z - 1)), must, progress)
+    if isinstance(stop, Undecided):
+        return stop
+    counts = Counts(
+        counters=counting.counters,
+        tallies=counting.tallies.reshape(len(compiled.sites), len(rules)),
+        blocks=counting.blocks,
+        seconds=time.perf_counter() - began,
+        stop=stop,
+        hint=min(counting.hints, key=lambda one: one[0], default=(0, None))[1],
+    )
+    return Counted(compiled, counts, counting.classes)

@@ -1,0 +1,253 @@
+"""Values of the block that is executed, with what they are in the other blocks of its region.
+
+A block of the region is k = (k₀, k₁ …) steps away from the executed one along the axes of the grid. An integer whose
+content is v here is v + Σ slopesₐ·kₐ there, modulo 2^bits: sums, differences and products by what does not change keep
+that form whatever wraps around. Every other operation holds only while its operands stay within bounds, and says so by
+`Follower.bound`, which narrows the region. Where nothing is known (data from memory), a lane is `unknown`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.ir as ir
+
+from banksim.machine.llvm.values import Value, constant
+
+if TYPE_CHECKING:
+    from banksim.classes.follower import Follower
+
+Slopes = tuple[Value, ...]
+"""One for each axis; none at all for what does not change."""
+MOST_FIELDS = 4
+"""Runs of ones in a mask, at most, that a bitwise operation is followed through."""
+
+
+def either(*conditions: Value | None) -> Value | None:
+    """Where one of several conditions holds; None: nowhere."""
+    known = [one for one in conditions if one is not None]
+    total = known[0] if known else None
+    for one in known[1:]:
+        total = total | one
+    return total
+
+
+def fields(mask: int) -> list[tuple[int, int]]:
+    """The runs of ones in a mask, as (first bit, bit behind)."""
+    found, at = [], 0
+    while mask >> at:
+        start = at + ((mask >> at) & -(mask >> at)).bit_length() - 1
+        ones = mask >> start
+        at = start + (~ones & (ones + 1)).bit_length() - 1
+        found.append((start, at))
+    return found
+
+
+class Followed:
+    """`plain`: the content in the executed block; `unknown`: the lanes where it means nothing (None: no lane)."""
+
+    __slots__ = ("plain", "slopes", "unknown", "x")
+
+    def __init__(self, x: Follower, plain: Value, slopes: Slopes = (), unknown: Value | None = None) -> None:
+        self.x, self.plain, self.slopes, self.unknown = x, plain, slopes, unknown
+
+    def lifted(self, other: Any) -> Followed:
+        """A plain number as one of this kind."""
+        if isinstance(other, Followed):
+            return other
+        p = self.plain
+        return Followed(self.x, Value(p.builder, p.kind, p.bits, 1, constant(p.kind, p.bits, 1, other)))
+
+    def literal(self) -> int | None:
+        """The number that this always is, if it is known when the code is made."""
+        v = self.plain.ir
+        if self.slopes or self.unknown is not None or self.plain.kind == "f" or not isinstance(v, ir.Constant):
+            return None
+        return v.constant & (1 << self.plain.bits) - 1 if isinstance(v.constant, int) else None
+
+    def zeros(self) -> Slopes:
+        p = self.plain
+        return tuple(Value(p.builder, "u", p.bits, 1, constant("u", p.bits, 1, 0)) for _ in self.x.axes)
+
+    def with_slopes(self, plain: Value, slopes: Sequence[Value], *others: Followed) -> Followed:
+        """A result of this and `others`, unknown where one of them is."""
+        return Followed(self.x, plain, tuple(slopes), either(self.unknown, *(o.unknown for o in others)))
+
+    def pure(self, function: Callable[..., Any], *others: Followed) -> Followed:
+        return self.x.pure(function, self, *others)
+
+    # ---- sums and products, whatever wraps around
+    def added(self, o: Any, how: Callable[[Any, Any], Any]) -> Followed:
+        o = self.lifted(o)
+        slopes: Sequence[Value] = ()
+        if self.slopes or o.slopes:
+            pairs = zip(self.slopes or self.zeros(), o.slopes or o.zeros(), strict=True)
+            slopes = [how(a, b) for a, b in pairs]
+        return self.with_slopes(how(self.plain, o.plain), slopes, o)
+
+    def __add__(self, o: Any) -> Followed:
+        return self.added(o, operator.add)
+
+    def __sub__(self, o: Any) -> Followed:
+        return self.added(o, operator.sub)
+
+    def __rsub__(self, o: Any) -> Followed:
+        return self.lifted(o) - self
+
+    def __mul__(self, o: Any) -> Followed:
+        o = self.lifted(o)
+        if o.slopes and self.slopes:
+            o = self.x.settled(o)
+        slopes, factor = (o.slopes, self.plain) if o.slopes else (self.slopes, o.plain)
+        unsigned = factor.like(factor.ir, "u") if slopes else factor
+        return self.with_slopes(self.plain * o.plain, [s * unsigned for s in slopes], o)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Followed:
+        return self.with_slopes(-self.plain, [-s for s in self.slopes])
+
+    def __invert__(self) -> Followed:
+        return self.with_slopes(~self.plain, [-s for s in self.slopes])
+
+    # ---- bits
+    def bitwise(self, o: Any, how: Callable[[Any, Any], Any]) -> Followed:
+        o = self.lifted(o)
+        if self.plain.kind == "b":
+            return Followed(self.x, how(self.plain, o.plain), (), self.unknown_truth(o, how))
+        if self.slopes and o.slopes:
+            o = self.x.settled(o)
+        changing, mask = (o, self) if o.slopes else (self, o)
+        plain = how(self.plain, o.plain)
+        if not changing.slopes:
+            return self.with_slopes(plain, (), o)
+        number = mask.literal()
+        if number is not None and len(fields(number)) <= MOST_FIELDS:
+            return self.with_slopes(plain, changing.of_fields(number, how), o)
+        return self.with_slopes(plain, changing.above(mask.plain, how), o)
+
+    def unknown_truth(self, o: Followed, how: Callable[[Any, Any], Any]) -> Value | None:
+        """Where a combination of truths is unknown: not where the side that is known decides it."""
+        if self.unknown is None and o.unknown is None:
+            return None
+        if how is operator.xor or (how is not operator.and_ and how is not operator.or_):
+            return either(self.unknown, o.unknown)
+        open_, mine, other = None, self.plain, o.plain
+        if how is operator.or_:
+            mine, other = ~mine, ~other
+        if self.unknown is not None:
+            open_ = self.unknown & other
+        if o.unknown is not None:
+            open_ = either(open_, o.unknown & mine)
+        if self.unknown is not None and o.unknown is not None:
+            open_ = either(open_, self.unknown & o.unknown)
+        return open_
+
+    def of_fields(self, mask: int, how: Callable[[Any, Any], Any]) -> list[Value]:
+        """The slopes of a bitwise operation with a constant: of the bits where it has ones, or of the others."""
+        inside = self.below_bits(fields(mask))
+        if how is operator.and_:
+            return inside
+        rest = [all_ - part for all_, part in zip(self.slopes, inside, strict=True)]
+        return rest if how is operator.or_ else [a - b for a, b in zip(rest, inside, strict=True)]
+
+    def below_bits(self, runs: list[tuple[int, int]]) -> list[Value]:
+        """The slopes of the number that some runs of bits make, in their places."""
+        total = list(self.zeros())
+        for first, behind in runs:
+            upper, lower = self.lower_slopes(behind), self.lower_slopes(first)
+            total = [t + (u - v) for t, u, v in zip(total, upper, lower, strict=True)]
+        return total
+
+    def lower_slopes(self, bits: int) -> Slopes:
+        """The slopes of the number that the lowest bits make: what is left of the slopes, taken as signed, as long as
+        it leaves these bits neither below nor above."""
+        whole = self.plain.bits
+        if bits in (0, whole):
+            return self.slopes if bits else self.zeros()
+        shift = whole - bits
+        rest = tuple(s.like(((s << shift).like((s << shift).ir, "i") >> shift).ir, "u") for s in self.slopes)
+        low = self.plain.like(self.plain.ir, "u") & ((1 << bits) - 1)
+        self.x.bound(self, low, low.like((~low).ir) & ((1 << bits) - 1), rest, bits)
+        return rest
+
+    def above(self, mask: Value, how: Callable[[Any, Any], Any]) -> list[Value]:
+        """The slopes of a bitwise operation with a mask that each lane has of its own: its highest bits are alike, and
+        below those the value must not change."""
+        x = self.x
+        if mask.bits != 32:
+            return list(x.settled(self).zeros())
+        sign = mask.like((mask.like(mask.ir, "i") >> 31).ir, "u")
+        bits = 32 - x.inner.leading_zeros(sign ^ mask)  # at most 31: the highest bit is the sign itself
+        below = (mask.like(constant("u", 32, mask.lanes, 1)) << bits) - 1
+        nothing = below & 0
+        x.bound(self, nothing, nothing, tuple(s & below for s in self.slopes), 0)
+        out = []
+        for s in self.slopes:
+            kept = {operator.and_: s & sign, operator.or_: s & ~sign}.get(how)
+            out.append((s ^ sign) - sign if kept is None else kept)
+        return out
+
+    def __and__(self, o: Any) -> Followed:
+        return self.bitwise(o, operator.and_)
+
+    def __or__(self, o: Any) -> Followed:
+        return self.bitwise(o, operator.or_)
+
+    def __xor__(self, o: Any) -> Followed:
+        return self.bitwise(o, operator.xor)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    # ---- shifts
+    def __lshift__(self, o: Any) -> Followed:
+        o = self.x.settled(self.lifted(o)) if isinstance(o, Followed) else self.lifted(o)
+        amount = o.plain.like(o.plain.ir, "u")
+        return self.with_slopes(self.plain << o.plain, [s << amount for s in self.slopes], o)
+
+    def __rshift__(self, o: Any) -> Followed:
+        o = self.lifted(o)
+        count = o.literal()
+        if not self.slopes and not o.slopes:
+            return self.with_slopes(self.plain >> o.plain, (), o)
+        if count is None or count >= self.plain.bits:
+            return self.pure(operator.rshift, o)
+        self.x.within_kind(self)
+        rest = self.lower_slopes(count) if count else self.zeros()
+        upper = [s - r for s, r in zip(self.slopes, rest, strict=True)]
+        slopes = [s.like((s.like(s.ir, "i") >> count).ir, "u") for s in upper]
+        return self.with_slopes(self.plain >> o.plain, slopes, o)
+
+    # ---- comparisons, which come out the same in all blocks of the region
+    def compared(self, o: Any, how: Callable[[Any, Any], Any]) -> Followed:
+        o = self.lifted(o)
+        if self.plain.kind in "fb" or not (self.slopes or o.slopes):
+            return self.pure(how, o)
+        plain = how(self.plain, o.plain)
+        if how in (operator.eq, operator.ne):
+            self.x.bound_equal(self, o)
+        else:
+            self.x.bound_order(self, o, how)
+        return self.with_slopes(plain, (), o)
+
+    def __lt__(self, o: Any) -> Followed:
+        return self.compared(o, operator.lt)
+
+    def __le__(self, o: Any) -> Followed:
+        return self.compared(o, operator.le)
+
+    def __gt__(self, o: Any) -> Followed:
+        return self.compared(o, operator.gt)
+
+    def __ge__(self, o: Any) -> Followed:
+        return self.compared(o, operator.ge)
+
+    def __eq__(self, o: Any) -> Followed:  # type: ignore[override]
+        return self.compared(o, operator.eq)
+
+    def __ne__(self, o: Any) -> Followed:  # type: ignore[override]
+        return self.compared(o, operator.ne)
+
+    __hash__ = object.__hash__

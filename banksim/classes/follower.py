@@ -1,0 +1,466 @@
+"""The engine whose values are followed from block to block: it adds LLVM code for the block that is executed, by the
+engine of the machine, and beside it for slopes and bounds."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import llvmlite.ir as ir
+
+from banksim.classes.followed import Followed, Slopes, either
+from banksim.classes.needed import Needed
+from banksim.classes.regions import REGION
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine import codes
+from banksim.machine.engine import Engine
+from banksim.machine.llvm.engine import CLOCKS, LLVMEngine, Register
+from banksim.machine.llvm.scratch import ROW
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, constant
+from banksim.machine.state import CONTEXT, ERROR, REGISTERS
+
+FAR = 1 << 62
+"""A distance beyond which no value moves: products of slopes and steps stay below it."""
+BEYOND = (1 << 63) - 1
+STEEP = 1 << 30
+"""Slopes of at least so much are left to exact arithmetic."""
+
+
+class Follower(Engine):
+    """Operations over `Followed` values. `inner` executes; `axes`: those along which the grid has several blocks."""
+
+    def __init__(self, inner: LLVMEngine, needed: Needed, axes: tuple[int, ...], period: int) -> None:
+        self.inner, self.e, self.axes, self.period = inner, inner.e, axes, period
+        self.registers = inner.registers
+        self.needed = needed
+        self.changing = {r: n for n, r in enumerate(sorted(needed.changing.anywhere))} if axes else {}
+        self.data = {r: n for n, r in enumerate(sorted(needed.data.anywhere))}
+        self.cache: dict[Register, tuple[Slopes, Value | None]] = {}
+        self.defines: set[Register] = set()
+        self.start = 0
+
+    # ---- where slopes and unknown lanes lie, behind the registers of a warp
+    @property
+    def spare(self) -> int:
+        """Bytes that they take in a warp's record."""
+        return -(-(len(self.changing) * len(self.axes) * ROW + 4 * len(self.data)) // 64) * 64
+
+    def slopes_at(self, register: Register) -> list[ir.Value]:
+        base = REGISTERS + ROW * self.registers + ROW * len(self.axes) * self.changing[register]
+        return [self.e.at(self.inner.warp, base + ROW * n) for n in range(len(self.axes))]
+
+    def unknown_at(self, register: Register) -> ir.Value:
+        base = REGISTERS + ROW * self.registers + ROW * len(self.axes) * len(self.changing)
+        return self.e.at(self.inner.warp, base + 4 * self.data[register])
+
+    def begin_block(self, start: int) -> None:
+        self.cache, self.defines, self.start = {}, set(), start
+
+    def beside(self, register: Register) -> tuple[Slopes, Value | None]:
+        """The slopes of a register, and where it is unknown."""
+        if register not in self.cache:
+            slopes: Slopes = ()
+            unknown = None
+            vector = register[0] in ("R", "P")
+            if register in self.needed.changing.at[self.start] and register in self.changing:
+                kind = WORDS if vector else INT[32]
+                lanes = LANES if vector else 1
+                rows = self.slopes_at(register)
+                slopes = tuple(self.inner.new("u", 32, lanes, self.e.load(row, kind)) for row in rows)
+            if register in self.needed.data.at[self.start]:
+                mask = self.e.load(self.unknown_at(register), INT[32])
+                bools = self.e.as_bools(mask) if vector else self.e.b.trunc(mask, INT[1])
+                unknown = self.inner.new("b", 1, LANES if vector else 1, bools)
+            self.cache[register] = slopes, unknown
+        return self.cache[register]
+
+    def keep(self) -> None:
+        """At the end of a block of instructions, write what it has defined to the warp's record."""
+        e, active = self.e, self.inner.active_mask
+        for register in sorted(self.defines):
+            slopes, unknown = self.cache[register]
+            vector = register[0] in ("R", "P")
+            if register in self.changing:
+                for row, slope in zip(self.slopes_at(register), slopes or self.zeros(), strict=True):
+                    if vector:
+                        e.masked_store(row, e.as_bools(active), slope.spread().ir)
+                    else:
+                        e.store(slope.ir, row)
+            if register in self.data:
+                where = self.unknown_at(register)
+                mask = self.mask(unknown) if vector else self.truth(unknown)
+                if vector:
+                    others = e.b.and_(e.load(where, INT[32]), e.b.not_(active))
+                    mask = e.b.or_(e.b.and_(mask, active), others)
+                e.store(mask, where)
+
+    def zeros(self) -> Slopes:
+        return tuple(self.inner.const(0) for _ in self.axes)
+
+    def mask(self, lanes: Value | None) -> ir.Value:
+        """Lanes as a mask."""
+        return INT[32](0) if lanes is None else self.e.as_mask(lanes.spread().ir)
+
+    def truth(self, one: Value | None) -> ir.Value:
+        return INT[32](0) if one is None else self.e.b.zext(one.ir, INT[32])
+
+    # ---- what must hold in every block of the region
+    def undecided(self, unknown: Value | None, mask: ir.Value | None = None) -> None:
+        """Give up where an executing lane, of those in the mask, is unknown."""
+        if unknown is None:
+            return
+        lanes = self.inner.executing() if mask is None else mask
+
+        def build(context: ir.Value, pc: ir.Value, bad: ir.Value) -> None:
+            e = self.e
+            error = e.get(context, CONTEXT, "error", as_type=POINTER)
+            none = e.empty(e.get(error, ERROR, "code"))
+            with e.b.if_then(e.b.and_(none, e.b.not_(e.empty(bad)))):
+                e.set(error, ERROR, "code", INT[32](codes.UNDECIDED))
+                e.set(error, ERROR, "pc", pc)
+                e.set(error, ERROR, "mask", bad)
+            e.b.ret_void()
+
+        function = self.e.outline("undecided", VOID, [POINTER, INT[32], INT[32]], build)
+        self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), self.e.b.and_(lanes, self.mask(unknown))])
+
+    def longs(self, v: Value, signed: bool) -> ir.Value:
+        """As 32 integers of 64 bits."""
+        if v.bits == 32:
+            v = self.inner.sext(v) if signed else self.inner.zext(v)
+        return v.spread().ir
+
+    def distance(self, v: Value) -> ir.Value:
+        """How far a value may move: of 64 bits, never further than is sure to be exact."""
+        if v.bits == 64:
+            v = v.like(v.ir, "u")
+            v = self.inner.where(v < FAR, v, self.inner.const(FAR, 64))
+        return self.longs(v, signed=False)
+
+    def bound(
+        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int, *others: Followed
+    ) -> None:
+        """In all blocks of the region, Σ slope·k lies from −`below` to `above` (None: any number), in the executing
+        lanes where `of` is known. `step_bits`: slopes matter modulo 2^step_bits, so that longer steps may help."""
+        if not self.axes:
+            return
+        mask = self.inner.executing()
+        unknown = either(of.unknown, *(o.unknown for o in others))
+        if unknown is not None:
+            mask = self.e.b.and_(mask, self.e.b.not_(self.mask(unknown)))
+        far = constant("u", 64, LANES, FAR)
+        arguments = [
+            self.distance(below),
+            far if above is None else self.distance(above),
+            *(self.longs(s, signed=True) for s in slopes),
+        ]
+        function = self.e.outline("bound", VOID, [POINTER, *[INT[32]] * 3, *[LONGS] * len(arguments)], self.build_bound)
+        self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), mask, INT[32](step_bits), *arguments])
+
+    def build_bound(self, context: ir.Value, pc: ir.Value, mask: ir.Value, bits: ir.Value, *rows: ir.Value) -> None:
+        """Whether the bound holds in the whole region is seen at once, by the sums at its far corner; where it does not
+        (or slopes are steep) `narrow` looks, exactly."""
+        e, b = self.e, self.e.b
+        new = self.inner.new
+        below, above, *slopes = (new("i", 64, LANES, row) for row in rows)
+        region = e.get(context, CONTEXT, "region", as_type=POINTER)
+        least = most = self.inner.const(0, 64).like(ir.Constant(INT[64], 0), "i")
+        bad: Value | None = None
+        for axis, slope in enumerate(slopes):
+            count = new("i", 64, 1, e.get(region, REGION, "count", self.axes[axis]))
+            moved = slope * count
+            down = self.inner.where(moved < 0, moved, moved ^ moved)
+            least, most = least + down, most + (moved - down)
+            steep = (slope + STEEP).like((slope + STEEP).ir, "u") > 2 * STEEP
+            bad = either(bad, steep & (count != 0))
+        bad = either(bad, (below + least < 0) | (above < most))
+        with b.if_then(b.not_(e.empty(b.and_(self.mask(bad), mask))), likely=False):
+            for name, number, row in (
+                ("below", 0, below),
+                ("above", 0, above),
+                *(("slopes", axis, s) for axis, s in zip(self.axes, slopes, strict=True)),
+            ):
+                e.store(row.ir, e.field(region, REGION, name, number * LANES))
+            e.call("narrow", VOID, context, pc, mask, bits)
+        b.ret_void()
+
+    def settled(self, v: Followed) -> Followed:
+        """The value, which must not change."""
+        if v.slopes:
+            zero = v.plain.like((v.plain ^ v.plain).ir, "u")
+            self.bound(v, zero, zero, v.slopes, 0)
+        return Followed(self, v.plain, (), v.unknown)
+
+    def decided(self, v: Followed) -> Value:
+        """What a value is in every block: it must not change and must be known."""
+        self.undecided(v.unknown)
+        return self.settled(v).plain
+
+    def within_kind(self, v: Followed) -> None:
+        """A value must not wrap around as what it is taken for, signed or unsigned."""
+        if not v.slopes:
+            return
+        place = v.plain.like(v.plain.ir, "u")
+        if v.plain.kind == "i":
+            place = place ^ (1 << (v.plain.bits - 1))
+        self.bound(v, place, ~place, v.slopes, 0)
+
+    def bound_equal(self, a: Followed, b: Followed) -> None:
+        """Where a and b are equal they stay so, where they differ they never meet."""
+        apart = a - b
+        gap = apart.plain.like(apart.plain.ir, "u")
+        equal, zero = gap == 0, gap ^ gap
+        self.bound(
+            apart, self.inner.where(equal, zero, gap - 1), self.inner.where(equal, zero, ~gap), apart.slopes, 0
+        )
+
+    def bound_order(self, a: Followed, b: Followed, how: Callable[[Any, Any], Any]) -> None:
+        """The smaller one stays the smaller one. Neither may wrap around."""
+        if how in (operator.gt, operator.ge):
+            a, b = b, a
+        strict = how in (operator.lt, operator.gt)
+        self.within_kind(a)
+        self.within_kind(b)
+        holds = a.plain < b.plain if strict else a.plain <= b.plain
+        wide = [self.view(v) for v in (a, b)]
+        for v in wide if a.plain.bits == 64 else ():
+            if v.slopes:  # so that differences of slopes do not wrap around either
+                far = v.plain.like(constant("u", 64, v.plain.lanes, FAR >> 1))
+                self.bound(v, far, far, v.slopes, 0)
+        up, down = wide[1] - wide[0], wide[0] - wide[1]
+        one = self.inner.const(1, 64)
+        gaps = (up.plain - one, down.plain) if strict else (up.plain, down.plain - one)
+        gap = self.inner.where(holds, *gaps)
+        slopes = [
+            self.inner.where(holds, s, t)
+            for s, t in zip(up.slopes or up.zeros(), down.slopes or down.zeros(), strict=True)
+        ]
+        self.bound(up, gap, None, tuple(slopes), 0)
+
+    def view(self, v: Followed) -> Followed:
+        """An integer that does not wrap around, as one of 64 bits."""
+        if v.plain.bits == 64:
+            return Followed(self, v.plain.like(v.plain.ir, "u"), v.slopes, v.unknown)
+        widen = self.inner.sext if v.plain.kind == "i" else self.inner.zext
+        slopes = tuple(self.unsigned_value(self.inner.sext(s)) for s in v.slopes)
+        return Followed(self, self.unsigned_value(widen(v.plain)), slopes, v.unknown)
+
+    def unsigned_value(self, v: Value) -> Value:
+        return v.like(v.ir, "u")
+
+    def pure(self, function: Callable[..., Any], *values: Any) -> Followed:
+        """A function of what does not change."""
+        followed = [self.settled(v) for v in values]
+        return Followed(self, function(*(v.plain for v in followed)), (), either(*(v.unknown for v in followed)))
+
+    def nothing(self, word: Value | None = None) -> Followed:
+        """A u32 that nothing is known of."""
+        return Followed(self, word or self.inner.const(0), (), self.inner.const(0) == 0)
+
+    # ---- registers
+    def raw(self, o: Operand, word: int = 0) -> Followed:
+        if o.kind == "const" and any(part.kind != "imm" for part in o.parts):
+            self.decided(self.address(o, False))
+        plain = self.inner.raw(o, word)
+        if o.kind in ("R", "UR") and not o.is_zero:
+            return Followed(self, plain, *self.beside((o.kind, o.number + word)))
+        return Followed(self, plain)
+
+    def read_predicate(self, kind: str, number: int) -> Followed:
+        plain = self.inner.read_predicate(kind, number)
+        return Followed(self, plain) if number == 7 else Followed(self, plain, (), self.beside((kind, number))[1])
+
+    def write(self, o: Operand, v: Followed, word: int = 0) -> None:
+        if not o.is_zero:
+            self.inner.write(o, v.plain, word)
+            self.assign((o.kind, o.number + word), v)
+
+    def write_predicate(self, o: Operand, v: Followed) -> None:
+        if not o.is_zero:
+            self.inner.write_predicate(o, v.plain)
+            self.assign((o.kind, o.number), v)
+
+    def assign(self, register: Register, v: Followed) -> None:
+        """The slopes of a register that an instruction has written, where its guard holds."""
+        if (v.slopes and register not in self.changing) or (v.unknown is not None and register not in self.data):
+            raise UnsupportedError(f"{register[0]}{register[1]}, which was taken for one that does not change")
+        if register not in self.changing and register not in self.data:
+            return
+        slopes, unknown = v.slopes, v.unknown
+        if register[0] in ("UR", "UP"):
+            slopes = tuple(self.inner.first(s) for s in slopes)
+            unknown = self.inner.first(unknown) if unknown is not None else None
+        guard = self.inner.guard
+        if guard is not None:
+            if register[0] in ("UR", "UP"):
+                guard = self.inner.active() != 0
+            before, missing = self.beside(register)
+            if slopes or before:
+                pairs = zip(slopes or self.zeros(), before or self.zeros(), strict=True)
+                slopes = tuple(self.inner.where(guard, new, old) for new, old in pairs)
+            if unknown is not None or missing is not None:
+                no = self.inner.const(0) != 0
+                unknown = self.inner.where(guard, unknown or no, missing or no)
+        self.cache[register] = slopes, unknown
+        self.defines.add(register)
+
+    # ---- kinds and conversions
+    def like(self, v: Followed, plain: Value, slopes: Slopes = ()) -> Followed:
+        return Followed(self, plain, slopes, v.unknown)
+
+    def const(self, c: int | float, bits: int = 32) -> Followed:
+        return Followed(self, self.inner.const(c, bits))
+
+    def zext(self, v: Followed) -> Followed:
+        unsigned = self.unsigned(v) if v.plain.kind == "i" else v
+        self.within_kind(unsigned)
+        slopes = tuple(self.unsigned_value(self.inner.sext(s)) for s in v.slopes)
+        return self.like(v, self.inner.zext(v.plain), slopes)
+
+    def sext(self, v: Followed) -> Followed:
+        self.within_kind(self.signed(v))
+        slopes = tuple(self.unsigned_value(self.inner.sext(s)) for s in v.slopes)
+        return self.like(v, self.inner.sext(v.plain), slopes)
+
+    def low(self, v: Followed) -> Followed:
+        return self.like(v, self.inner.low(v.plain), tuple(map(self.inner.low, v.slopes)))
+
+    def number(self, v: Followed) -> Followed:
+        return self.like(v, self.inner.number(v.plain))
+
+    def signed(self, v: Followed) -> Followed:
+        return self.like(v, self.inner.signed(v.plain), v.slopes)
+
+    def unsigned(self, v: Followed) -> Followed:
+        return self.like(v, self.inner.unsigned(v.plain), v.slopes)
+
+    def bits(self, v: Followed) -> Followed:
+        return self.like(v, self.inner.bits(v.plain), v.slopes)
+
+    def as_float(self, v: Followed) -> Followed:
+        return self.pure(self.inner.as_float, v)
+
+    def to_f32(self, v: Followed) -> Followed:
+        return self.pure(self.inner.to_f32, v)
+
+    def to_f64(self, v: Followed) -> Followed:
+        return self.pure(self.inner.to_f64, v)
+
+    def to_integer(self, v: Followed, bits: int, signed: bool) -> Followed:
+        return self.pure(lambda u: self.inner.to_integer(u, bits, signed), v)
+
+    # ---- arithmetic beyond the operators
+    def where(self, condition: Followed, a: Any, b: Any) -> Followed:
+        if not isinstance(a, Followed):
+            a = b.lifted(a)
+        b = a.lifted(b)
+        plain = self.inner.where(condition.plain, a.plain, b.plain)
+        slopes: Slopes = ()
+        if a.slopes or b.slopes:
+            pairs = zip(a.slopes or a.zeros(), b.slopes or b.zeros(), strict=True)
+            slopes = tuple(self.inner.where(condition.plain, s, t) for s, t in pairs)
+        unknown = condition.unknown
+        if a.unknown is not None or b.unknown is not None:
+            no = self.inner.const(0) != 0
+            unknown = either(unknown, self.inner.where(condition.plain, a.unknown or no, b.unknown or no))
+        return Followed(self, plain, slopes, unknown)
+
+    def absolute(self, v: Followed) -> Followed:
+        return self.pure(self.inner.absolute, v)
+
+    def fma(self, a: Followed, b: Followed, c: Followed) -> Followed:
+        return self.pure(self.inner.fma, a, b, c)
+
+    def divide(self, a: Followed, b: Followed) -> Followed:
+        return self.pure(self.inner.divide, a, b)
+
+    def round(self, v: Followed, mode: str) -> Followed:
+        return self.pure(lambda u: self.inner.round(u, mode), v)
+
+    def math(self, function: str, v: Followed) -> Followed:
+        return self.pure(lambda u: self.inner.math(function, u), v)
+
+    def popcount(self, v: Followed) -> Followed:
+        return self.pure(self.inner.popcount, v)
+
+    def leading_zeros(self, v: Followed) -> Followed:
+        return self.pure(self.inner.leading_zeros, v)
+
+    # ---- the warp
+    def lane(self) -> Followed:
+        return Followed(self, self.inner.lane())
+
+    def active(self) -> Followed:
+        return Followed(self, self.inner.active())
+
+    def ballot(self, v: Followed) -> Followed:
+        unknown = None if v.unknown is None else self.inner.ballot(v.unknown) != 0
+        return Followed(self, self.inner.ballot(v.plain), (), unknown)
+
+    def first(self, v: Followed) -> Followed:
+        first = self.inner.first
+        unknown = None if v.unknown is None else first(v.unknown)
+        return Followed(self, first(v.plain), tuple(map(first, v.slopes)), unknown)
+
+    def shuffle(self, v: Followed, source: Followed) -> Followed:
+        """A lane gets what is known of the lane that it reads."""
+        source = self.settled(source)
+        place, inner = source.plain, self.inner
+        unknown = source.unknown
+        if v.unknown is not None:
+            unknown = either(unknown, inner.shuffle(inner.number(v.unknown), place) != 0)
+        slopes = tuple(inner.shuffle(s, place) for s in v.slopes)
+        return Followed(self, inner.shuffle(v.plain, place), slopes, unknown)
+
+    def permute(self, v: Followed, source: Sequence[int]) -> Followed:
+        inner = self.inner
+        unknown = None if v.unknown is None else inner.permute(inner.number(v.unknown), source) != 0
+        slopes = tuple(inner.permute(s, source) for s in v.slopes)
+        return Followed(self, inner.permute(v.plain, source), slopes, unknown)
+
+    def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
+        followed = [self.settled(v) for v in values]
+        unknown = either(*(v.unknown for v in followed))
+        results = self.inner.apart(name, function, [v.plain for v in followed])
+        return tuple(Followed(self, v, (), unknown) for v in results)
+
+    def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
+        raise UnsupportedError("a call of the driver, whose counts are not followed")
+
+    def special(self, name: str, uniform: bool) -> Followed:
+        plain = self.inner.special(name, uniform)
+        if name in CLOCKS:
+            return self.nothing(plain)
+        if not name.startswith("SR_CTAID.") or "XYZ".index(name[-1]) not in self.axes:
+            return Followed(self, plain)
+        region = self.e.get(self.inner.context, CONTEXT, "region", as_type=POINTER)
+        mine = "XYZ".index(name[-1])
+        step = self.inner.new("u", 32, 1, self.e.b.trunc(self.e.get(region, REGION, "step", mine), INT[32]))
+        return Followed(self, plain, tuple(step if axis == mine else self.inner.const(0) for axis in self.axes))
+
+    # ---- addresses
+    def wide(self, o: Operand) -> Followed:
+        """As everywhere, but with a sum for the two words, which no bit of both can meet in."""
+        if o.kind in ("imm", "float") or o.is_zero:
+            return super().wide(o)
+        v = self.zext(self.raw(o)) + (self.zext(self.raw(o, word=1)) << 32)
+        if o.negative:
+            v = ~v + 1
+        return ~v if o.inverted else v
+
+    def address(self, o: Operand, wide: bool) -> Followed:
+        total = self.const(0, 64 if wide else 32)
+        for part in o.parts:
+            scale = next((int(m[1:]) for m in part.modifiers if m in ("X4", "X8", "X16")), 1)
+            term = self.term(part, wide)
+            total = total + (term * scale if scale > 1 else term)
+        return total
+
+    def term(self, part: Operand, wide: bool) -> Followed:
+        if not wide:
+            return self.raw(part)
+        if part.kind in ("imm", "float"):
+            return self.unsigned(self.sext(self.raw(part)))
+        return self.zext(self.raw(part)) if "U32" in part.modifiers else self.wide(part)

@@ -1,0 +1,217 @@
+"""Which registers the results of an instruction depend on: its operation performed over values that hold nothing else.
+
+A value here is the set of what it depends on: registers, by file and number, and sources, which are no registers:
+("block", axis) for an index of the block, ("data", pc) for what an instruction reads from memory or a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from banksim.errors import UnsupportedError
+from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine.engine import Engine
+from banksim.machine.operations import OPERATIONS
+
+Source = tuple[str, int]
+LOCAL = ("local", 0)
+"""Local memory, as if it were one register."""
+DECIDING = frozenset({"shared", "generic"})
+"""Spaces whose accesses may be requests to shared memory."""
+REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
+"""What counts may depend on in ways that are not followed: mbarriers, bulk copies, calls of the driver."""
+
+
+class Dependences(frozenset[Source]):
+    """What a value depends on; any operator gives what both sides depend on."""
+
+    def joined(self, *others: object) -> Dependences:
+        return Dependences(self.union(*(o for o in others if isinstance(o, Dependences))))
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __lshift__ = __rshift__ = joined  # type: ignore[assignment]
+    __rsub__ = __rand__ = __ror__ = __rxor__ = __and__ = __or__ = __xor__ = __sub__ = joined  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = joined  # type: ignore[assignment]
+    __hash__ = frozenset.__hash__
+
+    def __invert__(self) -> Dependences:
+        return self
+
+    __neg__ = __invert__
+
+
+NOTHING = Dependences()
+
+
+@dataclass
+class Footprint:
+    """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on."""
+
+    writes: dict[Source, Dependences] = field(default_factory=dict)
+    needs: Dependences = NOTHING
+    guarded: bool = False
+
+
+class Tracer(Engine):
+    """Performs operations over `Dependences`."""
+
+    def __init__(self) -> None:
+        self.found = Footprint()
+        self.pc = 0
+
+    def joined(self, *values: Any, **more: Any) -> Dependences:
+        return NOTHING.joined(*values, *more.values())
+
+    def data(self, *values: Any) -> Dependences:
+        return Dependences({("data", self.pc)}).joined(*values)
+
+    def need(self, *values: Any) -> None:
+        self.found.needs = self.found.needs.joined(*values)
+
+    # ---- registers
+    def raw(self, o: Operand, word: int = 0) -> Dependences:
+        if o.kind in ("R", "UR"):
+            return NOTHING if o.is_zero else Dependences({(o.kind, o.number + word)})
+        return self.joined(*map(self.raw, o.parts)) if o.kind == "const" else NOTHING
+
+    def read_predicate(self, kind: str, number: int) -> Dependences:
+        return NOTHING if number == 7 else Dependences({(kind, number)})
+
+    def write(self, o: Operand, v: Dependences, word: int = 0) -> None:
+        if not o.is_zero:
+            register = (o.kind, o.number + word)
+            self.found.writes[register] = self.found.writes.get(register, NOTHING).joined(v)
+
+    write_predicate = write
+
+    # ---- arithmetic: whatever it computes
+    def const(self, c: int | float, bits: int = 32) -> Dependences:
+        return NOTHING
+
+    zext = sext = low = number = signed = unsigned = bits = as_float = to_f32 = to_f64 = joined  # type: ignore[assignment]
+    absolute = fma = divide = where = popcount = leading_zeros = ballot = first = shuffle = joined  # type: ignore[assignment]
+
+    def to_integer(self, v: Dependences, bits: int, signed: bool) -> Dependences:
+        return v
+
+    def round(self, v: Dependences, mode: str) -> Dependences:
+        return v
+
+    def math(self, function: str, v: Dependences) -> Dependences:
+        return v
+
+    def lane(self) -> Dependences:
+        return NOTHING
+
+    active = lane
+
+    def permute(self, v: Dependences, source: Sequence[int]) -> Dependences:
+        return v
+
+    def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
+        """As many results as an instruction can have words, each dependent on all that it is given."""
+        return (self.joined(*values),) * 8
+
+    def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
+        raise UnsupportedError("a call of the driver, whose counts are not followed")
+
+    def special(self, name: str, uniform: bool) -> Dependences:
+        if name.startswith("SR_CTAID."):
+            return Dependences({("block", "XYZ".index(name[-1]))})
+        return self.data() if "CLOCK" in name or "TIMER" in name else NOTHING
+
+    # ---- memory
+    def address(self, o: Operand, wide: bool) -> Dependences:
+        pairs = [part for part in o.parts if wide and part.kind == "UR" or "U32" not in part.modifiers]
+        words = [self.raw(part, 1) for part in pairs if wide and part.kind in ("R", "UR")]
+        return self.joined(*map(self.raw, o.parts), *words)
+
+    def fetch(self, i: Instruction, space: str, address: Any, width: int, lanes: Any = None) -> tuple[Any, ...]:
+        self.request(space, address, lanes)
+        return (self.read(space, address, width),) * max(width // 4, 1)
+
+    def request(self, space: str, *deciding: Any) -> None:
+        if space == "barrier":
+            raise UnsupportedError("an mbarrier, whose counts are not followed")
+        if space in DECIDING:
+            self.need(*deciding)
+
+    def read(self, space: str, address: Dependences, width: int) -> Dependences:
+        """What memory holds; of a part of a word of local memory nothing may be known."""
+        if space == "const":
+            return address
+        if space != "local":
+            return self.data()
+        return address.joined(Dependences({LOCAL}), self.data() if width < 4 else NOTHING)
+
+    def load(self, i: Instruction, space: str, address: Any, width: int, to: Operand, signed: bool) -> None:
+        self.request(space, address)
+        for word in range(max(width // 4, 1)):
+            self.write(to, self.read(space, address, width), word)
+
+    def store(self, i: Instruction, space: str, address: Any, width: int, source: Operand) -> None:
+        words = [self.raw(source, word) for word in range(max(width // 4, 1))] if space == "local" else []
+        self.put(i, space, address, width, words)
+
+    def put(
+        self,
+        i: Instruction,
+        space: str,
+        address: Any,
+        width: int,
+        words: Sequence[Any],
+        lanes: Any = None,
+        other: tuple[Any, str] | None = None,
+        source: Any = None,
+    ) -> None:
+        self.request(space, address, lanes, source, other and other[0])
+        if space == "local":
+            self.found.writes[LOCAL] = self.joined(address, *words)
+
+    def atomic(
+        self,
+        i: Instruction,
+        space: str,
+        address: Any,
+        kind: str,
+        function: str,
+        values: tuple[Any, ...],
+        to: Operand | None,
+        lanes: Any = None,
+    ) -> None:
+        self.request(space, address, lanes)
+        if to is not None:
+            self.write_old(to, self.data(), kind.endswith("64"), None)
+
+
+def footprint(i: Instruction) -> Footprint:
+    """What an instruction's results depend on, and what decides what it does besides. `UnsupportedError` for what is
+    not followed."""
+    if i.name.startswith(REFUSED):
+        raise UnsupportedError(f"{i.name}, whose counts are not followed")
+    x = Tracer()
+    x.pc = i.pc
+    if i.name in CONTROL:
+        at_control(x, i)
+    else:
+        OPERATIONS[i.name].function(x, i)
+    if i.predicate is not None:
+        x.need(x.predicate(i.predicate))
+        x.found.guarded = True
+    return x.found
+
+
+def at_control(x: Tracer, i: Instruction) -> None:
+    """All operands decide where control goes, but for what BMOV and B2R write."""
+    writes = {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ())
+    for o in i.operands:
+        if o.kind not in ("R", "UR", "P", "UP") or o.is_zero:
+            continue
+        if o in writes:
+            x.write(o, NOTHING)
+        else:
+            x.need(Dependences({(o.kind, o.number)}))
+
+

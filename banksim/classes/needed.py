@@ -1,0 +1,149 @@
+"""Which instructions the counts of a kernel need, and where registers may change from block to block or hold data.
+
+Control flow, guards and requests to shared memory decide counts. What computes what they read is needed, found
+backwards through the code, register by register; local memory is one more register. Uniform registers belong to a warp
+and not to a thread, and other threads of it may write them too: of one that is needed anywhere, all writes are, and
+what one may hold anywhere, it may hold everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from banksim.classes.footprint import Footprint, Source, footprint
+from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
+from banksim.machine.basic_blocks import Block, basic_blocks
+from banksim.machine.operations.memory import request
+from banksim.machine.supported import Naming
+
+OF_THREADS = ("R", "P")
+"""The files whose registers every thread has for itself."""
+Prints = Mapping[int, Footprint]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which registers may hold something: `at` the start of each block of instructions, behind it (`behind`), and
+    `anywhere`."""
+
+    at: Mapping[int, frozenset[Source]]
+    behind: Mapping[int, frozenset[Source]]
+    anywhere: frozenset[Source]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """`instructions`: pcs. `changing`: registers whose content may differ from block to block in a way that is
+    followed; `data`: those that may depend on memory or a clock. `origins`: for each instruction whose request, guard or
+    branch may depend on data, one that reads it."""
+
+    instructions: frozenset[int]
+    changing: Reach
+    data: Reach
+    origins: Mapping[int, int]
+
+
+@lru_cache(maxsize=256)
+def needed(kernel: Kernel, axes: tuple[int, ...], longest: int) -> Needed:
+    """What the counts of a kernel need where the grid has several blocks along `axes`, by blocks of instructions of up
+    to `longest`. `UnsupportedError` for what is not followed."""
+    blocks = basic_blocks(kernel, longest)
+    prints: dict[int, Footprint] = {}
+    for block in blocks.values():
+        for i in kernel.instructions[block.start // BYTES : block.end // BYTES]:
+            with Naming(kernel, i):
+                prints[i.pc] = footprint(i)
+    chosen = backwards(blocks, prints)
+    chosen |= {pc for pc in prints if always(kernel.instructions[pc // BYTES])}
+    data, decided = forwards(blocks, prints, chosen, lambda s: s[1] if s[0] == "data" else None)
+    changing, _ = forwards(blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None)
+    return Needed(frozenset(chosen), changing, data, decided)
+
+
+def always(i: Instruction) -> bool:
+    """Whether an instruction is needed whatever reads its results."""
+    return i.name in CONTROL or request(i) is not None
+
+
+def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
+    """The instructions whose results control flow, guards or requests need."""
+    chosen: set[int] = set()
+    living: dict[int, set[Source]] = {start: set() for start in blocks}
+    everywhere: set[Source] = set()
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(blocks.values()):
+            live: set[Source] = everywhere.union(*(living[s] for s in block.successors))
+            for pc in range(block.end - BYTES, block.start - BYTES, -BYTES):
+                one = prints[pc]
+                hits = one.writes.keys() & live
+                if hits:
+                    chosen.add(pc)
+                    if not one.guarded:
+                        live.difference_update(to for to in hits if to[0] in OF_THREADS)
+                    live.update(*(one.writes[to] for to in hits))
+                live |= one.needs
+            shared = {source for source in live if source[0] not in OF_THREADS}
+            if not live <= living[block.start] or not shared <= everywhere:
+                living[block.start] |= live
+                everywhere |= shared
+                changed = True
+    return chosen
+
+
+def forwards(
+    blocks: Mapping[int, Block], prints: Prints, chosen: set[int], begins: Callable[[Source], int | None]
+) -> tuple[Reach, dict[int, int]]:
+    """Which registers may hold what comes from a source for which `begins` gives a number; and for each instruction
+    that may be decided by it, one of these numbers."""
+    at: dict[int, dict[Source, int]] = {start: {} for start in blocks}
+    behind: dict[int, dict[Source, int]] = {}
+    everywhere: dict[Source, int] = {}
+    anywhere: set[Source] = set()
+    decided: dict[int, int] = {}
+    todo = sorted(blocks)
+    while todo:
+        start = todo.pop(0)
+        before = len(everywhere)
+        state = {**everywhere, **at[start]}
+        for pc in range(start, blocks[start].end, BYTES):
+            one = prints[pc]
+            hit = next((state[s] for s in one.needs if s in state), None)
+            if hit is not None:
+                decided[pc] = hit
+            if pc not in chosen:
+                continue
+            found = {to: origin(sources, state, begins) for to, sources in one.writes.items()}
+            for to, number in found.items():
+                if number is not None:
+                    state.setdefault(to, number)
+                    anywhere.add(to)
+                    if to[0] not in OF_THREADS:
+                        everywhere.setdefault(to, number)
+                elif not one.guarded and to[0] in OF_THREADS:
+                    state.pop(to, None)
+        behind[start] = state
+        for following in blocks[start].successors:
+            if not state.keys() <= at[following].keys() or following not in behind:
+                at[following] = {**state, **at[following]}
+                todo += [following] if following not in todo else []
+        if len(everywhere) > before:
+            todo = sorted({*todo, *behind})
+    joined = {start: frozenset({*at[start], *everywhere}) for start in blocks}
+    after = {start: frozenset({*behind[start], *everywhere}) for start in blocks}
+    return Reach(joined, after, frozenset(anywhere)), decided
+
+
+def origin(
+    sources: frozenset[Source], state: Mapping[Source, int], begins: Callable[[Source], int | None]
+) -> int | None:
+    """A number for what one of the sources holds; None if none of them holds anything."""
+    for source in sources:
+        number = state.get(source, begins(source))
+        if number is not None:
+            return number
+    return None

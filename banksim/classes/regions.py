@@ -1,0 +1,144 @@
+"""Sets of blocks, and how conditions narrow them to those that are alike.
+
+A region is a box of blocks at regular distances: from its first block, along each axis of the grid so many further ones
+(`count`), each `step` away from the one before. The first block is executed; what it did holds for the whole region as
+long as bounds hold that are linear in the numbers of steps. Those that do not hold everywhere narrow the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from banksim.machine.state import layout
+from banksim.requests.kinds import LANES
+
+AXES = 3
+REGION = layout(
+    # what the code of `follower` knows of the region
+    ("count", "i8", AXES),  # how many further blocks it has along each axis
+    ("step", "i8", AXES),
+    ("local", "u8", AXES + 1),  # contexts for the copies of local memory: a slope for each axis, and what is unknown
+    ("below", "i8", LANES),  # the bound that is to narrow it
+    ("above", "i8", LANES),
+    ("slopes", "i8", (AXES, LANES)),
+)
+LONGEST_STEP = 64
+Three = tuple[int, int, int]
+Row = tuple[int, ...]
+"""(below, above, slopes …) of a lane."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Blocks of a grid: from `first` on, along each axis `count` further ones at distances of `step`."""
+
+    first: Three
+    step: Three
+    count: Three
+
+    @property
+    def blocks(self) -> int:
+        return prod(n + 1 for n in self.count)
+
+    def rest(self, count: Sequence[int]) -> list[Box]:
+        """The blocks that a smaller box with the same first block leaves over."""
+        found = []
+        inner = list(self.count)
+        for axis in range(AXES):
+            if count[axis] < self.count[axis]:
+                first, left = list(self.first), list(inner)
+                first[axis] += (count[axis] + 1) * self.step[axis]
+                left[axis] = self.count[axis] - count[axis] - 1
+                found.append(Box(three(first), self.step, three(left)))
+            inner[axis] = count[axis]
+        return found
+
+    def in_steps(self, axis: int, longer: int) -> list[Box]:
+        """The same blocks as boxes with `longer` times the step along an axis; that with the first block first."""
+        found = []
+        for start in range(min(longer, self.count[axis] + 1)):
+            first, step, count = list(self.first), list(self.step), list(self.count)
+            first[axis] += start * step[axis]
+            step[axis] *= longer
+            count[axis] = (count[axis] - start) // longer
+            found.append(Box(three(first), three(step), three(count)))
+        return found
+
+    def number(self, grid: Three) -> int:
+        """That of the first block."""
+        x, y, z = self.first
+        return x + grid[0] * (y + grid[1] * z)
+
+    def least_multiple(self, of: int, grid: Three) -> int | None:
+        """The lowest of the blocks' numbers that is a multiple of a number."""
+        for number in range(0, prod(grid), of):
+            place = number % grid[0], number // grid[0] % grid[1], number // grid[0] // grid[1]
+            if all(
+                0 <= at - first <= step * n and (at - first) % step == 0
+                for at, first, step, n in zip(place, self.first, self.step, self.count, strict=True)
+            ):
+                return number
+        return None
+
+
+def three(numbers: Sequence[int]) -> Three:
+    x, y, z = numbers
+    return x, y, z
+
+
+def halves(row: Row) -> Iterator[tuple[int, Row]]:
+    """A bound from below and above as two of the form room + Σ slope·k ≥ 0."""
+    below, above, *slopes = row
+    yield below, tuple(slopes)
+    yield above, tuple(-s for s in slopes)
+
+
+def narrowed(count: Sequence[int], rows: Sequence[Row]) -> list[int]:
+    """The largest box that was found in which the bounds of all lanes hold. They hold at its first block."""
+    now = list(count)
+    for row in rows:
+        for room, slopes in halves(row):
+            now = within(now, max(room, 0), slopes)
+    return now
+
+
+def within(count: list[int], room: int, slopes: Sequence[int]) -> list[int]:
+    """The box narrowed along one axis, or if that is not enough along several, so that room + Σ slope·k ≥ 0."""
+    falls = {axis: s for axis, s in enumerate(slopes) if s < 0 and count[axis]}
+    while room + sum(s * count[axis] for axis, s in falls.items()) < 0:
+        choices = []
+        for axis, s in falls.items():
+            left = room + sum(t * count[other] for other, t in falls.items() if other != axis)
+            if left >= 0:
+                choices.append([n if a != axis else left // -s for a, n in enumerate(count)])
+        if choices:
+            return max(choices, key=lambda one: prod(n + 1 for n in one))
+        steepest = max(falls, key=lambda axis: -falls[axis] * count[axis])
+        count = [n if axis != steepest else 0 for axis, n in enumerate(count)]
+        del falls[steepest]
+    return count
+
+
+def longer_step(count: Sequence[int], rows: Sequence[Row], bits: int) -> tuple[int, int] | None:
+    """(axis, by how much) to lengthen a step, where then more blocks hold together than without: slopes matter modulo
+    2^bits. None where that helps little."""
+    best, most = None, 2 * prod(n + 1 for n in narrowed(count, rows))
+    for axis, longer in product(range(len(count)), range(2, LONGEST_STEP + 1)):
+        if longer > count[axis]:
+            continue
+        changed = [row_in_steps(row, axis, longer, bits) for row in rows]
+        fewer = [n // longer if a == axis else n for a, n in enumerate(count)]
+        blocks = prod(n + 1 for n in narrowed(fewer, changed))
+        if blocks > most:
+            best, most = (axis, longer), blocks
+    return best
+
+
+def row_in_steps(row: Row, axis: int, longer: int, bits: int) -> Row:
+    below, above, *slopes = row
+    half = 1 << bits - 1
+    slopes[axis] = (slopes[axis] * longer + half) % (2 * half) - half
+    return below, above, *slopes

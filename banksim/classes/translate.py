@@ -1,0 +1,83 @@
+"""The code that executes one block as far as its counts need it, and proves for which other blocks they are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from banksim.classes.accesses import MemoryFollower
+from banksim.classes.needed import Needed, needed
+from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.kernel import Instruction, Kernel
+from banksim.machine.basic_blocks import Block
+from banksim.machine.llvm.compile import Compiled, finished, loaded
+from banksim.machine.llvm.translate import LONGEST, Body, Translation, Translator
+from banksim.machine.operations import OPERATIONS
+from banksim.machine.supported import check
+
+
+class ClassTranslator(Translator):
+    """Leaves out what the counts do not need, and follows what they do."""
+
+    def __init__(self, kernel: Kernel, chosen: Needed, axes: tuple[int, ...], period: int) -> None:
+        super().__init__(kernel, traced=False, stepwise=False, watched=False)
+        self.chosen = chosen.instructions
+        self.reach = chosen
+        self.follower = MemoryFollower(self.x, chosen, axes, period)
+        self.out.spare = self.follower.spare
+
+    def translate(self, progress: Callable[[int], object] | None) -> Translation:
+        out = super().translate(progress)
+        out.sites = [(i.pc, op, width) for i, op, width in self.x.sites]
+        return out
+
+    def body(self, number: int, block: Block) -> Body:
+        self.follower.begin_block(block.start)
+        body = super().body(number, block)
+        self.follower.keep()
+        return body._replace(end=self.e.b.block)
+
+    def count_guarded(self, i: Instruction) -> None:
+        assert i.predicate is not None
+        guard, self.x.guard = self.x.guard, None
+        self.follower.decided(self.follower.predicate(i.predicate))
+        self.x.guard = guard
+        super().count_guarded(i)
+
+    def decide(self, i: Instruction) -> None:
+        """All that control flow reads must be known, and the same in all blocks."""
+        written = {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ())
+        for o in i.operands:
+            if o in written:
+                continue
+            if o.kind in ("R", "UR"):
+                self.follower.decided(self.follower.raw(o))
+            elif o.kind in ("P", "UP"):
+                self.follower.decided(self.follower.predicate(o))
+
+    def simple(self, i: Instruction) -> None:
+        if i.name in CONTROL:
+            super().simple(i)
+            for o in {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ()):
+                if o.kind in ("R", "P") and not o.is_zero:
+                    self.follower.assign((o.kind, o.number), self.follower.const(0))
+        elif i.pc in self.chosen:
+            OPERATIONS[i.name].function(self.follower, i)
+
+    def finish(self, block: Block) -> None:
+        """What was found before control flow ends the block of instructions."""
+        self.leave_if_fault()
+        super().finish(block)
+
+
+@lru_cache(maxsize=256)
+def compile_class(kernel: Kernel, axes: tuple[int, ...], period: int) -> Compiled:
+    """The code for a kernel whose grid has several blocks along `axes`, judged by rules of that period.
+    `UnsupportedError` for what is not followed."""
+    check(kernel)
+    chosen = needed(kernel, axes, LONGEST)
+
+    def make() -> tuple[bytes, bytes]:
+        return finished(ClassTranslator(kernel, chosen, axes, period).translate(None))
+
+    return loaded(kernel, f"class {axes} {period}", make)

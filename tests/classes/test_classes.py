@@ -1,0 +1,229 @@
+"""Counting by classes of blocks gives, number by number, what executing every block gives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import banksim
+from banksim.errors import AbsentError, InputError
+from banksim.report.text.kernel import report
+from banksim.runs.outcome import Run
+
+BODIES = {
+    "plain": "s[tid] = 1;",
+    "guard": "if (bx * 64 + tid < n) s[tid * 2] = 1;",
+    "early_exit": "if (bx * 64 + tid >= n) return; s[tid * 3 & 511] = 1;",
+    "rows_and_columns": "if (by * 8 + tid / 8 < n / 50 && bx * 8 + tid % 8 < n / 40) s[tid * 4] = 1;",
+    "stride_by_block": "s[tid * (bx % 4 + 1)] = 1;",
+    "stride_by_every_block": "s[tid * bx & 511] = 1;",
+    "swizzle": "s[tid ^ (bx & 7)] = 1; s[(tid * 8) ^ (by & 3)] = 2;",
+    "shift_by_period": "s[tid + 32 * (bx % 8)] = 1;",
+    "shift_by_less": "s[(tid + bx) & 511] = 1; s[tid * 2 + by % 3] = 1;",
+    "shift_by_lanes": "s[tid * 4 + (tid & 1) * 32 * (bx % 3)] = 1;",
+    "wrap_unsigned": "unsigned i = bx * 0x10000001u + tid; if (i < 0x40000000u) s[tid * 2] = 1;",
+    "wrap_signed": "int i = (int)(bx * 1000003u * 2311u); if (i > (int)tid) s[tid * 8] = 1;",
+    "wrap_at_end": "unsigned i = 0xffffffffu - bx + tid; if (i < 64) s[tid * 4] = 1; else s[tid] = 1;",
+    "loop_over_block": "for (unsigned k = 0; k < bx; ++k) s[(tid * (k + 1)) & 511] = k;",
+    "loop_to_n": "for (unsigned k = bx; k < n; k += gridDim.x * 32) s[(tid * 2 + k % 3) & 511] = k;",
+    "loop_by_thread": "for (unsigned k = tid % 5; k < by + tid % 3; ++k) s[tid * 2] = k;",
+    "shifts": "s[tid << (bx & 3) & 511] = 1; s[(tid * 64 >> (by & 7)) & 511] = 1; s[bx >> 3] = 1;",
+    "division": "s[tid * (bx / 3 % 4)] = 1; s[(tid * (bx % 3) + by / 5) & 511] = 1;",
+    "division_by_n": "unsigned d = n % 11 + 2; s[(tid * (bx / d) + bx % d) & 511] = 1;",
+    "signed_division": "int i = (int)bx - 5; s[(tid * (i / 3 + 8) + i % 3) & 511] = 1;",
+    "causal": "if (by <= bx) s[tid * 2] = 1; if (by * 8 + tid / 8 < bx * 8) s[tid] = 1;",
+    "minimum": "s[min(tid + bx * 16, 500u)] = 1; s[max((int)tid - (int)by * 8, 0)] = 1;",
+    "select": "unsigned j = bx & 1 ? tid * 2 : tid; s[j] = 1; if (bx == 7) s[tid * 8] = 1;",
+    "congruence": "if (bx * 5 % 16 == 3) s[tid * 8] = 1; if ((bx + by) % 3 == 1) s[tid * 4] = 1;",
+    "bits": "s[(tid * __popc(bx)) & 511] = 1; s[(tid * __clz(by)) & 511] = 1; s[__brev(bx) >> 25] = 1;",
+    "shuffle": "unsigned v = __shfl_sync(~0u, bx * tid, 3); s[(v + tid) & 511] = 1;",
+    "ballot": "unsigned v = __ballot_sync(~0u, tid % 32 < bx); s[__popc(v) * (tid & 7)] = 1;",
+    "voted": "if (__syncthreads_count(tid < bx * 3) > 20) s[tid * 4] = 1;",
+    "local_array": """unsigned a[8]; for (int k = 0; k < 8; ++k) a[k] = bx * k; a[(tid + bx) & 7] = 5;
+        s[(a[tid & 7] + a[by & 7] + tid * 2) & 511] = 1;""",
+    "local_bytes": """unsigned char a[16]; for (int k = 0; k < 16; ++k) a[k] = bx + k * tid;
+        a[by & 15] = 3; s[a[tid & 15] & 511] = 1; s[a[bx & 15]] = 1;""",
+    "floats": "s[(tid * (unsigned)(bx * 0.3f)) & 511] = 1; if (sqrtf(bx) > 3.5f) s[tid * 2] = 1;",
+    "long": "long long i = (long long)bx * 40000000000LL + tid; if (i < 400000000000LL + n) s[tid * 2] = 1;",
+    "long_wrap": "unsigned long long i = bx * 0x1000000000000001ull; if (i > tid * 77ull) s[tid * 2] = 1;",
+    "high_product": "s[(tid * __umulhi(bx, 0x30000000u)) & 511] = 1; s[__mulhi((int)bx - 9, 1 << 30) & 63] = 1;",
+    "squares": "if (bx * bx < n % 300) s[tid * 2] = 1; s[(tid * bx * by) & 511] = 1;",
+    "atomics": "atomicAdd(&s[(tid * bx) & 15], 1u); atomicMax(&s[tid & bx & 3], tid);",
+    "wide": "((double*)s)[(tid * (by & 3)) & 255] = 1; ((float4*)s)[tid] = make_float4(1, 2, 3, bx);",
+    "nested": """if (bx * 64 + tid < n) { if (tid & by) s[tid] = 1; else { s[tid * 2] = 1; if (bx > 3) return; } }
+        __syncwarp(__activemask()); s[tid * 4] = 1;""",
+    "byte_of_block": "unsigned b = __byte_perm(bx * 77, by, 0x4140); s[b & 511] = 1; s[(bx * 77 & 0x3c) + tid] = 1;",
+    "switch": "switch (bx % 5) { case 0: s[tid] = 1; break; case 1: s[tid * 2] = 1; break; case 3: s[tid * 8] = 1; }",
+    "order_of_blocks": "unsigned t = (bx + by) % gridDim.x; s[(t * 32 + tid) & 511] = 1; s[tid * (t & 1)] = 1;",
+    "carry": "unsigned long long a = 0xfffffff0ull + bx; if ((unsigned)(a >> 32)) s[tid * 2] = 1; s[a & 255] = 1;",
+    "sign": "int i = (int)bx - (int)by; s[(tid * (i >> 1 & 3)) & 511] = 1; if (abs(i) < 3) s[tid * 2] = 1;",
+}
+"""What threads do with `s`, an array of 512 words."""
+DATA = {
+    "data_in_address": "s[in[bx * 64 + tid] & 511] = 1;",
+    "data_in_guard": "if (in[tid]) s[tid] = 1;",
+    "data_in_loop": "for (unsigned k = 0; k < in[bx]; ++k) s[tid] = k;",
+    "data_through_shared": "s[tid] = in[tid]; __syncthreads(); s[s[tid ^ 1] & 511] = 2;",
+    "data_of_atomic": "s[atomicAdd(&s[0], 1u) & 511] = 1;",
+    "data_in_local": "unsigned a[8]; for (int k = 0; k < 8; ++k) a[k] = in[k]; s[a[tid & 7] & 511] = 1;",
+}
+GRIDS = [(19, 13), (37,)]
+
+
+def source(bodies: dict[str, str]) -> str:
+    head = """__global__ void in_%s(unsigned* out, const unsigned* in, unsigned n) {
+    __shared__ __align__(16) unsigned s[512];
+    unsigned tid = threadIdx.x, bx = blockIdx.x, by = blockIdx.y + 3 * blockIdx.z;
+    %s
+    __syncthreads();
+    out[tid] = s[tid] + in[tid];\n}\n"""
+    return "".join(f'extern "C" {head % pair}' for pair in bodies.items())
+
+
+@pytest.fixture(scope="module", name="kernels")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("classes") / "bodies.cu"
+    path.write_text(source(BODIES | DATA))
+    module = banksim.load(path)
+    return {name: module[f"in_{name}"] for name in BODIES | DATA}
+
+
+def arguments(n: int = 1000) -> list[Any]:
+    return [np.zeros(4096, np.uint32), np.arange(4096, dtype=np.uint32) % 3, np.uint32(n)]
+
+
+def both(kernel: Any, grid: tuple[int, ...], block: int | tuple[int, int] = 64, n: int = 1000, **more: Any) -> Run:
+    """The run by classes, which must be the one of all blocks in every number."""
+    full = banksim.run(kernel, grid, block, arguments(n), **more)
+    given = arguments(n)
+    mine = banksim.run(kernel, grid, block, given, values=False, **more)
+    assert not given[0].any(), "an array was changed"
+    assert mine.blocks == full.blocks
+    assert not mine.partial
+    assert mine.hints == full.hints
+    for found, wanted in zip(mine.judged, full.judged, strict=True):
+        assert found == wanted
+    for one, other in zip(mine.profile, full.profile, strict=True):
+        assert one == other, one.instruction.text
+    return mine
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_every_number_is_that_of_executing_all_blocks(kernels: dict[str, Any], name: str) -> None:
+    grids = [*GRIDS, (1,), (5, 7, 3)] if name in ("rows_and_columns", "swizzle", "division") else GRIDS
+    for grid in grids:
+        found = both(kernels[name], grid)
+        assert found.classes, found.undecided
+        assert found.classes <= found.blocks
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_what_depends_on_data_is_executed_and_said(kernels: dict[str, Any], name: str) -> None:
+    found = both(kernels[name], (5,))
+    assert not found.classes
+    assert "depends on" in found.undecided
+    assert "each executed: " in report(found, 200).plain
+    with pytest.raises(AbsentError, match="absent"):
+        banksim.run(kernels[name], 5, 64, [banksim.absent(64, np.uint32)] * 2 + [np.uint32(1)], values=False)
+
+
+def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None:
+    """Not by executing each: a grid of millions of blocks takes no longer."""
+    most = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 9, "swizzle": 64, "shift_by_period": 8,
+            "stride_by_block": 4, "wrap_at_end": 3, "division": 180, "minimum": 60, "switch": 5}  # fmt: skip
+    nothing = banksim.absent(1 << 34, np.uint32)
+    for name, count in most.items():
+        grid = (100_000, 30) if name not in ("division", "minimum") else (3000, 30)
+        found = banksim.run(kernels[name], grid, 64, [nothing, nothing, np.uint32(12345)], values=False)
+        assert found.blocks == grid[0] * grid[1]
+        assert 0 < found.classes <= count * (1 if name not in ("division", "minimum") else 1000), name
+
+
+def test_several_rules_and_codes_at_once(kernels: dict[str, Any]) -> None:
+    for name in ("shift_by_period", "guard", "swizzle"):
+        both(kernels[name], (19, 13), arch=["sm_90", "kepler-8", "fermi", "sm_75"])
+        both(kernels[name], (7,), block=(16, 3), n=100)
+
+
+def test_nothing_is_counted_by_classes_where_more_is_asked_for(kernels: dict[str, Any]) -> None:
+    traced: list[Any] = []
+    for more in ({"trace": traced.append}, {"check": "races"}, {"timing": True}, {"engine": "numpy"}):
+        assert not banksim.run(kernels["plain"], 3, 64, arguments(), values=False, **more).classes
+    assert traced
+
+
+def test_an_absent_array_has_no_contents(kernels: dict[str, Any]) -> None:
+    nothing = banksim.absent((1 << 16, 1 << 16), np.float32)
+    assert nothing.nbytes == 1 << 34
+    with pytest.raises(InputError, match="argument 1 is absent"):
+        banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)])
+    found = banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)], values=False)
+    assert "3 blocks in 1 class: global memory was not touched, and so not checked" in report(found, 200).plain
+
+
+# ---- random kernels
+
+
+def expression(draw: random.Random, depth: int) -> str:
+    if depth == 0 or draw.random() < 0.15:
+        leaves = ["bx", "by", "tid", "tid", "n", str(draw.choice([1, 2, 3, 5, 7, 8, 31, 32, 64, 100, 0xFFFFFFF0]))]
+        return draw.choice(leaves)
+    a, b = expression(draw, depth - 1), expression(draw, depth - 1)
+    small = draw.choice(["1", "2", "3", "5", "31"])
+    constant = draw.choice(["3", "7", "16", "10", "0xf0", "0xfffffff8", "127"])
+    forms = [
+        f"({a} + {b})", f"({a} - {b})", f"({a} * {draw.choice(['bx', 'tid', '3', '4', '32', '0x8000001'])})",
+        f"({a} & {constant})", f"({a} | {constant})", f"({a} ^ {b})", f"({a} >> {small})", f"({a} << {small})",
+        f"({a} / {constant})", f"({a} % {constant})", f"({a} < {b} ? {a} : {b})", f"min({a}, {b})",
+        f"(unsigned)((int)({a}) >> {small})", f"(unsigned)max((int)({a}), (int)({b}))", f"__umulhi({a}, {b})",
+        f"(unsigned)(((unsigned long long)({a}) * ({b})) >> 17)", f"({a} & {b})", f"({a} >> ({b} & 7))",
+    ]  # fmt: skip
+    return draw.choice(forms)
+
+
+def statement(draw: random.Random, depth: int) -> str:
+    address = f"s[({expression(draw, 3)}) & 511] = 1;"
+    if depth == 0:
+        return address
+    inner = statement(draw, depth - 1)
+    test = f"{expression(draw, 2)} {draw.choice(['<', '<=', '==', '!=', '>'])} {expression(draw, 2)}"
+    return draw.choice(
+        [
+            address + inner,
+            f"if ({test}) {{ {inner} }}",
+            f"if ({test}) {{ {inner} }} else {{ {address} }}",
+            f"for (unsigned k = 0; k < (({expression(draw, 2)}) & 7); ++k) {{ {inner} tid += 1; }}",
+            f"if ((int)({expression(draw, 2)}) < (int)({expression(draw, 2)})) return; {inner}",
+        ]
+    )
+
+
+@cache
+def random_kernels(folder: Path, seed: int) -> dict[str, Any]:
+    """A few random kernels, compiled together."""
+    draw = random.Random(seed)
+    bodies = {f"k{number}": statement(draw, 3) for number in range(8)}
+    path = folder / f"random{seed}.cu"
+    path.write_text(source(bodies))
+    module = banksim.load(path)
+    return {name: module[f"in_{name}"] for name in bodies}
+
+
+def check_random(folder: Path, seed: int, pick: Callable[[int], int]) -> None:
+    for number, kernel in enumerate(random_kernels(folder, seed).values()):
+        grid = [(pick(40) + 1,), (pick(12) + 1, pick(9) + 1), (pick(5) + 1, pick(4) + 1, pick(3) + 1)][number % 3]
+        assert both(kernel, grid, n=pick(2000)).classes
+
+
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**9), places=st.integers(0, 10**9))
+def test_random_kernels(seed: int, places: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    check_random(tmp_path_factory.mktemp("random"), seed, random.Random(places).randrange)
