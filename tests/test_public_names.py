@@ -11,8 +11,8 @@ import pytest
 import banksim
 
 PROMISED = {
-    "banksim": """Architecture BanksimError Conflicts Range Site Trace absent architecture block_cycles errors explain ideal
-        load nsight_ideal pattern replay run transactions""",
+    "banksim": """Architecture BanksimError Conflicts Range Site Trace absent architecture block_cycles errors explain
+        ideal load nsight_ideal pattern replay run transactions""",
     "banksim.errors": "BanksimError CompileError Fault InputError UnknownCountError UnsupportedError",
     "banksim.testing": "assert_conflict_free",
     "banksim.storage": "open_trace write_trace",

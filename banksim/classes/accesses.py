@@ -8,12 +8,11 @@ the rules' period.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import llvmlite.ir as ir
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
-from banksim.classes.followed import Followed, either
+from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
 from banksim.classes.footprint import LOCAL
 from banksim.classes.regions import REGION
@@ -142,9 +141,7 @@ class MemoryFollower(Follower):
             firsts = tuple(inner.first(s) for s in address.slopes)
             one = inner.const(1)
             zero = one ^ one
-            apart = tuple(
-                inner.where(s == first, zero, one) for s, first in zip(address.slopes, firsts, strict=True)
-            )
+            apart = tuple(inner.where(s == first, zero, one) for s, first in zip(address.slopes, firsts, strict=True))
             self.bound(address, zero, zero, apart, 0)
             bits = self.period.bit_length() - 1
             shift = 32 - bits
@@ -156,7 +153,8 @@ class MemoryFollower(Follower):
         finally:
             inner.guard = guard
 
-    # ---- local memory: beside its content a copy for each axis with slopes, and one that marks what is unknown
+    # ---- local memory: beside its content a copy for each axis with slopes, and one that marks what is unknown (where
+    # any mark in a word counts for all of it)
     def copies(self) -> list[ir.Value]:
         """The contexts in which local memory is each of these copies: the axes', then that for what is unknown."""
         region = self.e.get(self.inner.context, CONTEXT, "region", as_type=POINTER)
@@ -172,11 +170,9 @@ class MemoryFollower(Follower):
         function = self.inner.memory.store("local", width)
         changing, data = self.followed_local()
         contexts = self.copies()
-        if width < 4:  # a word of which a part is replaced must not change
+        if width < 4:
             words = [self.settled(words[0])]
-            whole = self.settled(address).plain & (0xFFFFFFFF ^ 3)
-            for context in contexts[:-1] if changing else ():
-                self.undecided(self.read_copy(i, context, whole, 4)[0] != 0)
+            self.settle_words(i, self.settled(address).plain)
         self.e.b.call(function, [*place, *(w.plain.spread().ir for w in words)])
         if changing and width >= 4:
             for axis, context in enumerate(contexts[:-1]):
@@ -191,31 +187,32 @@ class MemoryFollower(Follower):
             return self.inner.const(0)
         return self.inner.const(0) - self.inner.number(unknown)
 
+    def settle_words(self, i: Instruction, at: Value) -> None:
+        """Words of which a part is read or replaced must not change."""
+        if LOCAL in self.changing:
+            whole = at & (0xFFFFFFFF ^ 3)
+            slopes = tuple(self.read_copy(i, context, whole, 4)[0] for context in self.copies()[:-1])
+            self.settled(Followed(self, self.inner.const(0), slopes))
+
     def from_local(self, i: Instruction, address: Followed, width: int, signed: bool) -> tuple[Followed, ...]:
-        """Of a part of a word that changes nothing is known."""
         at = self.decided(address)
         values = self.inner.read_memory(i, "local", at, width, signed, None)
         changing, data = self.followed_local()
-        contexts = self.copies()
+        if width < 4:
+            self.settle_words(i, at)
         slopes: list[list[Value]] = [[] for _ in values]
         unknown: list[Value | None] = [None for _ in values]
-        whole = max(width, 4)
-        start = at if width >= 4 else at & (0xFFFFFFFF ^ 3)
-        for n, context in enumerate(contexts):
-            if not (changing if n < len(self.axes) else data):
-                continue
-            for word, row in enumerate(self.read_copy(i, context, start, whole)):
-                if n < len(self.axes) and width >= 4:
-                    slopes[word].append(row)
-                else:
-                    unknown[word] = either(unknown[word], row != 0)
-        return tuple(
-            Followed(self, v, tuple(s) if s else (), u) for v, s, u in zip(values, slopes, unknown, strict=True)
-        )
+        *axes, marks = self.copies()
+        for context in axes if changing and width >= 4 else ():
+            for rows, row in zip(slopes, self.read_copy(i, context, at, width), strict=True):
+                rows.append(row)
+        if data:
+            whole = at if width >= 4 else at & (0xFFFFFFFF ^ 3)
+            unknown = [row != 0 for row in self.read_copy(i, marks, whole, max(width, 4))]
+        return tuple(Followed(self, v, tuple(s), u) for v, s, u in zip(values, slopes, unknown, strict=True))
 
     def read_copy(self, i: Instruction, context: ir.Value, at: Value, width: int) -> tuple[Value, ...]:
         function = self.inner.memory.load("local", width, False)
         arguments = [context, *self.inner.access(i, "local", at)[1:]]
         result = self.e.b.call(function, arguments)
         return (self.inner.new("u", 32, LANES, result),) if width <= 4 else self.inner.results(width // 4)
-

@@ -51,10 +51,12 @@ class Undecided:
     reason: str = ""
 
     def __str__(self) -> str:
-        if self.instruction is None or self.origin is None:
+        if self.instruction is None:
             return self.reason
-        what, source = (f"{i.name} of {place(i.site)}" for i in (self.instruction, self.origin))
-        return f"{what} depends on {source}"
+        what = f"{self.instruction.name} of {place(self.instruction.site)}"
+        if self.origin is None:
+            return f"what {what} depends on is not known"
+        return f"{what} depends on {self.origin.name} of {place(self.origin.site)}"
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,9 @@ def narrow(context: int, pc: int, mask: int, bits: int) -> None:
 class Counting:
     """One worker that executes the first block of one box after the other."""
 
-    def __init__(self, launch: Launch, compiled: Compiled, rules: Sequence[Architecture], axes: tuple[int, ...]) -> None:
+    def __init__(
+        self, launch: Launch, compiled: Compiled, rules: Sequence[Architecture], axes: tuple[int, ...]
+    ) -> None:
         self.launch, self.compiled, self.rules = launch, compiled, rules
         words, period = bank_rules(rules)
         self.stop = np.zeros(1, np.uint32)

@@ -3,21 +3,19 @@
 A block of the region is k = (k₀, k₁ …) steps away from the executed one along the axes of the grid. An integer whose
 content is v here is v + Σ slopesₐ·kₐ there, modulo 2^bits: sums, differences and products by what does not change keep
 that form whatever wraps around. Every other operation holds only while its operands stay within bounds, and says so by
-`Follower.bound`, which narrows the region. Where nothing is known (data from memory), a lane is `unknown`.
+`Bounds.bound`, which narrows the region. Where nothing is known (data from memory), a lane is `unknown`.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import llvmlite.ir as ir
 
+from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.values import Value, constant
-
-if TYPE_CHECKING:
-    from banksim.classes.follower import Follower
 
 Slopes = tuple[Value, ...]
 """One for each axis; none at all for what does not change."""
@@ -45,12 +43,33 @@ def fields(mask: int) -> list[tuple[int, int]]:
     return found
 
 
+class Following(Protocol):
+    """What a value asks for, as bounds.py has it."""
+
+    inner: LLVMEngine
+    axes: tuple[int, ...]
+
+    def bound(
+        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int, *others: Followed
+    ) -> None: ...
+
+    def settled(self, v: Followed) -> Followed: ...
+
+    def within_kind(self, v: Followed) -> None: ...
+
+    def bound_equal(self, a: Followed, b: Followed) -> None: ...
+
+    def bound_order(self, a: Followed, b: Followed, how: Callable[[Any, Any], Any]) -> None: ...
+
+    def pure(self, function: Callable[..., Any], *values: Any) -> Followed: ...
+
+
 class Followed:
     """`plain`: the content in the executed block; `unknown`: the lanes where it means nothing (None: no lane)."""
 
     __slots__ = ("plain", "slopes", "unknown", "x")
 
-    def __init__(self, x: Follower, plain: Value, slopes: Slopes = (), unknown: Value | None = None) -> None:
+    def __init__(self, x: Following, plain: Value, slopes: Slopes = (), unknown: Value | None = None) -> None:
         self.x, self.plain, self.slopes, self.unknown = x, plain, slopes, unknown
 
     def lifted(self, other: Any) -> Followed:

@@ -31,8 +31,8 @@ class Dependences(frozenset[Source]):
     def joined(self, *others: object) -> Dependences:
         return Dependences(self.union(*(o for o in others if isinstance(o, Dependences))))
 
-    __add__ = __radd__ = __mul__ = __rmul__ = __lshift__ = __rshift__ = joined  # type: ignore[assignment]
-    __rsub__ = __rand__ = __ror__ = __rxor__ = __and__ = __or__ = __xor__ = __sub__ = joined  # type: ignore[assignment]
+    __add__ = __radd__ = __mul__ = __rmul__ = __lshift__ = __rshift__ = joined
+    __rsub__ = __rand__ = __ror__ = __rxor__ = __and__ = __or__ = __xor__ = __sub__ = joined
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = joined  # type: ignore[assignment]
     __hash__ = frozenset.__hash__
 
@@ -90,8 +90,8 @@ class Tracer(Engine):
     def const(self, c: int | float, bits: int = 32) -> Dependences:
         return NOTHING
 
-    zext = sext = low = number = signed = unsigned = bits = as_float = to_f32 = to_f64 = joined  # type: ignore[assignment]
-    absolute = fma = divide = where = popcount = leading_zeros = ballot = first = shuffle = joined  # type: ignore[assignment]
+    zext = sext = low = number = signed = unsigned = bits = as_float = to_f32 = to_f64 = joined
+    absolute = fma = divide = where = popcount = leading_zeros = ballot = first = shuffle = joined
 
     def to_integer(self, v: Dependences, bits: int, signed: bool) -> Dependences:
         return v
@@ -124,13 +124,13 @@ class Tracer(Engine):
 
     # ---- memory
     def address(self, o: Operand, wide: bool) -> Dependences:
-        pairs = [part for part in o.parts if wide and part.kind == "UR" or "U32" not in part.modifiers]
+        pairs = [part for part in o.parts if (wide and part.kind == "UR") or "U32" not in part.modifiers]
         words = [self.raw(part, 1) for part in pairs if wide and part.kind in ("R", "UR")]
         return self.joined(*map(self.raw, o.parts), *words)
 
     def fetch(self, i: Instruction, space: str, address: Any, width: int, lanes: Any = None) -> tuple[Any, ...]:
         self.request(space, address, lanes)
-        return (self.read(space, address, width),) * max(width // 4, 1)
+        return (self.read(space, address),) * max(width // 4, 1)
 
     def request(self, space: str, *deciding: Any) -> None:
         if space == "barrier":
@@ -138,18 +138,15 @@ class Tracer(Engine):
         if space in DECIDING:
             self.need(*deciding)
 
-    def read(self, space: str, address: Dependences, width: int) -> Dependences:
-        """What memory holds; of a part of a word of local memory nothing may be known."""
+    def read(self, space: str, address: Dependences) -> Dependences:
         if space == "const":
             return address
-        if space != "local":
-            return self.data()
-        return address.joined(Dependences({LOCAL}), self.data() if width < 4 else NOTHING)
+        return address.joined(Dependences({LOCAL})) if space == "local" else self.data()
 
     def load(self, i: Instruction, space: str, address: Any, width: int, to: Operand, signed: bool) -> None:
         self.request(space, address)
         for word in range(max(width // 4, 1)):
-            self.write(to, self.read(space, address, width), word)
+            self.write(to, self.read(space, address), word)
 
     def store(self, i: Instruction, space: str, address: Any, width: int, source: Operand) -> None:
         words = [self.raw(source, word) for word in range(max(width // 4, 1))] if space == "local" else []
@@ -213,5 +210,3 @@ def at_control(x: Tracer, i: Instruction) -> None:
             x.write(o, NOTHING)
         else:
             x.need(Dependences({(o.kind, o.number)}))
-
-

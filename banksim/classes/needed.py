@@ -37,8 +37,8 @@ class Reach:
 @dataclass(frozen=True)
 class Needed:
     """`instructions`: pcs. `changing`: registers whose content may differ from block to block in a way that is
-    followed; `data`: those that may depend on memory or a clock. `origins`: for each instruction whose request, guard or
-    branch may depend on data, one that reads it."""
+    followed; `data`: those that may depend on memory or a clock. `origins`: for each instruction whose request, guard
+    or branch may depend on data, one that reads it."""
 
     instructions: frozenset[int]
     changing: Reach
@@ -76,7 +76,7 @@ def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
     changed = True
     while changed:
         changed = False
-        for block in reversed(blocks.values()):
+        for block in reversed(list(blocks.values())):
             live: set[Source] = everywhere.union(*(living[s] for s in block.successors))
             for pc in range(block.end - BYTES, block.start - BYTES, -BYTES):
                 one = prints[pc]

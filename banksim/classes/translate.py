@@ -1,4 +1,4 @@
-"""The code that executes one block as far as its counts need it, and proves for which other blocks they are the same."""
+"""The code that executes one block as far as its counts need it, and proves for which others they are the same."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import banksim
@@ -137,14 +137,13 @@ def test_what_depends_on_data_is_executed_and_said(kernels: dict[str, Any], name
 
 def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None:
     """Not by executing each: a grid of millions of blocks takes no longer."""
-    most = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 9, "swizzle": 64, "shift_by_period": 8,
-            "stride_by_block": 4, "wrap_at_end": 3, "division": 180, "minimum": 60, "switch": 5}  # fmt: skip
+    classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "shift_by_period": 8,
+               "stride_by_block": 4, "wrap_at_end": 64, "division": 60, "minimum": 54, "switch": 5}  # fmt: skip
     nothing = banksim.absent(1 << 34, np.uint32)
-    for name, count in most.items():
-        grid = (100_000, 30) if name not in ("division", "minimum") else (3000, 30)
-        found = banksim.run(kernels[name], grid, 64, [nothing, nothing, np.uint32(12345)], values=False)
-        assert found.blocks == grid[0] * grid[1]
-        assert 0 < found.classes <= count * (1 if name not in ("division", "minimum") else 1000), name
+    for name, count in classes.items():
+        found = banksim.run(kernels[name], (100_000, 30), 64, [nothing, nothing, np.uint32(12345)], values=False)
+        assert found.blocks == 3_000_000
+        assert 0 < found.classes <= count, name
 
 
 def test_several_rules_and_codes_at_once(kernels: dict[str, Any]) -> None:
@@ -174,11 +173,11 @@ def test_an_absent_array_has_no_contents(kernels: dict[str, Any]) -> None:
 
 def expression(draw: random.Random, depth: int) -> str:
     if depth == 0 or draw.random() < 0.15:
-        leaves = ["bx", "by", "tid", "tid", "n", str(draw.choice([1, 2, 3, 5, 7, 8, 31, 32, 64, 100, 0xFFFFFFF0]))]
+        leaves = ["bx", "by", "tid", "tid", "n", f"{draw.choice([1, 2, 3, 5, 7, 8, 31, 32, 64, 100, 0xFFFFFFF0])}u"]
         return draw.choice(leaves)
     a, b = expression(draw, depth - 1), expression(draw, depth - 1)
     small = draw.choice(["1", "2", "3", "5", "31"])
-    constant = draw.choice(["3", "7", "16", "10", "0xf0", "0xfffffff8", "127"])
+    constant = draw.choice(["3u", "7u", "16u", "10u", "0xf0u", "0xfffffff8u", "127u"])
     forms = [
         f"({a} + {b})", f"({a} - {b})", f"({a} * {draw.choice(['bx', 'tid', '3', '4', '32', '0x8000001'])})",
         f"({a} & {constant})", f"({a} | {constant})", f"({a} ^ {b})", f"({a} >> {small})", f"({a} << {small})",
@@ -223,7 +222,7 @@ def check_random(folder: Path, seed: int, pick: Callable[[int], int]) -> None:
         assert both(kernel, grid, n=pick(2000)).classes
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 10**9), places=st.integers(0, 10**9))
 def test_random_kernels(seed: int, places: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     check_random(tmp_path_factory.mktemp("random"), seed, random.Random(places).randrange)

@@ -1,0 +1,180 @@
+"""What must hold in every block of the region, as LLVM code: where it does not, the region is narrowed."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.ir as ir
+
+from banksim.classes.followed import Followed, Slopes, either
+from banksim.classes.regions import REGION
+from banksim.machine import codes
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.engine import LLVMEngine
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, Value, constant
+from banksim.machine.state import CONTEXT, ERROR
+
+FAR = 1 << 62
+"""A distance beyond which no value moves: products of slopes and steps stay below it."""
+STEEP = 1 << 30
+"""Slopes of at least so much are left to exact arithmetic."""
+
+
+class Bounds:
+    """`inner` executes; `axes`: those along which the grid has several blocks."""
+
+    inner: LLVMEngine
+    e: Emitter
+    axes: tuple[int, ...]
+
+    def mask(self, lanes: Value | None) -> ir.Value:
+        """Lanes as a mask."""
+        return INT[32](0) if lanes is None else self.e.as_mask(lanes.spread().ir)
+
+    def undecided(self, unknown: Value | None, mask: ir.Value | None = None) -> None:
+        """Give up where an executing lane, of those in the mask, is unknown."""
+        if unknown is None:
+            return
+        lanes = self.inner.executing() if mask is None else mask
+
+        def build(context: ir.Value, pc: ir.Value, bad: ir.Value) -> None:
+            e = self.e
+            error = e.get(context, CONTEXT, "error", as_type=POINTER)
+            none = e.empty(e.get(error, ERROR, "code"))
+            with e.b.if_then(e.b.and_(none, e.b.not_(e.empty(bad)))):
+                e.set(error, ERROR, "code", INT[32](codes.UNDECIDED))
+                e.set(error, ERROR, "pc", pc)
+                e.set(error, ERROR, "mask", bad)
+            e.b.ret_void()
+
+        function = self.e.outline("undecided", VOID, [POINTER, INT[32], INT[32]], build)
+        self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), self.e.b.and_(lanes, self.mask(unknown))])
+
+    def longs(self, v: Value, signed: bool) -> ir.Value:
+        """As 32 integers of 64 bits."""
+        if v.bits == 32:
+            v = self.inner.sext(v) if signed else self.inner.zext(v)
+        return v.spread().ir
+
+    def distance(self, v: Value) -> ir.Value:
+        """How far a value may move: of 64 bits, never further than is sure to be exact."""
+        if v.bits == 64:
+            v = v.like(v.ir, "u")
+            v = self.inner.where(v < FAR, v, self.inner.const(FAR, 64))
+        return self.longs(v, signed=False)
+
+    def bound(
+        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int, *others: Followed
+    ) -> None:
+        """In all blocks of the region, Σ slope·k lies from −`below` to `above` (None: any number), in the executing
+        lanes where `of` is known. `step_bits`: slopes matter modulo 2^step_bits, so that longer steps may help."""
+        if not self.axes:
+            return
+        mask = self.inner.executing()
+        unknown = either(of.unknown, *(o.unknown for o in others))
+        if unknown is not None:
+            mask = self.e.b.and_(mask, self.e.b.not_(self.mask(unknown)))
+        far = constant("u", 64, LANES, FAR)
+        arguments = [
+            self.distance(below),
+            far if above is None else self.distance(above),
+            *(self.longs(s, signed=True) for s in slopes),
+        ]
+        function = self.e.outline("bound", VOID, [POINTER, *[INT[32]] * 3, *[LONGS] * len(arguments)], self.build_bound)
+        self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), mask, INT[32](step_bits), *arguments])
+
+    def build_bound(self, context: ir.Value, pc: ir.Value, mask: ir.Value, bits: ir.Value, *rows: ir.Value) -> None:
+        """Whether the bound holds in the whole region is seen at once, by the sums at its far corner; where it does not
+        (or slopes are steep) `narrow` looks, exactly."""
+        e, b = self.e, self.e.b
+        new = self.inner.new
+        below, above, *slopes = (new("i", 64, LANES, row) for row in rows)
+        region = e.get(context, CONTEXT, "region", as_type=POINTER)
+        least = most = self.inner.const(0, 64).like(ir.Constant(INT[64], 0), "i")
+        bad: Value | None = None
+        for axis, slope in enumerate(slopes):
+            count = new("i", 64, 1, e.get(region, REGION, "count", self.axes[axis]))
+            moved = slope * count
+            down = self.inner.where(moved < 0, moved, moved ^ moved)
+            least, most = least + down, most + (moved - down)
+            steep = (slope + STEEP).like((slope + STEEP).ir, "u") > 2 * STEEP
+            bad = either(bad, steep & (count != 0))
+        bad = either(bad, (below + least < 0) | (above < most))
+        with b.if_then(b.not_(e.empty(b.and_(self.mask(bad), mask))), likely=False):
+            for name, number, row in (
+                ("below", 0, below),
+                ("above", 0, above),
+                *(("slopes", axis, s) for axis, s in zip(self.axes, slopes, strict=True)),
+            ):
+                e.store(row.ir, e.field(region, REGION, name, number * LANES))
+            e.call("narrow", VOID, context, pc, mask, bits)
+        b.ret_void()
+
+    def settled(self, v: Followed) -> Followed:
+        """The value, which must not change."""
+        if v.slopes:
+            zero = v.plain.like((v.plain ^ v.plain).ir, "u")
+            self.bound(v, zero, zero, v.slopes, 0)
+        return Followed(self, v.plain, (), v.unknown)
+
+    def decided(self, v: Followed) -> Value:
+        """What a value is in every block: it must not change and must be known."""
+        self.undecided(v.unknown)
+        return self.settled(v).plain
+
+    def within_kind(self, v: Followed) -> None:
+        """A value must not wrap around as what it is taken for, signed or unsigned."""
+        if not v.slopes:
+            return
+        place = v.plain.like(v.plain.ir, "u")
+        if v.plain.kind == "i":
+            place = place ^ (1 << (v.plain.bits - 1))
+        self.bound(v, place, ~place, v.slopes, 0)
+
+    def bound_equal(self, a: Followed, b: Followed) -> None:
+        """Where a and b are equal they stay so, where they differ they never meet."""
+        apart = a - b
+        gap = apart.plain.like(apart.plain.ir, "u")
+        equal, zero = gap == 0, gap ^ gap
+        self.bound(apart, self.inner.where(equal, zero, gap - 1), self.inner.where(equal, zero, ~gap), apart.slopes, 0)
+
+    def bound_order(self, a: Followed, b: Followed, how: Callable[[Any, Any], Any]) -> None:
+        """The smaller one stays the smaller one. Neither may wrap around."""
+        if how in (operator.gt, operator.ge):
+            a, b = b, a
+        strict = how in (operator.lt, operator.gt)
+        self.within_kind(a)
+        self.within_kind(b)
+        holds = a.plain < b.plain if strict else a.plain <= b.plain
+        wide = [self.view(v) for v in (a, b)]
+        for v in wide if a.plain.bits == 64 else ():
+            if v.slopes:  # so that differences of slopes do not wrap around either
+                far = v.plain.like(constant("u", 64, v.plain.lanes, FAR >> 1))
+                self.bound(v, far, far, v.slopes, 0)
+        up, down = wide[1] - wide[0], wide[0] - wide[1]
+        one = self.inner.const(1, 64)
+        gaps = (up.plain - one, down.plain) if strict else (up.plain, down.plain - one)
+        gap = self.inner.where(holds, *gaps)
+        slopes = [
+            self.inner.where(holds, s, t)
+            for s, t in zip(up.slopes or up.zeros(), down.slopes or down.zeros(), strict=True)
+        ]
+        self.bound(up, gap, None, tuple(slopes), 0)
+
+    def view(self, v: Followed) -> Followed:
+        """An integer that does not wrap around, as one of 64 bits."""
+        if v.plain.bits == 64:
+            return Followed(self, v.plain.like(v.plain.ir, "u"), v.slopes, v.unknown)
+        widen = self.inner.sext if v.plain.kind == "i" else self.inner.zext
+        slopes = tuple(self.unsigned_value(self.inner.sext(s)) for s in v.slopes)
+        return Followed(self, self.unsigned_value(widen(v.plain)), slopes, v.unknown)
+
+    def unsigned_value(self, v: Value) -> Value:
+        return v.like(v.ir, "u")
+
+    def pure(self, function: Callable[..., Any], *values: Any) -> Followed:
+        """A function of what does not change."""
+        followed = [self.settled(v) for v in values]
+        return Followed(self, function(*(v.plain for v in followed)), (), either(*(v.unknown for v in followed)))
