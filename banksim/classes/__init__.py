@@ -6,6 +6,7 @@ of each class is executed, only as far as these need it, and counted for all of 
 footprint.py   which registers an instruction's results depend on
 needed.py      which instructions the counts need
 followed.py    values, and how they change from block to block
+bounds.py        what must hold in all blocks that are counted together
 follower.py    the operations over such values, as LLVM code
 accesses.py    what loads, stores and atomics are there
 translate.py   the function that executes one block and proves which others do the same
