@@ -6,6 +6,7 @@ Only one that begins a family wants a row in each of two tables more, the rule o
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 
@@ -81,6 +82,7 @@ def _row(line: str) -> Capability:
 CAPABILITIES = tuple(_row(line) for line in _TABLE.strip().splitlines()[1:])
 
 
+@cache
 def capability(version: tuple[int, int]) -> Capability:
     """The row of a compute capability; of one between two rows, as a variant may have, the former."""
     return max((row for row in CAPABILITIES if row.version <= version), key=lambda row: row.version)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop, told
-from banksim.machine.launch import Launch
+from banksim.machine.launch import Dim3, Launch
 from banksim.machine.launch_constants import written
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
@@ -72,7 +72,7 @@ class Worker:
         self.error, self.stray = aligned(ERROR, 1), aligned(ERROR, 1)
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
-        self.template = warps_at_start(launch, self.warp_size)
+        self.template = warps_at_start(launch.block, self.warp_size)
         self.shared = aligned(byte, launch.shared_bytes)
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
@@ -133,18 +133,22 @@ class Worker:
         return np.ascontiguousarray(rows).view(WARP).reshape(-1)
 
 
-def warps_at_start(launch: Launch, size: int) -> Array:
+@lru_cache(maxsize=16)
+def warps_at_start(block: Dim3, size: int) -> Array:
     """The records of a block's warps: one group at pc 0, of the threads that exist."""
-    raw = aligned(np.dtype(np.uint8), size * launch.warps)
-    x, y, _ = launch.block
-    for number in range(launch.warps):
+    x, y, z = block
+    threads = x * y * z
+    warps = -(-threads // 32)
+    raw = aligned(np.dtype(np.uint8), size * warps)
+    for number in range(warps):
         w = raw[number * size :][: WARP.itemsize].view(WARP)[0]
         thread = 32 * number + np.arange(32)
-        mask = int(sum(1 << lane for lane in range(32) if thread[lane] < launch.threads))
+        mask = int(sum(1 << lane for lane in range(32) if thread[lane] < threads))
         w["live"] = w["group_mask"][0] = mask
         w["groups"], w["group_wait"][0], w["index"] = 1, codes.READY, number
         w["thread"] = thread % x, thread // x % y, thread // x // y
         w["uniform_predicates"][7], w["predicates"][7] = 1, 0xFFFFFFFF
+    raw.flags.writeable = False
     return raw
 
 
@@ -270,18 +274,27 @@ def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], t
     """What each of `works` returns, each run in a thread of its own; `tick` is called about ten times a second, and at
     the end. At a KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython
     3.11 takes a thread that runs for one that has ended; a future does not.)"""
-    with ThreadPoolExecutor(len(works)) as pool:
-        futures: list[Future[T]] = []
-        try:
-            for work in works:
-                futures.append(pool.submit(work))
-            running = True
-            while running:
-                running = bool(wait(futures, timeout=0.1).not_done)
-                tick()
-        except KeyboardInterrupt:
-            stop[0] = 1
-        return [future.result() for future in futures]
+    futures: list[Future[T]] = []
+    try:
+        for work in works:
+            futures.append(threads(os.getpid()).submit(work))
+        running = True
+        while running:
+            running = bool(wait(futures, timeout=0.1).not_done)
+            tick()
+    except KeyboardInterrupt:
+        stop[0] = 1
+    except BaseException:
+        stop[0] = 1
+        wait(futures)
+        raise
+    return [future.result() for future in futures]
+
+
+@lru_cache(maxsize=1)
+def threads(process: int) -> ThreadPoolExecutor:
+    """The threads that launches of this process run on: a program may have many thousand launches."""
+    return ThreadPoolExecutor(max(32, 2 * (os.cpu_count() or 1)))
 
 
 def progress_of(team: list[Worker]) -> tuple[int, int]:

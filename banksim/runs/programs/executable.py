@@ -31,6 +31,8 @@ UNDEFINED, DYNAMIC_SYMBOLS, DYNAMIC = 0, 11, 6
 NEEDED = 1
 FOR_A_SHELL = re.compile(r"[^\w./+,=@%:~-]")
 """What nvcc, which hands its command line to a shell, cannot have in names."""
+UNQUOTABLE = re.compile(r'["\\\n]')
+"""What an #include cannot have in them either."""
 CURE = (
     'link with -cudart shared: nvcc -cudart shared, NVCC_APPEND_FLAGS="-cudart shared" for a build that calls nvcc, '
     "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared for CMake"
@@ -92,7 +94,7 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     for file in sources:
         if not file.is_file():
             raise InputError(f"{file}: no such file")
-        if match := FOR_A_SHELL.search(str(file)):
+        if match := UNQUOTABLE.search(str(file)):
             raise InputError(f"{str(file)!r}: nvcc cannot have {match[0]!r} in a name: rename it")
     if tools.host_compiler() is None:
         raise InputError("CUDA programs need the host's C++ compiler, and there is none: install g++ (apt install g++)")
@@ -103,8 +105,8 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
     for folder in (*helpers, standins.SOURCES / "include"):
         arguments += ["-Xcompiler", f"-idirafter,{folder}"]
-    arguments += [f"-L{libraries}", *options, *map(str, sources)]
-    key = kept_under(sources, arguments, options, [*includes, *helpers])
+    arguments += [f"-L{libraries}", "-Xlinker", "--as-needed", "-lcuda", *options]
+    key = kept_under(sources, [*arguments, *map(str, sources)], options, [*includes, *helpers])
     target = place = None
     if key is not None:
         with suppress(OSError, RuntimeError):
@@ -114,8 +116,9 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
                 if target.is_file():
                     return target
     folder = Path(tempfile.mkdtemp(prefix="banksim-"))
-    made = folder / sources[0].stem
-    tools.run("nvcc", [*arguments, "-o", made], Path.cwd(), what=str(sources[0]))
+    made = folder / "program"
+    given = [nameable(file, folder / f"{number}.cu") for number, file in enumerate(sources)]
+    tools.run("nvcc", [*arguments, *given, "-o", made], Path.cwd(), what=str(sources[0]))
     if target is None or place is None:
         return made  # the system clears what is left of it
     try:
@@ -125,6 +128,14 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     finally:
         shutil.rmtree(folder)
     return target
+
+
+def nameable(file: Path, other: Path) -> Path:
+    """The file, or another that includes it where nvcc cannot have its name."""
+    if not FOR_A_SHELL.search(str(file)):
+        return file
+    write(other, os.fsencode(f'#include "{file.resolve()}"\n'), own=True)
+    return other
 
 
 def kept_under(

@@ -240,7 +240,7 @@ def test_nvidias_own_runtime_is_refused_with_what_cures_it(
     ("words", "said"),
     [
         (["none.cu"], "none.cu: no such file"),
-        (["a b.cu"], "'a b.cu': nvcc cannot have ' ' in a name: rename it"),
+        (['a"b.cu'], "'a\"b.cu': nvcc cannot have '\"' in a name: rename it"),
         (["--nvcc=-DX", "sh"], "--nvcc: options for the compiler, and there is no .cu file to compile"),
         (["--nvcc=-DX", "program.py"], "--nvcc: options for the compiler of .cu files, and there are none"),
         (["./other"], "./other is an executable for another processor than this computer's"),
@@ -250,7 +250,7 @@ def test_what_cannot_be_run_is_told_in_a_line(
     words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a b.cu").write_text(ONE)
+    (tmp_path / 'a"b.cu').write_text(ONE)
     (tmp_path / "program.py").write_text("")
     other = tmp_path / "other"
     other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\x08\x00" + bytes(60))  # for MIPS

@@ -50,6 +50,21 @@ def test_helpers_are_found_above_the_program_and_hide_no_header_of_the_system(
     assert capfd.readouterr().out == "./one 4 5 3\n"
 
 
+def test_names_that_a_shell_would_take_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Courses have such names; and the driver's functions are linked without being asked for."""
+    (tmp_path / "beside.h").write_text("#include <cuda.h>\n")
+    (tmp_path / "02 $(touch PWN).cu").write_text(
+        '#include "beside.h"\n#include <cstdio>\n'
+        'int main(int, char **argv) { int n = 0; cuInit(0); cuDeviceGetCount(&n); printf("%s %d\\n", argv[0], n); }\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--output", os.devnull, "02 $(touch PWN).cu"]) == 0
+    assert capfd.readouterr() == ("./02 $(touch PWN) 1\n", "")
+    assert not (tmp_path / "PWN").exists()
+
+
 def test_a_program_is_called_as_the_user_calls_it() -> None:
     assert [called(word) for word in ("one.cu", "a/b.cu", "/a.x/b.cu", "./made", "make")] == [
         "./one",
