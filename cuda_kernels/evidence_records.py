@@ -21,7 +21,7 @@ Passes = tuple[tuple[tuple[int, int], ...], ...]
 
 
 @dataclass(frozen=True)
-class Row:
+class InstructionCounts:
     """An instruction that was executed: by warps, by threads, by threads whose guard held.
 
     Of an access to shared memory also its transactions (Nsight Compute: wavefronts) and how many they would be
@@ -68,7 +68,7 @@ class Record:
     registers: int = 0
     shared: int = 0
     wrong: str | None = None
-    rows: tuple[Row, ...] = ()
+    rows: tuple[InstructionCounts, ...] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
     microseconds: Spread | None = None
     cycles: Spread | None = None
@@ -110,7 +110,7 @@ def to_json(evidence: Evidence) -> str:
     return f'{{"format": {FORMAT},\n"machine": {machine},\n"kernels": [\n  {body}\n]}}\n'
 
 
-def compact(row: Row) -> list[Any]:
+def compact(row: InstructionCounts) -> list[Any]:
     values = [row.offset, row.opcode, row.warps, row.threads, row.predicated_on]
     return values if row.transactions is None else [*values, row.transactions, row.ideal]
 
@@ -141,7 +141,7 @@ def record(plain: dict[str, Any], cubin: bytes) -> Record:
         | {
             "grid": tuple(plain["grid"]),
             "block": tuple(plain["block"]),
-            "rows": tuple(Row(*row) for row in plain["rows"]),
+            "rows": tuple(InstructionCounts(*row) for row in plain["rows"]),
             "passes": tuple(tuple((a, b) for a, b in warps) for warps in plain.get("passes", ())),
             "cubin": cubin,
         }

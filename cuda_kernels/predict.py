@@ -9,7 +9,7 @@ import numpy as np
 
 from banksim.architectures.bank_rules import Architecture, architecture
 from cuda_kernels.catalogue import Launch
-from cuda_kernels.evidence_records import Passes, Row, warm_passes
+from cuda_kernels.evidence_records import InstructionCounts, Passes, warm_passes
 
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
@@ -25,7 +25,7 @@ class Prediction:
     loads of 8 and 16 bytes; `wrong` as in `Launch.wrong`; `by_kind`: transactions of loads, stores, atomics;
     `passes` as in `Record`, in simulated cycles."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[InstructionCounts, ...]
     code: tuple[str, ...]
     requests: int
     transactions: int
@@ -91,7 +91,7 @@ def prediction(run: Run, wrong: str) -> Prediction:
         if site.op == "ld" and site.width > 4:
             wide.add(offset)
     rows = [
-        Row(
+        InstructionCounts(
             e.instruction.pc,
             e.instruction.opcode,
             e.warps,

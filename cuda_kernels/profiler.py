@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from banksim.errors import BanksimError
-from cuda_kernels.evidence_records import Row
+from cuda_kernels.evidence_records import InstructionCounts
 
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
@@ -75,7 +75,7 @@ def known(program: str) -> dict[str, str]:
 class Counts:
     """What the profiler counted of one launch."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[InstructionCounts, ...]
     counters: dict[str, int]
 
 
@@ -134,7 +134,7 @@ def opcode(line: dict[str, str]) -> str:
     return re.sub(r"^@\S+\s+", "", line["Source"].strip()).split()[0]
 
 
-def rows(page: Sequence[dict[str, str]]) -> tuple[Row, ...]:
+def rows(page: Sequence[dict[str, str]]) -> tuple[InstructionCounts, ...]:
     """The instructions of a source page that were executed."""
     first = int(page[0]["Address"], 16)
     executed = ("Instructions Executed", "Thread Instructions Executed", "Predicated-On Thread Instructions Executed")
@@ -147,7 +147,11 @@ def rows(page: Sequence[dict[str, str]]) -> tuple[Row, ...]:
         )
         counts = (transactions, ideal) if transactions or ideal else (None, None)
         if warps:
-            found.append(Row(int(line["Address"], 16) - first, opcode(line), warps, threads, predicated_on, *counts))
+            found.append(
+                InstructionCounts(
+                    int(line["Address"], 16) - first, opcode(line), warps, threads, predicated_on, *counts
+                )
+            )
     return tuple(found)
 
 

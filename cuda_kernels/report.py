@@ -16,7 +16,7 @@ from banksim.report.text.table import Column, above, beside, fold, prose
 from banksim.wording import plural
 from cuda_kernels.evidence_records import Spread
 from cuda_kernels.validate import Validation
-from cuda_kernels.verdicts import APART, Timing, Verdict, timing
+from cuda_kernels.verdicts import APART, TimeAgreement, Verdict, timing
 
 
 def show(found: Validation, not_done: Sequence[str], recorded: bool) -> None:
@@ -153,7 +153,7 @@ def brief(remarks: Sequence[str]) -> list[str]:
     return [*remarks[:3], *([f"… and {plural(len(remarks) - 3, 'more remark')}"] if len(remarks) > 3 else [])]
 
 
-def agreement(found: Timing) -> str:
+def agreement(found: TimeAgreement) -> str:
     """How far simulated time agrees with the SM's clock."""
     worst = found.worst
     ranked = f"{found.pairs - len(found.wrong)} of {plural(found.pairs, 'pair')} of variants that differ by more than "

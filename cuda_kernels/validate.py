@@ -15,7 +15,7 @@ from cuda_kernels.evidence_records import Evidence, Record
 from cuda_kernels.predict import Prediction, predict
 from cuda_kernels.verdicts import Contest, Verdict, contests, judge
 
-Progress = Callable[[str, int, int], None]
+KernelsProgress = Callable[[str, int, int], None]
 EXECUTED = "9.0"
 """The compute capability whose machine code banksim executes, and so can compare instruction by instruction."""
 FEW = 4
@@ -70,7 +70,7 @@ class Predictions:
 
 
 def measure(
-    entries: Sequence[Entry], predictions: Predictions, progress: Progress = quiet
+    entries: Sequence[Entry], predictions: Predictions, progress: KernelsProgress = quiet
 ) -> tuple[Evidence, list[str]]:
     """Run the kernels on this machine's GPU, count them with the profiler if there is one; what could not be done.
 
@@ -107,7 +107,7 @@ def measure(
 
 
 def against(
-    evidence: Evidence, entries: Sequence[Entry], predictions: Predictions, progress: Progress = quiet
+    evidence: Evidence, entries: Sequence[Entry], predictions: Predictions, progress: KernelsProgress = quiet
 ) -> Validation:
     """Compare every kernel's prediction with its record."""
     records = {record.name: record for record in evidence.records}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cuda_kernels.evidence_records import Record, Row, pass_cycles
+from cuda_kernels.evidence_records import InstructionCounts, Record, pass_cycles
 from cuda_kernels.predict import KINDS, Prediction
 
 NOISE = 0.10
@@ -121,7 +121,7 @@ def instructions(prediction: Prediction, record: Record) -> tuple[list[str], lis
     return differences, remarks
 
 
-def figure(row: Row, word: str) -> int:
+def figure(row: InstructionCounts, word: str) -> int:
     return int(getattr(row, word) or 0)
 
 
@@ -163,7 +163,7 @@ APART = 0.05
 
 
 @dataclass(frozen=True)
-class Timing:
+class TimeAgreement:
     """How far simulated time agrees: of the kernels that measure themselves, relative errors by name; pairs of variants
     that differ by more than `APART` on the hardware, and those of them that are ranked wrong."""
 
@@ -180,7 +180,7 @@ class Timing:
         return max(self.errors, key=lambda name: abs(self.errors[name]))
 
 
-def timing(verdicts: Sequence[Verdict]) -> Timing | None:
+def timing(verdicts: Sequence[Verdict]) -> TimeAgreement | None:
     """How simulated and measured times agree; None where no kernel measured itself."""
     timed = [(v, *v.pass_cycles) for v in verdicts if v.pass_cycles]
     if not timed:
@@ -192,7 +192,7 @@ def timing(verdicts: Sequence[Verdict]) -> Timing | None:
         pairs += 1
         if (mine_a < mine_b) != (theirs_a < theirs_b):
             wrong.append((a.name, b.name))
-    return Timing({v.name: mine / theirs - 1 for v, mine, theirs in timed}, pairs, tuple(wrong))
+    return TimeAgreement({v.name: mine / theirs - 1 for v, mine, theirs in timed}, pairs, tuple(wrong))
 
 
 # ---- variants against each other

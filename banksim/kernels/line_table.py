@@ -39,7 +39,7 @@ def in_own_code(line: Line) -> tuple[Line, tuple[tuple[str, int], ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LineTableRow:
     """A row of the table: instructions from byte `offset` on."""
 
     offset: int
@@ -55,7 +55,7 @@ class Sequence:
 
     section: str
     files: list[str]
-    rows: list[Row]
+    rows: list[LineTableRow]
 
 
 class DwarfReader:
@@ -145,7 +145,7 @@ def program(read: DwarfReader, version: int, end: int, relocations: Mapping[int,
         files.append(path_of(folders[read.uleb()], name))
         read.uleb(), read.uleb()  # time, size
 
-    section, rows = "", list[Row]()
+    section, rows = "", list[LineTableRow]()
     offset, file, line, context, function = 0, 1, 1, 0, 0
     read.at = start
     while read.at < end:
@@ -153,7 +153,7 @@ def program(read: DwarfReader, version: int, end: int, relocations: Mapping[int,
         if opcode >= opcode_base:
             offset += (opcode - opcode_base) // line_range * step
             line += (opcode - opcode_base) % line_range + line_base
-            rows.append(Row(offset, file, line, context, function))
+            rows.append(LineTableRow(offset, file, line, context, function))
         elif opcode == 0:  # extended
             size = read.uleb()
             after = read.at + size
@@ -169,7 +169,7 @@ def program(read: DwarfReader, version: int, end: int, relocations: Mapping[int,
                 context, function = read.uleb(), read.uleb()
             read.at = after
         elif opcode == 1:  # copy
-            rows.append(Row(offset, file, line, context, function))
+            rows.append(LineTableRow(offset, file, line, context, function))
         elif opcode == 2:
             offset += read.uleb() * step
         elif opcode == 3:

@@ -118,7 +118,7 @@ def unfound(name: str, found: Sequence[str], symbols: Sequence[str]) -> str:
     return f"no kernel {name!r}: it has {', '.join(near)}{more}"
 
 
-class Several(Mapping[str, Kernel]):
+class SeveralCubins(Mapping[str, Kernel]):
     """The kernels of several cubins, each decoded when one of its own is asked for."""
 
     def __init__(self, cubins: Sequence[bytes], file: str) -> None:
@@ -210,4 +210,4 @@ def of_fat_binary(content: bytes, arch: str, name: str) -> Mapping[str, Kernel]:
         entry.content() if entry.kind == fat_binary.CUBIN else assemble(entry.content(), arch, name=name)
         for entry in taken
     ]
-    return Several(cubins, f"PTX of {name}")
+    return SeveralCubins(cubins, f"PTX of {name}")

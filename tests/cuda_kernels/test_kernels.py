@@ -16,7 +16,7 @@ from banksim.system.extras import command
 from cuda_kernels import catalogue, evidence_records, predict, profiler, validate
 from cuda_kernels import verdicts as compare
 from cuda_kernels.clocked_kernels import twin
-from cuda_kernels.evidence_records import Record, Row, Spread
+from cuda_kernels.evidence_records import InstructionCounts, Record, Spread
 from cuda_kernels.predict import Prediction
 from cuda_kernels.verdicts import Verdict, contests, judge, rank_correlation
 from helpers.places import ROOT
@@ -47,8 +47,8 @@ def recorded_code(name: str, timed: bool = False) -> Prediction:
 def test_every_family_has_its_kernels() -> None:
     tiles = {
         f"set{a}Read{b}{c}"
-        for a in ("Row", "Col")
-        for b in ("Row", "Col")
+        for a in ("InstructionCounts", "Col")
+        for b in ("InstructionCounts", "Col")
         for c in ("", "Pad", "Pad2", "Dyn", "DynPad")
     }
     products = {
@@ -188,7 +188,7 @@ def test_any_altered_count_is_a_difference(tile: tuple[Prediction, Record]) -> N
         assert line.endswith("predicted, 7 measured")
     assert "executed LDS.64 there" in differences(prediction, altered(record, "LDS", opcode="LDS.64"))[0]
     assert "only banksim executed it" in differences(prediction, replace(record, rows=record.rows[1:]))[0]
-    extra = replace(record, rows=(*record.rows, Row(9999, "NOP", 1, 32, 32)))
+    extra = replace(record, rows=(*record.rows, InstructionCounts(9999, "NOP", 1, 32, 32)))
     assert "only the GPU executed it" in differences(prediction, extra)[0]
     assert "the GPU's result: broken" in differences(prediction, replace(record, wrong="broken"))[0]
     assert "banksim's result: broken" in differences(replace(prediction, wrong="broken"), record)[0]
@@ -289,7 +289,10 @@ def test_the_profilers_pages_are_read() -> None:
     kinds = ("Instructions", "Thread Instructions", "Predicated-On Thread Instructions")
     columns = ",".join(f'"{kind} Executed"' for kind in kinds)
     (page,) = profiler.source_pages(2 * SOURCE_PAGE.replace("{columns}", columns), 1)
-    assert profiler.rows(page) == (Row(0, "S2R", 32, 1024, 1024), Row(16, "STS", 32, 1024, 512, 16, 16))
+    assert profiler.rows(page) == (
+        InstructionCounts(0, "S2R", 32, 1024, 1024),
+        InstructionCounts(16, "STS", 32, 1024, 512, 16, 16),
+    )
     metrics = {key: profiler.COUNTERS[key] for key in ("instructions", "nanoseconds")}
     assert profiler.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
 

@@ -37,7 +37,7 @@ from driver import Driver, raw
 from launches import LAUNCHES, Launch, argument
 
 from cuda_kernels import profiler
-from cuda_kernels.evidence_records import Row
+from cuda_kernels.evidence_records import InstructionCounts
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
@@ -178,7 +178,7 @@ def device(out: Path) -> None:
     print(f"did not finish: {failed}\nno result: {missing}\nresults vary: {varying}")
 
 
-def row(one: Row) -> list[int]:
+def row(one: InstructionCounts) -> list[int]:
     counts = (one.transactions, one.ideal) if one.transactions is not None else ()
     return [one.offset, one.warps, one.threads, one.predicated_on, *counts]
 

@@ -19,7 +19,7 @@ from banksim.kernels import fat_binary
 from banksim.kernels.compilers import tools
 from banksim.kernels.cubin import decode
 from banksim.kernels.elf import Elf
-from banksim.kernels.load import Several
+from banksim.kernels.load import SeveralCubins
 from banksim.kernels.triton import preset
 from helpers.places import TRITON
 
@@ -284,6 +284,6 @@ def test_other_files_of_that_name_are_left_alone(tmp_path: Path, other: str) -> 
 
 def test_several_cubins_are_decoded_one_by_one() -> None:
     cubins = [(TRITON / f"{name}.cubin").read_bytes() for name in ("add", "softmax")]
-    found = Several(cubins, "both")
+    found = SeveralCubins(cubins, "both")
     assert list(found) == [*Elf(cubins[1]).entries, *Elf(cubins[0]).entries]
     assert found["softmax"].plain_name == "softmax"

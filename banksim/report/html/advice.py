@@ -134,7 +134,7 @@ def compared(advice: ArrayAdvice) -> Iterator[Sides]:
 
 # ---- kernels
 @dataclass(frozen=True)
-class Figures:
+class LineFigures:
     """What a line costs by an architecture: all its accesses together; `heat` from 0 to 1."""
 
     arch: str
@@ -151,7 +151,7 @@ class Side:
 
     number: int
     text: str
-    figures: tuple[Figures, ...]
+    figures: tuple[LineFigures, ...]
     sass: str
 
 
@@ -298,13 +298,15 @@ class Program:
         return picture(found, f"{access(one.op, one.width)}, warp {one.warp} of block {one.block}")
 
 
-def summed(arch: str, sites: Sequence[SiteConflicts], worst: int) -> Figures:
+def summed(arch: str, sites: Sequence[SiteConflicts], worst: int) -> LineFigures:
     """The figures of a line: all its accesses together; of a range the most."""
     requests = sum(one.requests for one in sites)
     counts = [ends(one.transactions).high for one in sites if one.transactions is not None]
     degrees = [ends(one.degree).high for one in sites if one.degree is not None]
     if len(counts) < len(sites):
-        return Figures(arch, number(requests), "unknown", "unknown", "unknown", 0)
+        return LineFigures(arch, number(requests), "unknown", "unknown", "unknown", 0)
     excess = sum(ends(one.excess or 0).high for one in sites)
     heat = min(1, excess / worst) if worst else 0
-    return Figures(arch, number(requests), number(sum(counts)), mean(sum(counts) / requests), ways(max(degrees)), heat)
+    return LineFigures(
+        arch, number(requests), number(sum(counts)), mean(sum(counts) / requests), ways(max(degrees)), heat
+    )

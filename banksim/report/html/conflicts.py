@@ -37,7 +37,7 @@ AROUND = 4
 
 
 @dataclass(frozen=True)
-class Figures:
+class SiteFigures:
     """The figures of a site as they are shown; `heat` from 0 to 1 is its share of the worst excess."""
 
     arch: str
@@ -54,12 +54,12 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Row:
+class SourceRow:
     """A line of source, or an access of a pattern; `sass`: its instructions, each with how often warps executed it."""
 
     line: int | None
     text: str
-    sites: tuple[Figures, ...] = ()
+    sites: tuple[SiteFigures, ...] = ()
     sass: tuple[tuple[str, str], ...] = ()
 
 
@@ -68,7 +68,7 @@ class SourceFile:
     """A source file with its lines, or all that belongs to no file."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[SourceRow, ...]
 
 
 def html(
@@ -179,7 +179,7 @@ def total(conflicts: Conflicts) -> dict[str, Any]:
 
 def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterator[SourceFile]:
     """Every file with the lines around the kernel's."""
-    by_place: dict[tuple[str, int], list[Figures]] = {}
+    by_place: dict[tuple[str, int], list[SiteFigures]] = {}
     for conflicts in lines:
         for site in conflicts.sites:
             if site.file and site.line:
@@ -191,7 +191,9 @@ def files(lines: Sequence[Conflicts], run: Run | None, drawer: Drawer) -> Iterat
         texts |= dict(enumerate(source_lines(file), 1))
         first, last = max(1, min(used) - AROUND), max(used) + AROUND
         rows = tuple(
-            Row(line, texts.get(line, ""), tuple(by_place.get((file, line), ())), tuple(code.get((file, line), ())))
+            SourceRow(
+                line, texts.get(line, ""), tuple(by_place.get((file, line), ())), tuple(code.get((file, line), ()))
+            )
             for line in range(first, last + 1)
             if line in texts or line in used
         )
@@ -212,14 +214,14 @@ def machine_code(run: Run | None) -> dict[tuple[str, int], list[tuple[str, str]]
 
 def loose(lines: Sequence[Conflicts], drawer: Drawer) -> Iterator[SourceFile]:
     """What has no line: the accesses of a pattern, instructions without line information."""
-    rows: dict[str, list[Figures]] = {}
+    rows: dict[str, list[SiteFigures]] = {}
     for conflicts in lines:
         for site in conflicts.sites:
             if not (site.file and site.line):
                 text = site.text or site.opcode or access(site.op, site.width)
                 rows.setdefault(text, []).append(drawer.figures(conflicts, site))
     if rows:
-        yield SourceFile("accesses", tuple(Row(None, text, tuple(sites)) for text, sites in rows.items()))
+        yield SourceFile("accesses", tuple(SourceRow(None, text, tuple(sites)) for text, sites in rows.items()))
 
 
 class Drawer:
@@ -233,9 +235,9 @@ class Drawer:
         self.excused = [(arch, site) for arch, site, _ in excused(lines)]
         self.drawn = self.left_out = 0
 
-    def figures(self, conflicts: Conflicts, site: SiteConflicts) -> Figures:
+    def figures(self, conflicts: Conflicts, site: SiteConflicts) -> SiteFigures:
         excess = ends(site.excess).high if site.excess is not None else 0
-        return Figures(
+        return SiteFigures(
             arch=conflicts.arch.name,
             op=access(site.op, site.width) + within(site.site),
             requests=number(site.requests),

@@ -11,7 +11,7 @@ from banksim.wording import plural, runs
 
 
 @dataclass(frozen=True)
-class Cell:
+class PassCell:
     """Lane and bank of a word, and the pass (from 1) that serves it."""
 
     lane: int
@@ -27,7 +27,7 @@ class Picture:
     place: str
     diagnosis: str
     banks: int
-    cells: tuple[Cell, ...]
+    cells: tuple[PassCell, ...]
     steps: tuple[str, ...]
 
 
@@ -46,7 +46,7 @@ def picture(found: Explanation, place: str) -> Picture:
     )
 
 
-def cells(found: Explanation) -> Iterator[Cell]:
+def cells(found: Explanation) -> Iterator[PassCell]:
     """Every word of every lane, with the first pass that serves it."""
     seen: set[tuple[int, int, int]] = set()
     for turn, step in enumerate(found.passes, 1):
@@ -54,4 +54,4 @@ def cells(found: Explanation) -> Iterator[Cell]:
             for word in words(found.address[lane], found.width, found.arch):
                 if word in step.words and (lane, word, word % found.arch.banks) not in seen:
                     seen.add((lane, word, word % found.arch.banks))
-                    yield Cell(lane, word % found.arch.banks, turn)
+                    yield PassCell(lane, word % found.arch.banks, turn)

@@ -24,7 +24,7 @@ MEANINGS: dict[Status, str] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class SiteRow:
     """The figures of one site, or of all together: then `status` is empty."""
 
     op: str
@@ -68,10 +68,10 @@ def figures(
     return Text("\n").join(lines)
 
 
-def rows(shown: Conflicts, whole: Conflicts) -> list[Row]:
+def rows(shown: Conflicts, whole: Conflicts) -> list[SiteRow]:
     """A row for each site that is shown, then the totals if there is more than one site in all."""
     found = [
-        Row(
+        SiteRow(
             op=access(site.op, site.width),
             requests=site.requests,
             transactions=site.transactions,
@@ -84,7 +84,7 @@ def rows(shown: Conflicts, whole: Conflicts) -> list[Row]:
         for site in shown.sites
     ]
     if len(whole.sites) > 1:
-        total = Row(
+        total = SiteRow(
             op="total",
             requests=whole.requests,
             transactions=whole.transactions,
@@ -104,43 +104,43 @@ def access(op: str, width: int) -> str:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigureColumn:
     """A column of verdicts: its head, its cell for a row, and whether it takes the colour of the verdict."""
 
     head: tuple[str, str]
-    cell: Callable[[Row], str]
+    cell: Callable[[SiteRow], str]
     coloured: bool = True
     left: bool = False
 
 
-def count(row: Row, value: object, written: Callable[[Any], str] = number) -> str:
+def count(row: SiteRow, value: object, written: Callable[[Any], str] = number) -> str:
     """A count as it is written; a total with an unknown part is withheld."""
     return written(value) if row.status or value is not None else "withheld"
 
 
-TRANSACTIONS = Figure(("trans-", "actions"), lambda row: count(row, row.transactions))
-PER_REQUEST = Figure(("per", "request"), lambda row: count(row, row.per_request, mean))
-IDEAL = Figure(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
-EXCESS = Figure(("", "excess"), lambda row: count(row, row.excess))
-WORST = Figure(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
-STATUS = Figure(("", "status"), lambda row: row.status, coloured=False, left=True)
+TRANSACTIONS = FigureColumn(("trans-", "actions"), lambda row: count(row, row.transactions))
+PER_REQUEST = FigureColumn(("per", "request"), lambda row: count(row, row.per_request, mean))
+IDEAL = FigureColumn(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
+EXCESS = FigureColumn(("", "excess"), lambda row: count(row, row.excess))
+WORST = FigureColumn(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
+STATUS = FigureColumn(("", "status"), lambda row: row.status, coloured=False, left=True)
 FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST)
 
 
-def verdict(table: Sequence[Row], *figures: Figure, group: str = "") -> Iterator[Column]:
+def verdict(table: Sequence[SiteRow], *figures: FigureColumn, group: str = "") -> Iterator[Column]:
     """The columns of some figures."""
     for figure in figures:
         cells = [Text(figure.cell(row), colour(row) if figure.coloured else "") for row in table]
         yield Column(figure.head, cells, group, figure.left)
 
 
-def common(table: Sequence[Row]) -> Iterator[Column]:
+def common(table: Sequence[SiteRow]) -> Iterator[Column]:
     """What no architecture changes."""
     yield Column(("", "op"), [Text(row.op) for row in table], left=True)
     yield Column(("", "requests"), [Text(number(row.requests)) for row in table])
 
 
-def under_one_head(arch: str, table: Sequence[Row], *figures: Figure) -> Iterator[Column]:
+def under_one_head(arch: str, table: Sequence[SiteRow], *figures: FigureColumn) -> Iterator[Column]:
     """Figures under the architecture's name, with the status in the head too if it is the same everywhere."""
     statuses = {row.status for row in table if row.status}
     if len(statuses) == 1:
@@ -150,7 +150,7 @@ def under_one_head(arch: str, table: Sequence[Row], *figures: Figure) -> Iterato
 
 
 def one_below_the_other(
-    judged: Sequence[Conflicts], tables: Sequence[Sequence[Row]], labels: Sequence[Text]
+    judged: Sequence[Conflicts], tables: Sequence[Sequence[SiteRow]], labels: Sequence[Text]
 ) -> tuple[list[Text], list[Column]]:
     """Labels and columns with a row for each site and architecture."""
     names: list[Text] = []
@@ -166,7 +166,7 @@ def one_below_the_other(
     return names, [Column(("", "arch"), archs, left=True), *verdict(table, *figures)]
 
 
-def colour(row: Row) -> str:
+def colour(row: SiteRow) -> str:
     """The colour of a row's figures."""
     if row.excess is None:
         return STRONG

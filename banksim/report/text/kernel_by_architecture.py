@@ -13,7 +13,7 @@ from rich.text import Text
 
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.source_lines import Line, by_line, heat, label, line_of
-from banksim.report.text.conflict_table import EXCESS, PER_REQUEST, STATUS, TRANSACTIONS, WORST, Row, notes, verdict
+from banksim.report.text.conflict_table import EXCESS, PER_REQUEST, STATUS, TRANSACTIONS, WORST, SiteRow, notes, verdict
 from banksim.report.text.style import CALM, QUIET, STRONG
 from banksim.report.text.table import Column, above, fold, prose
 from banksim.requests.counts import largest, per_request, total
@@ -53,7 +53,7 @@ def comparison(run: Run, width: int, all_lines: bool) -> Text:
     keys = dict.fromkeys(key for code in compared for key in code.accesses)
     hot = sorted((key for key in keys if all_lines or hottest(compared, key)), key=lambda key: -hottest(compared, key))
     labels: list[Text] = []
-    rows: list[tuple[str, str, str, Row]] = []
+    rows: list[tuple[str, str, str, SiteRow]] = []
     for line in dict.fromkeys(line for line, _ in hot):
         name = label(site_at(compared, line))
         ops = [op for at, op in hot if at == line]
@@ -100,7 +100,7 @@ def widths(op: str, sites: Sequence[SiteConflicts]) -> str:
     return f"{op} {', '.join(str(width) for width in sorted({site.width for site in sites}))} B"
 
 
-def together(sites: Sequence[SiteConflicts], whole: bool = False) -> Row:
+def together(sites: Sequence[SiteConflicts], whole: bool = False) -> SiteRow:
     """The figures of several accesses as one row; of the `whole` kernel without a status."""
     requests = sum(site.requests for site in sites)
     known = [site.transactions for site in sites if site.transactions is not None]
@@ -110,7 +110,7 @@ def together(sites: Sequence[SiteConflicts], whole: bool = False) -> Row:
     complete = len(known) == len(sites)
     transactions = total(known) if complete else None
     statuses = dict.fromkeys(site.status for site in sites)
-    return Row(
+    return SiteRow(
         op="",
         requests=requests,
         transactions=transactions,
@@ -122,7 +122,7 @@ def together(sites: Sequence[SiteConflicts], whole: bool = False) -> Row:
     )
 
 
-def columns_of(rows: Sequence[tuple[str, str, str, Row]]) -> Iterator[Column]:
+def columns_of(rows: Sequence[tuple[str, str, str, SiteRow]]) -> Iterator[Column]:
     table = [row for *_, row in rows]
     yield Column(("", "arch"), [Text(arch) for arch, *_ in rows], left=True)
     yield Column(("instruc-", "tions"), [Text(instructions) for _, _, instructions, _ in rows])

@@ -28,7 +28,7 @@ TICK = 4
 
 
 @dataclass(frozen=True)
-class Cell:
+class BankSpan:
     """A run of `banks` neighbouring banks that serve a lane in the same pass, `number` (from 1).
 
     `waits`: other lanes of the part are served before. `mark` tells what else the pass serves there: `=`
@@ -43,12 +43,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class LaneRow:
     """What happens to one lane; `turn` is the first of `turns` that it is in, −1 if it accesses nothing."""
 
     lane: int
     turn: int
-    cells: tuple[Cell, ...]
+    cells: tuple[BankSpan, ...]
 
 
 def turns(explanation: Explanation) -> list[list[Pass]]:
@@ -56,11 +56,11 @@ def turns(explanation: Explanation) -> list[list[Pass]]:
     return [list(passes) for _, passes in groupby(explanation.passes, key=lambda step: step.part)]
 
 
-def rows(explanation: Explanation) -> list[Row]:
+def rows(explanation: Explanation) -> list[LaneRow]:
     """One row for each of the 32 lanes."""
     banks, unit = explanation.arch.banks, explanation.arch.bank_width
     first: dict[int, int] = {}
-    served: dict[int, dict[int, Cell]] = defaultdict(dict)
+    served: dict[int, dict[int, BankSpan]] = defaultdict(dict)
     at = 0
     for turn, passes in enumerate(turns(explanation)):
         begin = at + 1
@@ -74,9 +74,9 @@ def rows(explanation: Explanation) -> list[Row]:
                 for word in found:
                     if word in lanes_of:
                         mark = "=" if lanes_of[word] > 1 else "+" if words_of[word % banks] > 1 else ""
-                        served[lane].setdefault(word % banks, Cell(word % banks, 1, at, at > begin, mark))
+                        served[lane].setdefault(word % banks, BankSpan(word % banks, 1, at, at > begin, mark))
     return [
-        Row(
+        LaneRow(
             lane,
             first.get(lane, -1),
             tuple(drawn_together(sorted(served[lane].values(), key=lambda c: c.bank))),
@@ -90,9 +90,9 @@ def words(address: int, width: int, unit: int) -> range:
     return range(address // unit, (address + width - 1) // unit + 1)
 
 
-def drawn_together(cells: Sequence[Cell]) -> Iterator[Cell]:
+def drawn_together(cells: Sequence[BankSpan]) -> Iterator[BankSpan]:
     """Cells of one lane, neighbours that differ in the bank only as one."""
-    last: Cell | None = None
+    last: BankSpan | None = None
     for cell in cells:
         if last and replace(cell, bank=last.bank, banks=last.banks) == last and cell.bank == last.bank + last.banks:
             last = replace(last, banks=last.banks + 1)
@@ -136,7 +136,7 @@ def canvas_for(explanation: Explanation, width: int) -> Canvas | None:
     return None
 
 
-def folded(table: Sequence[Row]) -> Iterator[list[Row]]:
+def folded(table: Sequence[LaneRow]) -> Iterator[list[LaneRow]]:
     """Neighbouring rows that look alike, together if there are enough of them."""
     for _, group in groupby(table, key=lambda row: (row.turn, row.cells)):
         alike = list(group)
@@ -190,7 +190,7 @@ class Canvas:
         bar = f"{'─' * (self.step - 1)} {text} ".ljust(self.banks * self.step + 1, "─")
         return Text("─" * LABEL + "┼" + bar + ("┼" + "─" * (self.tail - 2) if self.tail else ""), QUIET)
 
-    def row(self, alike: Sequence[Row], address: Sequence[int]) -> Text:
+    def row(self, alike: Sequence[LaneRow], address: Sequence[int]) -> Text:
         """One line for rows that look alike."""
         lanes = [row.lane for row in alike]
         if not alike[0].cells:

@@ -73,7 +73,7 @@ class Overload:
         raise UnsupportedError(f"{name} of a compiled kernel: banksim run does not offer it")
 
 
-class Host:
+class SimulatedGPU:
     """The simulated GPU: its driver, and what was launched on it."""
 
     def __init__(
@@ -175,7 +175,7 @@ def simulated(
     cuda = numba_cuda()
     options = options or Options()
     launches = Launches(rules, options.checks, choice)
-    host = Host(launches, options, progress, requests)
+    host = SimulatedGPU(launches, options, progress, requests)
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()
