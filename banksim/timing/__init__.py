@@ -5,7 +5,8 @@ From the machine code to the report:
 control_fields.py       the scheduling fields that the compiler writes into every instruction
 issue_table.py          a kernel's code as a table: one row for each instruction, with all that issuing it needs
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
-issue_records.py        the records of that loop, as a type checker sees them
+warp_choice.py          which warp of a sub-core issues
+issue_records.py        the records and arrays on which that loop works
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop
 timed_launch.py         a launch: the first resident blocks are timed, all others only counted

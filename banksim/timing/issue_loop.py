@@ -6,20 +6,17 @@ result may be used. So a kernel that reads the clock, or spins on it, reads the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 
 from banksim.architectures.latencies import Numbers
 from banksim.machine import codes, state
-from banksim.machine.compiled_records import Context, Warp
+from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inlined, inner, intrinsic, outer
-from banksim.timing.issue_records import IssueRow, ResidentWarp
+from banksim.timing.issue_records import ALLOWED, BLOCKED, CYCLE, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
 from banksim.timing.issue_table import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
 from banksim.timing.shared_memory_path import (
     NEVER,
@@ -27,59 +24,15 @@ from banksim.timing.shared_memory_path import (
     Path,
     Waiting,
     grant,
-    has_place,
     offer,
     serve,
     settle,
     take_in,
 )
+from banksim.timing.warp_choice import choose, executes, record_of
 
-READY, BLOCKED, DONE = range(3)
-"""The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
-_CONTEXT, _WARP, _MEMO, _TALLY = state.CONTEXT, state.WARP, state.MEMO, state.TALLY
+_CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
 OK = 0
-
-WARP = np.dtype(
-    [
-        ("state", "i8"),
-        ("place", "i8"),  # of its block, among the places for resident blocks
-        ("core", "i8"),
-        ("record", "u8"),  # address of its record (machine/state.py, WARP)
-        ("context", "u8"),  # address of its block's CONTEXT
-        ("next", "i8"),  # number of its next instruction
-        ("previous", "i8"),  # number of the instruction issued last
-        ("issued", "i8"),  # the cycle at which that issued
-        ("ready", "i8"),  # the cycle at which its stall count is over
-        ("line", "i8"),  # the cycle at which the next cache line of code has been fetched
-        ("blocked", "i8"),  # the cycle since which it lacks only a place in the queue or its turn; -1: more is lacking
-        ("refused", "i8"),  # whether it waits since the queue was full
-        ("released", "i8"),  # the cycle at which a barrier released it; -1: none has
-        ("early", "i8"),  # the cycle at which the instruction behind a barrier issued before the warp blocked; -1
-        ("number", "i8"),  # of the warp in its block
-        ("ended", "i8"),
-    ]
-)
-SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory", "barrier", "other", "contention")])
-
-
-class Multiprocessor(NamedTuple):
-    """The state of a multiprocessor, on which every function of the loop works."""
-
-    code: npt.NDArray[np.void]
-    warps: npt.NDArray[np.void]
-    members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
-    pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
-    busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
-    served: npt.NDArray[np.int64]  # two numbers: requests to shared memory, and their transactions
-    spent: npt.NDArray[np.void]  # by instruction
-    classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED, GLOBAL, OTHER)
-    clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …
-    stop: npt.NDArray[np.uint32]
-    ideal: npt.NDArray[np.bool_]  # one: whether requests take their ideal transactions
-
-
-CYCLE, PER_MILLE, ISSUED, ALLOWED = range(4)
-"""`Multiprocessor.clock`: the cycle; nanoseconds of a thousand cycles; instructions issued, and how many may be."""
 
 
 @intrinsic(int)
@@ -95,75 +48,6 @@ def call(typing_context: TypingContext, function: NumbaType, context: NumbaType,
         return builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values])
 
     return types.int32(types.uint64, types.uint64, types.uint64), generate
-
-
-@inlined
-def record_of(warp: ResidentWarp) -> Warp:
-    return carray(pointer(warp.record), 1, _WARP)[0]
-
-
-@inlined
-def executes(row: IssueRow, record: Warp) -> bool:
-    """Whether the guard predicate holds for any thread of the running group."""
-    if row.guard < 0:
-        return True
-    if row.guard < 8:
-        mask = record.predicates[row.guard]
-    else:
-        mask = np.uint32(0xFFFFFFFF) if record.uniform_predicates[row.guard - 8] else np.uint32(0)
-    return ((~mask if row.inverted else mask) & record.active) != 0
-
-
-@inlined
-def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> bool:
-    """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
-    warp = sm.warps[w]
-    if warp.state != READY:
-        waiting.wake[w] = NEVER
-        return False
-    if warp.ready > t:
-        waiting.wake[w] = warp.ready
-        return False
-    row = sm.code[warp.next]
-    for b in range(6):
-        if row.wait >> b & 1:
-            if waiting.pending[w, b]:
-                waiting.wake[w] = NEVER
-                return False
-            if waiting.until[w, b] > t:
-                waiting.wake[w] = waiting.until[w, b]
-                return False
-    if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
-        waiting.wake[w] = sm.pipes[warp.core, row.pipe]
-        return False
-    if warp.blocked < 0:
-        warp.blocked = t
-    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
-        warp.refused = 1
-        return False
-    return True
-
-
-@inlined
-def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
-    """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
-    after others, in the order in which they came to wait."""
-    best, best_key = -1, NEVER
-    last = path.sub_cores[s].last
-    if last >= 0 and waiting.wake[last] <= t and may_issue(sm, path, waiting, f, last, t):
-        warp = sm.warps[last]
-        best, best_key = last, warp.blocked if sm.code[warp.next].kind == MEMORY else -1
-    n = len(sm.members[s]) - 1
-    while n >= 0:
-        w = sm.members[s, n]
-        n -= 1
-        if w < 0 or w == last or waiting.wake[w] > t or not may_issue(sm, path, waiting, f, w, t):
-            continue
-        warp = sm.warps[w]
-        key = warp.blocked if sm.code[warp.next].kind == MEMORY else -1
-        if key < best_key:
-            best, best_key = w, key
-    return best
 
 
 @inner

@@ -1,14 +1,40 @@
-"""The records of the loop over cycles as a type checker sees them in compiled code.
+"""The state of a multiprocessor: the records and arrays on which the loop over cycles works.
 
-Their layouts, and what each field means, are `issue_table.CODE` and `issue_loop.WARP`;
-tests/machine/test_compiled_records.py holds both to the same names.
+Of each record stands here what a type checker sees of it in compiled code (`IssueRow` of `issue_table.CODE`,
+`ResidentWarp` of `RESIDENT_WARP`); tests/machine/test_compiled_records.py holds both to the same names.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from banksim.system.compiled_types import Integer
+
+READY, BLOCKED, DONE = range(3)
+"""The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
+RESIDENT_WARP = np.dtype(
+    [
+        ("state", "i8"),
+        ("place", "i8"),  # of its block, among the places for resident blocks
+        ("core", "i8"),
+        ("record", "u8"),  # address of its record (machine/state.py, WARP)
+        ("context", "u8"),  # address of its block's CONTEXT
+        ("next", "i8"),  # number of its next instruction
+        ("previous", "i8"),  # number of the instruction issued last
+        ("issued", "i8"),  # the cycle at which that issued
+        ("ready", "i8"),  # the cycle at which its stall count is over
+        ("line", "i8"),  # the cycle at which the next cache line of code has been fetched
+        ("blocked", "i8"),  # the cycle since which it lacks only a place in the queue or its turn; -1: more is lacking
+        ("refused", "i8"),  # whether it waits since the queue was full
+        ("released", "i8"),  # the cycle at which a barrier released it; -1: none has
+        ("early", "i8"),  # the cycle at which the instruction behind a barrier issued before the warp blocked; -1
+        ("number", "i8"),  # of the warp in its block
+        ("ended", "i8"),
+    ]
+)
 
 
 class IssueRow(Protocol):
@@ -38,7 +64,7 @@ class IssueRow(Protocol):
 
 
 class ResidentWarp(Protocol):
-    """`issue_loop.WARP`: a warp of the multiprocessor."""
+    """`RESIDENT_WARP`: a warp of a block that is resident on the multiprocessor."""
 
     state: Integer
     place: Integer
@@ -56,3 +82,26 @@ class ResidentWarp(Protocol):
     early: Integer
     number: Integer
     ended: Integer
+
+
+SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory", "barrier", "other", "contention")])
+
+
+class Multiprocessor(NamedTuple):
+    """The state of a multiprocessor, on which every function of the loop works."""
+
+    code: npt.NDArray[np.void]
+    warps: npt.NDArray[np.void]
+    members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
+    pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
+    busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
+    served: npt.NDArray[np.int64]  # two numbers: requests to shared memory, and their transactions
+    spent: npt.NDArray[np.void]  # by instruction
+    classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED, GLOBAL, OTHER)
+    clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …
+    stop: npt.NDArray[np.uint32]
+    ideal: npt.NDArray[np.bool_]  # one: whether requests take their ideal transactions
+
+
+CYCLE, PER_MILLE, ISSUED, ALLOWED = range(4)
+"""`Multiprocessor.clock`: the cycle; nanoseconds of a thousand cycles; instructions issued, and how many may be."""

@@ -18,7 +18,7 @@ from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.workers import Worker, bank_rules
-from banksim.timing import issue_loop, shared_memory_path
+from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.spent_cycles import TimedBlock
@@ -26,7 +26,7 @@ from banksim.timing.spent_cycles import TimedBlock
 
 @dataclass
 class Outcome:
-    """What was simulated: `spent` by instruction (dtype issue_loop.SPENT), the blocks that finished, cycles in all,
+    """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
     and their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
 
@@ -68,20 +68,20 @@ class Simulation:
         members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
         for w in range(count):
             members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
-        self.sm = issue_loop.Multiprocessor(
+        self.sm = issue_records.Multiprocessor(
             code=code_table(launch.kernel),
-            warps=np.zeros(count, issue_loop.WARP),
+            warps=np.zeros(count, issue_records.RESIDENT_WARP),
             members=members,
             pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
             served=np.zeros(2, np.int64),
-            spent=np.zeros(len(launch.kernel.instructions), issue_loop.SPENT),
+            spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
             clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, max_instructions or 1 << 60]),
             stop=self.stop_word,
             ideal=np.array([ideal]),
         )
-        self.sm.warps["state"] = issue_loop.DONE
+        self.sm.warps["state"] = issue_records.DONE
         self.sm.warps["place"] = np.arange(count) // launch.warps
         self.sm.warps["number"] = np.arange(count) % launch.warps
         self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
@@ -91,11 +91,11 @@ class Simulation:
     @property
     def issued(self) -> int:
         """Warp instructions so far."""
-        return int(self.sm.clock[issue_loop.ISSUED])
+        return int(self.sm.clock[issue_records.ISSUED])
 
     def begin(self, place: int, block: int) -> None:
         """Put a block in a place: its warps begin at the first instruction in this cycle."""
-        worker, now = self.workers[place], int(self.sm.clock[issue_loop.CYCLE])
+        worker, now = self.workers[place], int(self.sm.clock[issue_records.CYCLE])
         context = worker.context.ctypes.data
         self.compiled.begin(context, block)
         self.begins[place] = now
@@ -103,7 +103,7 @@ class Simulation:
             warp = self.sm.warps[w]
             warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
             self.step_warp(context, int(warp["record"]))  # chooses the group that runs
-            warp["state"], warp["next"], warp["previous"] = issue_loop.READY, 0, -1
+            warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
             warp["issued"], warp["early"] = now - 1, -1
             warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
             self.waiting.wake[w] = now
@@ -130,7 +130,7 @@ class Simulation:
             spent=self.sm.spent,
             blocks=done,
             cycles=max((b.end for b in done), default=0),
-            instructions=int(self.sm.clock[issue_loop.ISSUED]),
+            instructions=int(self.sm.clock[issue_records.ISSUED]),
             busy=self.sm.busy,
             requests=int(self.sm.served[0]),
             transactions=int(self.sm.served[1]),

@@ -15,7 +15,7 @@ from banksim.machine.llvm.compile import Compiled, compile_kernel
 from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.workers import execute, in_threads, settle
 from banksim.machine.races.findings import first_hint
-from banksim.timing.issue_loop import SPENT
+from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
 from banksim.timing.multiprocessor import Outcome, Simulation
 from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction

@@ -7,7 +7,7 @@ from banksim.machine import compiled_records as machine
 from banksim.machine import state
 from banksim.machine.races import compiled_records as races
 from banksim.machine.races import records
-from banksim.timing import issue_loop, issue_records, issue_table
+from banksim.timing import issue_records, issue_table
 
 PAIRS = [
     (machine.Context, state.CONTEXT),
@@ -19,9 +19,7 @@ PAIRS = [
     (races.Word, records.WORD),
     (races.Finding, records.FINDING),
     (issue_records.IssueRow, issue_table.CODE),
-    (issue_records.ResidentWarp, issue_loop.WARP),
-    (issue_records.IssueRow, issue_table.CODE),
-    (issue_records.ResidentWarp, issue_loop.WARP),
+    (issue_records.ResidentWarp, issue_records.RESIDENT_WARP),
 ]
 
 

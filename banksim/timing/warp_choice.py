@@ -1,0 +1,86 @@
+"""Which warp of a sub-core issues in a cycle: whether one can, and whose turn it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banksim.architectures.latencies import Numbers
+from banksim.machine import state
+from banksim.machine.compiled_records import Warp
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import carray, inlined
+from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
+from banksim.timing.issue_table import MEMORY
+from banksim.timing.shared_memory_path import NEVER, Path, Waiting, has_place
+
+_WARP = state.WARP
+
+
+@inlined
+def record_of(warp: ResidentWarp) -> Warp:
+    return carray(pointer(warp.record), 1, _WARP)[0]
+
+
+@inlined
+def executes(row: IssueRow, record: Warp) -> bool:
+    """Whether the guard predicate holds for any thread of the running group."""
+    if row.guard < 0:
+        return True
+    if row.guard < 8:
+        mask = record.predicates[row.guard]
+    else:
+        mask = np.uint32(0xFFFFFFFF) if record.uniform_predicates[row.guard - 8] else np.uint32(0)
+    return ((~mask if row.inverted else mask) & record.active) != 0
+
+
+@inlined
+def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> bool:
+    """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
+    warp = sm.warps[w]
+    if warp.state != READY:
+        waiting.wake[w] = NEVER
+        return False
+    if warp.ready > t:
+        waiting.wake[w] = warp.ready
+        return False
+    row = sm.code[warp.next]
+    for b in range(6):
+        if row.wait >> b & 1:
+            if waiting.pending[w, b]:
+                waiting.wake[w] = NEVER
+                return False
+            if waiting.until[w, b] > t:
+                waiting.wake[w] = waiting.until[w, b]
+                return False
+    if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
+        waiting.wake[w] = sm.pipes[warp.core, row.pipe]
+        return False
+    if warp.blocked < 0:
+        warp.blocked = t
+    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
+        warp.refused = 1
+        return False
+    return True
+
+
+@inlined
+def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
+    """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
+    after others, in the order in which they came to wait."""
+    best, best_key = -1, NEVER
+    last = path.sub_cores[s].last
+    if last >= 0 and waiting.wake[last] <= t and may_issue(sm, path, waiting, f, last, t):
+        warp = sm.warps[last]
+        best, best_key = last, warp.blocked if sm.code[warp.next].kind == MEMORY else -1
+    n = len(sm.members[s]) - 1
+    while n >= 0:
+        w = sm.members[s, n]
+        n -= 1
+        if w < 0 or w == last or waiting.wake[w] > t or not may_issue(sm, path, waiting, f, w, t):
+            continue
+        warp = sm.warps[w]
+        key = warp.blocked if sm.code[warp.next].kind == MEMORY else -1
+        if key < best_key:
+            best, best_key = w, key
+    return best
