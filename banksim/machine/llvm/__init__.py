@@ -3,7 +3,10 @@
 values.py             one lane or 32, as operations see them
 emit.py               helpers for writing LLVM code
 engine.py             operations as LLVM code
-memory.py             loads and stores
+memory.py             loads and stores: which memory, and whether they are within it
+memory_call.py        what the parts of a memory function share
+data_movement.py      how the data of loads and stores move
+shared_requests.py    requests to shared memory: judged, traced, checked for races
 buffers.py            the buffer that an address lies in
 atomics.py            atomics
 control_flow.py       branches, convergence, barriers

@@ -10,21 +10,10 @@ import llvmlite.ir as ir
 from banksim.kernels.global_addresses import AddressMap
 from banksim.machine import codes
 from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.memory_call import MemoryCall
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, splat, vector
 from banksim.machine.mapped_pages import PAGE_SHIFT
 from banksim.machine.state import CONTEXT, ERROR, WARP
-
-
-@dataclass
-class MemoryCall:
-    """The arguments that every memory function has, while it is built."""
-
-    context: ir.Value
-    warp: ir.Value
-    memo: ir.Value
-    pc: ir.Value
-    address: ir.Value
-    mask: ir.Value
 
 
 def record(e: Emitter, a: MemoryCall, where: str, code: int, good: ir.Value) -> None:

@@ -19,14 +19,15 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
+from banksim.machine.llvm import shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
-from banksim.machine.llvm.buffers import Checked, MemoryCall, beyond, find_buffer, record
+from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
+from banksim.machine.llvm.data_movement import extended, move_in, move_out
 from banksim.machine.llvm.emit import Emitter
-from banksim.machine.llvm.scratch import ADDRESSES, RESULT, ROW, STORED
-from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, typed, vector
-from banksim.machine.state import CONTEXT, MEMO, REQUEST, TRACE_ROWS, WARP
-from banksim.requests.copies import LINE
-from banksim.requests.kinds import DESTINATION, FULL_MASK
+from banksim.machine.llvm.memory_call import MemoryCall, Place
+from banksim.machine.llvm.scratch import ADDRESSES
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, vector
+from banksim.machine.state import CONTEXT, WARP
 
 FAULT_OF = {
     "shared": codes.OUT_OF_SHARED,
@@ -67,8 +68,7 @@ class Memory:
                 return
             if space == "global":
                 self.one_buffer(a, lambda: self.load("anywhere", width, signed), (), result)
-            base, offsets, first = self.place(a, space, width, result, READ)
-            self.move_in(a, base, offsets, first, width, signed, contiguous=space != "local")
+            move_in(self.e, a, self.place(a, space, width, result, READ), width, signed)
 
         return self.e.outline(name, result, [*COMMON, kind, INT[32]], build)
 
@@ -86,10 +86,9 @@ class Memory:
             if space == "global":
                 self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
             if self.watched and space == "shared":
-                self.show(a, values)
+                shared_requests.show(self.e, a, values)
             source = arguments[-1] if copied else None
-            base, offsets, first = self.place(a, space, width, VOID, WRITTEN, source)
-            self.move_out(a, base, offsets, first, width, values, contiguous=space != "local")
+            move_out(self.e, a, self.place(a, space, width, VOID, WRITTEN, source), width, values)
 
         name = f"store_{space}_{width}{'_copied' * copied}"
         return self.e.outline(name, VOID, [*COMMON, kind, INT[32], *[WORDS] * (words + copied)], build)
@@ -123,8 +122,8 @@ class Memory:
                 return
             if space == "global":
                 self.one_buffer(a, lambda: self.atomic("anywhere", kind, function, wanted, float_sum), values, VOID)
-            base, offsets, _ = self.place(a, space, bits // 8, VOID, use)
-            lane_by_lane(self.e, a.context, a.mask, base, offsets, values, kind, bits, function, space, float_sum)
+            at = self.place(a, space, bits // 8, VOID, use)
+            lane_by_lane(self.e, a.context, a.mask, at.base, at.offsets, values, kind, bits, function, space, float_sum)
 
         count = 2 if function in ("cas", "cas_spin") else 1
         name = f"atomic_{space}_{kind}_{function}{'_wanted' * wanted}"
@@ -153,7 +152,7 @@ class Memory:
                     self.fail(a, codes.UNKNOWN_CONSTANT, known)
                     e.b.ret(ir.Constant(WORDS, None))
             base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
-            e.b.ret(self.extended(e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
+            e.b.ret(extended(e, e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
 
         return self.e.outline(
             f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS, INT[32]], build
@@ -241,9 +240,9 @@ class Memory:
 
     def place(
         self, a: MemoryCall, space: str, width: int, result: ir.Type, use: int, source: ir.Value | None = None
-    ) -> tuple[ir.Value, ir.Value, ir.Value]:
-        """(base pointer, 32-bit offsets, offset of the first lane), checked; the request is asked about (`source`: bits
-        that its addresses have besides), and what is done to global memory, `use`, noted if someone wants to know."""
+    ) -> Place:
+        """Where the lanes access memory, or a fault. The request is judged (`source`: bits that its addresses have
+        besides), and what is done to global memory, `use`, noted if someone wants to know."""
         e = self.e
         b = e.b
         others = b.not_(a.mask)
@@ -291,223 +290,16 @@ class Memory:
                 e.call("note", VOID, of_buffer, places, a.mask, INT[32](width), INT[32](use))
         if space == "shared":
             asked = offsets if source is None else b.or_(offsets, source)
-            self.ask(a, asked, first if source is None else b.extract_element(asked, lane), others, source is not None)
+            leader, copied = (first, False) if source is None else (b.extract_element(asked, lane), True)
+            shared_requests.ask(e, a, asked, leader, copied, self.stepwise)
+            if self.traced:
+                shared_requests.write_down(e, a, asked)
         if self.watched and space in ("shared", "barrier"):
-            self.watch(a, offsets, width)
+            shared_requests.watch(e, a, offsets, width)
         elif space == "shared":
-            probing = e.get(a.context, CONTEXT, "probing")
-            with b.if_then(b.icmp_signed(">", probing, INT[64](0)), likely=False):
-                places = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)
-                e.store(offsets, places)
-                e.call("touch", VOID, a.context, a.warp, a.pc, a.mask, INT[32](width), places)
+            shared_requests.touch(e, a, offsets, width)
         if space == "local":
             thread_bytes = e.get(a.context, CONTEXT, "local_size")
             warp = b.zext(e.get(a.warp, WARP, "index"), INT[64])
             base = e.at(base, b.mul(warp, b.mul(thread_bytes, INT[64](LANES))))
-        return base, offsets, first
-
-    def ask(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, others: ir.Value, copied: bool) -> None:
-        """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
-        that differ by a common shift that no bank rule sees, costs the same. Of one that copies (`copied`) that is a
-        shift by whole lines of the places that are written."""
-        e = self.e
-        b = e.b
-        relative = b.sub(offsets, splat(b, first))
-        period = b.trunc(e.get(a.context, CONTEXT, "period"), INT[32])
-        seen = INT[32](FULL_MASK & ~(DESTINATION & -LINE)) if copied else b.sub(period, INT[32](1))
-        phase = b.and_(first, seen)
-        same = e.everywhere(b.icmp_unsigned("==", relative, e.get(a.memo, MEMO, "relative", as_type=WORDS)), others)
-        same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "mask"), a.mask))
-        same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "phase"), phase))
-        with b.if_then(b.not_(same), likely=False):
-            addresses = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)
-            e.store(offsets, addresses)
-            e.call("judge_new", VOID, a.context, a.warp, a.memo, a.mask, addresses)
-            e.set(a.memo, MEMO, "mask", a.mask)
-            e.set(a.memo, MEMO, "phase", phase)
-            e.set(a.memo, MEMO, "relative", relative)
-        e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
-        if self.stepwise:
-            e.set(a.context, CONTEXT, "asked", b.ptrtoint(a.memo, INT[64]))
-        if self.traced:
-            self.write_down(a, offsets)
-
-    def write_down(self, a: MemoryCall, offsets: ir.Value) -> None:
-        """Add the request to the trace, which is handed on when it is full."""
-        e = self.e
-        b = e.b
-        count = e.get(a.context, CONTEXT, "traced")
-        row = e.at(e.get(a.context, CONTEXT, "trace", as_type=POINTER), b.mul(count, INT[64](REQUEST.itemsize)))
-        e.set(row, REQUEST, "site", b.trunc(e.get(a.memo, MEMO, "site"), INT[32]))
-        e.set(row, REQUEST, "block", b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
-        e.set(row, REQUEST, "warp", e.get(a.warp, WARP, "index"))
-        e.set(row, REQUEST, "epoch", e.get(a.context, CONTEXT, "phase"))
-        e.set(row, REQUEST, "mask", a.mask)
-        e.set(row, REQUEST, "address", offsets)
-        more = b.add(count, INT[64](1))
-        e.set(a.context, CONTEXT, "traced", more)
-        with b.if_then(b.icmp_signed("==", more, INT[64](TRACE_ROWS)), likely=False):
-            e.call("hand_on", VOID, a.context)
-
-    def show(self, a: MemoryCall, values: tuple[ir.Value, ...]) -> None:
-        """Put the values that are to be stored where the race check finds them."""
-        scratch = self.e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
-        for word, v in enumerate(values):
-            self.e.store(v, self.e.at(scratch, STORED + ROW * word))
-
-    def watch(self, a: MemoryCall, offsets: ir.Value, width: int) -> None:
-        """Have the race check compare the request with those before it."""
-        e = self.e
-        scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
-        places = e.at(scratch, ADDRESSES)
-        e.store(offsets, places)
-        e.call("watch", VOID, a.context, a.warp, a.pc, a.mask, INT[32](width), places, e.at(scratch, STORED))
-
-    def extended(self, v: ir.Value, signed: bool) -> ir.Value:
-        if v.type == WORDS:
-            return v
-        return (self.e.b.sext if signed else self.e.b.zext)(v, WORDS)
-
-    def interleaved(self, offsets: ir.Value, word: int = 0) -> ir.Value:
-        """Addresses of local memory, in which the same word of all lanes of a warp lies together, as on a GPU."""
-        b = self.e.b
-        plain = b.add(offsets, vector([4 * word] * LANES)) if word else offsets
-        whole = b.shl(b.and_(plain, vector([~3] * LANES)), vector([5] * LANES))
-        byte = b.and_(plain, vector([3] * LANES))
-        return b.add(b.add(whole, byte), vector([4 * lane for lane in range(LANES)]))
-
-    def move_in(
-        self,
-        a: MemoryCall,
-        base: ir.Value,
-        offsets: ir.Value,
-        first: ir.Value,
-        width: int,
-        signed: bool,
-        contiguous: bool,
-    ) -> None:
-        """Read and return."""
-        e = self.e
-        b = e.b
-        lanes = e.as_bools(a.mask)
-        others = b.not_(a.mask)
-        if not contiguous:
-            if width <= 4:
-                b.ret(self.extended(e.gather(base, self.interleaved(offsets), lanes, 8 * width), signed))
-                return
-            for word in range(width // 4):
-                self.put_result(a, word, e.gather(base, self.interleaved(offsets, word), lanes))
-            b.ret_void()
-            return
-        if width < 4:
-            b.ret(self.extended(e.gather(base, offsets, lanes, 8 * width), signed))
-            return
-        agree = e.everywhere(b.icmp_unsigned("==", offsets, splat(b, first)), others)
-        if width == 4:
-            start, neighbours = self.neighbours(a, offsets, first, 4)
-            with b.if_then(neighbours):
-                b.ret(e.masked_load(e.at(base, start), lanes))
-            with b.if_then(agree):
-                b.ret(splat(b, b.load(e.at(base, b.zext(first, INT[64])), typ=INT[32])))
-            b.ret(e.gather(base, offsets, lanes))
-            return
-        words = width // 4
-        start, neighbours = self.neighbours(a, offsets, first, width)
-        with b.if_then(b.and_(neighbours, b.icmp_signed("==", a.mask, INT[32](-1)))):
-            block = b.load(e.at(base, start), typ=ir.VectorType(INT[32], words * LANES), align=4)
-            for word in range(words):
-                order = vector([lane * words + word for lane in range(LANES)])
-                self.put_result(
-                    a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.Undefined), order), whole=True
-                )
-            b.ret_void()
-        self.few_addresses(a, base, offsets, words)
-
-    def neighbours(self, a: MemoryCall, offsets: ir.Value, first: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
-        """(where lane 0 would be, be it before the base; whether every lane is `width` bytes behind the one below)."""
-        b = self.e.b
-        ahead = b.mul(self.e.first_lane(a.mask), INT[32](width))
-        start = b.sub(b.zext(first, INT[64]), b.zext(ahead, INT[64]))
-        expected = b.add(splat(b, b.sub(first, ahead)), vector([width * lane for lane in range(LANES)]))
-        return start, self.e.everywhere(b.icmp_unsigned("==", offsets, expected), b.not_(a.mask))
-
-    def put_result(self, a: MemoryCall, word: int, v: ir.Value, whole: bool = False) -> None:
-        e = self.e
-        where = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), RESULT + ROW * word)
-        if whole:
-            e.store(v, where)
-        else:
-            e.masked_store(where, e.as_bools(a.mask), v)
-
-    def few_addresses(self, a: MemoryCall, base: ir.Value, offsets: ir.Value, words: int) -> None:
-        """Wide loads are mostly of few different places: broadcast each of up to four, gather the rest."""
-        e = self.e
-        b = e.b
-        scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
-        start = b.block
-        loop, gather, end = (b.append_basic_block(n) for n in ("places", "gather", "end"))
-        b.branch(loop)
-        b.position_at_end(loop)
-        left, turn = b.phi(INT[32]), b.phi(INT[32])
-        left.add_incoming(a.mask, start)
-        turn.add_incoming(INT[32](0), start)
-        place = b.extract_element(offsets, e.first_lane(left))
-        lanes = b.icmp_unsigned("==", offsets, splat(b, place))
-        for word in range(words):
-            one = b.load(e.at(base, b.zext(b.add(place, INT[32](4 * word)), INT[64])), typ=INT[32])
-            e.masked_store(e.at(scratch, RESULT + ROW * word), lanes, splat(b, one))
-        rest = b.and_(left, b.not_(e.as_mask(lanes)))
-        again = b.append_basic_block("again")
-        b.cbranch(e.empty(rest), end, again)
-        b.position_at_end(again)
-        left.add_incoming(rest, again)
-        more = b.add(turn, INT[32](1))
-        turn.add_incoming(more, again)
-        b.cbranch(b.icmp_unsigned("==", more, INT[32](4)), gather, loop)
-        b.position_at_end(gather)
-        lanes = e.as_bools(rest)
-        for word in range(words):
-            v = e.gather(base, b.add(offsets, vector([4 * word] * LANES)), lanes)
-            e.masked_store(e.at(scratch, RESULT + ROW * word), lanes, v)
-        b.branch(end)
-        b.position_at_end(end)
-        b.ret_void()
-
-    def move_out(
-        self,
-        a: MemoryCall,
-        base: ir.Value,
-        offsets: ir.Value,
-        first: ir.Value,
-        width: int,
-        values: tuple[ir.Value, ...],
-        contiguous: bool,
-    ) -> None:
-        """Write and return. Where lanes write the same bytes, the lowest lane of the last part of the request wins
-        (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
-        e = self.e
-        b = e.b
-        lanes = e.as_bools(a.mask)
-        part = 128 // max(width, 4)
-        turned = vector([lane // part * part + part - 1 - lane % part for lane in range(LANES)])
-
-        def turn(v: ir.Value) -> ir.Value:
-            return b.shuffle_vector(v, ir.Constant(v.type, ir.Undefined), turned) if contiguous else v
-
-        if width < 4:
-            narrow = b.trunc(values[0], typed("u", 8 * width, LANES))
-            places = offsets if contiguous else self.interleaved(offsets)
-            e.scatter(base, turn(places), turn(lanes), turn(narrow))
-            b.ret_void()
-            return
-        if contiguous and width == 4:
-            start, neighbours = self.neighbours(a, offsets, first, 4)
-            with b.if_then(neighbours):
-                e.masked_store(e.at(base, start), lanes, values[0])
-                b.ret_void()
-        for word, v in enumerate(values):
-            if contiguous:
-                e.scatter(base, turn(b.add(offsets, vector([4 * word] * LANES))), turn(lanes), turn(v))
-            else:
-                e.scatter(base, self.interleaved(offsets, word), lanes, v)
-        b.ret_void()
+        return Place(base, offsets, first, interleaved=space == "local")

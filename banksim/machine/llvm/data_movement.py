@@ -1,0 +1,143 @@
+"""How loads and stores move their data, as code of the kernel: as one vector where the lanes are neighbours, by a
+broadcast where they have one address, else by gather or scatter."""
+
+from __future__ import annotations
+
+import llvmlite.ir as ir
+
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.memory_call import MemoryCall, Place
+from banksim.machine.llvm.scratch import RESULT, ROW
+from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, splat, typed, vector
+from banksim.machine.state import CONTEXT
+
+
+def extended(e: Emitter, v: ir.Value, signed: bool) -> ir.Value:
+    if v.type == WORDS:
+        return v
+    return (e.b.sext if signed else e.b.zext)(v, WORDS)
+
+
+def interleaved(b: ir.IRBuilder, offsets: ir.Value, word: int = 0) -> ir.Value:
+    """Addresses of local memory, in which the same word of all lanes of a warp lies together, as on a GPU."""
+    plain = b.add(offsets, vector([4 * word] * LANES)) if word else offsets
+    whole = b.shl(b.and_(plain, vector([~3] * LANES)), vector([5] * LANES))
+    byte = b.and_(plain, vector([3] * LANES))
+    return b.add(b.add(whole, byte), vector([4 * lane for lane in range(LANES)]))
+
+
+def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> None:
+    """Read and return."""
+    b = e.b
+    lanes = e.as_bools(a.mask)
+    others = b.not_(a.mask)
+    if at.interleaved:
+        if width <= 4:
+            b.ret(extended(e, e.gather(at.base, interleaved(b, at.offsets), lanes, 8 * width), signed))
+            return
+        for word in range(width // 4):
+            put_result(e, a, word, e.gather(at.base, interleaved(b, at.offsets, word), lanes))
+        b.ret_void()
+        return
+    if width < 4:
+        b.ret(extended(e, e.gather(at.base, at.offsets, lanes, 8 * width), signed))
+        return
+    agree = e.everywhere(b.icmp_unsigned("==", at.offsets, splat(b, at.first)), others)
+    if width == 4:
+        start, neighbours = are_neighbours(e, a, at, 4)
+        with b.if_then(neighbours):
+            b.ret(e.masked_load(e.at(at.base, start), lanes))
+        with b.if_then(agree):
+            b.ret(splat(b, b.load(e.at(at.base, b.zext(at.first, INT[64])), typ=INT[32])))
+        b.ret(e.gather(at.base, at.offsets, lanes))
+        return
+    words = width // 4
+    start, neighbours = are_neighbours(e, a, at, width)
+    with b.if_then(b.and_(neighbours, b.icmp_signed("==", a.mask, INT[32](-1)))):
+        block = b.load(e.at(at.base, start), typ=ir.VectorType(INT[32], words * LANES), align=4)
+        for word in range(words):
+            order = vector([lane * words + word for lane in range(LANES)])
+            put_result(e, a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.Undefined), order), whole=True)
+        b.ret_void()
+    few_addresses(e, a, at, words)
+
+
+def are_neighbours(e: Emitter, a: MemoryCall, at: Place, width: int) -> tuple[ir.Value, ir.Value]:
+    """(where lane 0 would be, be it before the base; whether every lane is `width` bytes behind the one below)."""
+    b = e.b
+    ahead = b.mul(e.first_lane(a.mask), INT[32](width))
+    start = b.sub(b.zext(at.first, INT[64]), b.zext(ahead, INT[64]))
+    expected = b.add(splat(b, b.sub(at.first, ahead)), vector([width * lane for lane in range(LANES)]))
+    return start, e.everywhere(b.icmp_unsigned("==", at.offsets, expected), b.not_(a.mask))
+
+
+def put_result(e: Emitter, a: MemoryCall, word: int, v: ir.Value, whole: bool = False) -> None:
+    where = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), RESULT + ROW * word)
+    if whole:
+        e.store(v, where)
+    else:
+        e.masked_store(where, e.as_bools(a.mask), v)
+
+
+def few_addresses(e: Emitter, a: MemoryCall, at: Place, words: int) -> None:
+    """Wide loads are mostly of few different places: broadcast each of up to four, gather the rest."""
+    b = e.b
+    scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
+    start = b.block
+    loop, gather, end = (b.append_basic_block(n) for n in ("places", "gather", "end"))
+    b.branch(loop)
+    b.position_at_end(loop)
+    left, turn = b.phi(INT[32]), b.phi(INT[32])
+    left.add_incoming(a.mask, start)
+    turn.add_incoming(INT[32](0), start)
+    place = b.extract_element(at.offsets, e.first_lane(left))
+    lanes = b.icmp_unsigned("==", at.offsets, splat(b, place))
+    for word in range(words):
+        one = b.load(e.at(at.base, b.zext(b.add(place, INT[32](4 * word)), INT[64])), typ=INT[32])
+        e.masked_store(e.at(scratch, RESULT + ROW * word), lanes, splat(b, one))
+    rest = b.and_(left, b.not_(e.as_mask(lanes)))
+    again = b.append_basic_block("again")
+    b.cbranch(e.empty(rest), end, again)
+    b.position_at_end(again)
+    left.add_incoming(rest, again)
+    more = b.add(turn, INT[32](1))
+    turn.add_incoming(more, again)
+    b.cbranch(b.icmp_unsigned("==", more, INT[32](4)), gather, loop)
+    b.position_at_end(gather)
+    lanes = e.as_bools(rest)
+    for word in range(words):
+        v = e.gather(at.base, b.add(at.offsets, vector([4 * word] * LANES)), lanes)
+        e.masked_store(e.at(scratch, RESULT + ROW * word), lanes, v)
+    b.branch(end)
+    b.position_at_end(end)
+    b.ret_void()
+
+
+def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.Value, ...]) -> None:
+    """Write and return. Where lanes write the same bytes, the lowest lane of the last part of the request wins
+    (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
+    b = e.b
+    lanes = e.as_bools(a.mask)
+    part = 128 // max(width, 4)
+    turned = vector([lane // part * part + part - 1 - lane % part for lane in range(LANES)])
+
+    def turn(v: ir.Value) -> ir.Value:
+        return b.shuffle_vector(v, ir.Constant(v.type, ir.Undefined), turned)
+
+    if width < 4:
+        narrow = b.trunc(values[0], typed("u", 8 * width, LANES))
+        places = interleaved(b, at.offsets) if at.interleaved else at.offsets
+        e.scatter(at.base, turn(places), turn(lanes), turn(narrow))
+        b.ret_void()
+        return
+    if not at.interleaved and width == 4:
+        start, neighbours = are_neighbours(e, a, at, 4)
+        with b.if_then(neighbours):
+            e.masked_store(e.at(at.base, start), lanes, values[0])
+            b.ret_void()
+    for word, v in enumerate(values):
+        if not at.interleaved:
+            e.scatter(at.base, turn(b.add(at.offsets, vector([4 * word] * LANES))), turn(lanes), turn(v))
+        else:
+            e.scatter(at.base, interleaved(b, at.offsets, word), lanes, v)
+    b.ret_void()

@@ -1,0 +1,78 @@
+"""A request to shared memory, as code of the kernel: judged, written to the trace, shown to the race check."""
+
+from __future__ import annotations
+
+import llvmlite.ir as ir
+
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.memory_call import MemoryCall
+from banksim.machine.llvm.scratch import ADDRESSES, ROW, STORED
+from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, splat
+from banksim.machine.state import CONTEXT, MEMO, REQUEST, TRACE_ROWS, WARP
+from banksim.requests.copies import LINE
+from banksim.requests.kinds import DESTINATION, FULL_MASK
+
+
+def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, copied: bool, stepwise: bool) -> None:
+    """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
+    that differ by a common shift that no bank rule sees, costs the same. Of one that copies (`copied`) that is a
+    shift by whole lines of the places that are written."""
+    b = e.b
+    relative = b.sub(offsets, splat(b, first))
+    period = b.trunc(e.get(a.context, CONTEXT, "period"), INT[32])
+    seen = INT[32](FULL_MASK & ~(DESTINATION & -LINE)) if copied else b.sub(period, INT[32](1))
+    phase = b.and_(first, seen)
+    same = e.everywhere(b.icmp_unsigned("==", relative, e.get(a.memo, MEMO, "relative", as_type=WORDS)), b.not_(a.mask))
+    same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "mask"), a.mask))
+    same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "phase"), phase))
+    with b.if_then(b.not_(same), likely=False):
+        addresses = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)
+        e.store(offsets, addresses)
+        e.call("judge_new", VOID, a.context, a.warp, a.memo, a.mask, addresses)
+        e.set(a.memo, MEMO, "mask", a.mask)
+        e.set(a.memo, MEMO, "phase", phase)
+        e.set(a.memo, MEMO, "relative", relative)
+    e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
+    if stepwise:
+        e.set(a.context, CONTEXT, "asked", b.ptrtoint(a.memo, INT[64]))
+
+
+def write_down(e: Emitter, a: MemoryCall, offsets: ir.Value) -> None:
+    """Add the request to the trace, which is handed on when it is full."""
+    b = e.b
+    count = e.get(a.context, CONTEXT, "traced")
+    row = e.at(e.get(a.context, CONTEXT, "trace", as_type=POINTER), b.mul(count, INT[64](REQUEST.itemsize)))
+    e.set(row, REQUEST, "site", b.trunc(e.get(a.memo, MEMO, "site"), INT[32]))
+    e.set(row, REQUEST, "block", b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
+    e.set(row, REQUEST, "warp", e.get(a.warp, WARP, "index"))
+    e.set(row, REQUEST, "epoch", e.get(a.context, CONTEXT, "phase"))
+    e.set(row, REQUEST, "mask", a.mask)
+    e.set(row, REQUEST, "address", offsets)
+    more = b.add(count, INT[64](1))
+    e.set(a.context, CONTEXT, "traced", more)
+    with b.if_then(b.icmp_signed("==", more, INT[64](TRACE_ROWS)), likely=False):
+        e.call("hand_on", VOID, a.context)
+
+
+def show(e: Emitter, a: MemoryCall, values: tuple[ir.Value, ...]) -> None:
+    """Put the values that are to be stored where the race check finds them."""
+    scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
+    for word, v in enumerate(values):
+        e.store(v, e.at(scratch, STORED + ROW * word))
+
+
+def watch(e: Emitter, a: MemoryCall, offsets: ir.Value, width: int) -> None:
+    """Have the race check compare the request with those before it."""
+    scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
+    places = e.at(scratch, ADDRESSES)
+    e.store(offsets, places)
+    e.call("watch", VOID, a.context, a.warp, a.pc, a.mask, INT[32](width), places, e.at(scratch, STORED))
+
+
+def touch(e: Emitter, a: MemoryCall, offsets: ir.Value, width: int) -> None:
+    """While the kernel is probed for races, note which warps touch which words."""
+    probing = e.get(a.context, CONTEXT, "probing")
+    with e.b.if_then(e.b.icmp_signed(">", probing, INT[64](0)), likely=False):
+        places = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)
+        e.store(offsets, places)
+        e.call("touch", VOID, a.context, a.warp, a.pc, a.mask, INT[32](width), places)
