@@ -229,9 +229,9 @@ def supply(names: Iterable[str], watched: bool) -> None:
 
     compiled = native_symbols.SYMBOLS | probe.SYMBOLS
     if watched:
-        from banksim.machine.races import shadow_memory
+        from banksim.machine.races import watched_requests
 
-        compiled |= shadow_memory.SYMBOLS
+        compiled |= watched_requests.SYMBOLS
     plain = {"serve": serve, "hand_on": hand_on}
     for name in names:
         if name in compiled:
@@ -286,7 +286,7 @@ def finished(out: Translation, watched: bool = False) -> tuple[bytes, bytes]:
 @lru_cache(maxsize=256)
 def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
     """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
-    `races.shadow_memory`): from the user's cache if it was compiled before."""
+    `races.watched_requests`): from the user's cache if it was compiled before."""
     return loaded(kernel, f"{traced} {stepwise} {watched}", partial(build, kernel, traced, stepwise, watched), watched)
 
 

@@ -307,8 +307,8 @@ def translate(
     progress: Callable[[int], object] | None = None,
 ) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
-    after each instruction; if `watched`, one that calls `races.shadow_memory` before every access to shared memory, and
-    at what orders them. `progress` is told of every few instructions that are done.
+    after each instruction; if `watched`, one that calls `races.watched_requests` before every access to shared memory,
+    and at what orders them. `progress` is told of every few instructions that are done.
 
     Raises `UnsupportedError` naming the instruction that is not known.
     """

@@ -6,9 +6,10 @@ Compiled code reads and writes the fields of a record as attributes. The layouts
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from banksim.system.compiled_types import Integer, Integers
+from banksim.machine.compiled_records import Context
+from banksim.system.compiled_types import Integer, Integers, Place
 
 
 class Watch(Protocol):
@@ -85,3 +86,25 @@ class Finding(Protocol):
     address: Integer
     block: Integer
     unequal: Integer
+
+
+class WatchedRequest(NamedTuple):
+    """A request of a warp, as it is compared with those before it.
+
+    `row`: that of `member` for the `active` lanes, which run together; `mask`: those of them that access memory, each
+    `width` bytes at its address. `entry`: how the request is remembered, but for the lane (`records.ENTRY_LANE` …).
+    `values`: what is stored, by words, all lanes of one after the other.
+    """
+
+    watch: Watch
+    context: Context
+    member: Member
+    warp: Integer
+    row: Integer
+    active: Integer
+    mask: Integer
+    entry: Integer
+    kind: Integer
+    width: Integer
+    addresses: Integers
+    values: Place

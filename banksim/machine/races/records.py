@@ -1,4 +1,4 @@
-"""What a worker remembers of a block's accesses: the records of `vector_clocks.py` and `shadow_memory.py`.
+"""What a worker remembers of a block's accesses: the records that compiled code works on.
 
 Time is a counter of the block's requests. A clock gives for each warp a time: the accesses of that warp before it are
 ordered before whatever the owner of the clock does next. Asynchronous copies run beside the warp that starts them, so
@@ -27,7 +27,7 @@ FLAG_WRITE publish at their word what their warp did so far (a release), FLAG_RE
 (an acquire), EXCHANGE does both, TENTATIVE_READ neither."""
 STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK = range(9, 14)
 """Kinds of access of mbarriers: STARTING initialises one, ARRIVE arrives, WAIT waits for a phase, COPIES_ARRIVE arrives
-when the warp's copies have been done; BULK is a bulk copy (shadow_memory.watch_bulk)."""
+when the warp's copies have been done; BULK is a bulk copy (watched_requests.watch_bulk)."""
 ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
 """The first bit of each field of an entry, which describes an access in 63 bits: lane; site; position among the
 requests of its warp since the last barrier; whether it was atomic; time."""
@@ -40,6 +40,8 @@ PIECES = 1 << LINE
 """Pieces of shared memory in a line, which has one summary of 64 bits."""
 LOWER = 0xFFFFFFFF
 """The lower half of a summary."""
+NO_LINE = 0xFFFFFFFF
+"""The number of no line, and of no piece."""
 RACES, UNINITIALIZED = 1, 2
 """Bits of `checks`."""
 SAME_WARP, COPYING, UNWRITTEN = 1, 2, 4

@@ -1,0 +1,126 @@
+"""Requests to shared memory that LLVM code shows to the race check before it makes them. Compiled by numba."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from banksim.machine.codes import LANES
+from banksim.machine.compiled_records import Context, Warp
+from banksim.machine.races.compiled_records import Watch, WatchedRequest
+from banksim.machine.races.ordering_events import await_copies, commit_copies, watch_block
+from banksim.machine.races.records import (
+    BULK,
+    COPIES_ARRIVE,
+    ENTRY_POSITION,
+    ENTRY_SITE,
+    ENTRY_STRONG,
+    ENTRY_TIME,
+    FLAG_READ,
+    NOTHING,
+    POSITIONS,
+    RACES,
+    READ,
+    STARTING,
+    TENTATIVE_READ,
+)
+from banksim.machine.races.shadow_memory import read_together, visit
+from banksim.machine.races.synchronizing_words import synchronize
+from banksim.machine.races.vector_clocks import members_of, row_of, watch_of
+from banksim.machine.races.written_pieces import initialize
+from banksim.machine.record_types import CONTEXT, WARP
+from banksim.requests.lane_intrinsics import pointer, room
+from banksim.system.compiled_types import Integer, Integers, Place
+from banksim.system.jit import Callback, callback, carray, inner
+
+POINTER = types.voidptr
+UNIT = 16
+"""Bytes that bulk copies count in."""
+_room_for_addresses = room(LANES)
+
+
+@inner
+def request(
+    r: Watch,
+    c: Context,
+    w: Warp,
+    number: Integer,
+    kind: Integer,
+    mask: Integer,
+    width: Integer,
+    addresses: Integers,
+    values: Place,
+) -> None:
+    """A request of an instruction by its number, as what kind of access."""
+    me, active = np.int64(w.index), np.int64(w.active)
+    x = members_of(r)[me]
+    row = np.int64(0)
+    entry = np.int64(carray(pointer(r.site_of), r.instructions, np.uint16)[number]) << ENTRY_SITE
+    if r.checks & RACES:
+        row = np.int64(row_of(r, x, active))  # before the time of this access
+        r.now += 1
+        if x.seen != r.floor:
+            x.seen = r.floor
+            x.position = 0
+        x.position += 1
+        carray(pointer(r.executed), (r.warps, r.sites), np.int32)[me, entry >> ENTRY_SITE] = r.floor
+        entry |= r.now << ENTRY_TIME | min(x.position, POSITIONS - 1) << ENTRY_POSITION
+        if kind in (TENTATIVE_READ, FLAG_READ):
+            entry |= 1 << ENTRY_STRONG
+    q = WatchedRequest(r, c, x, me, row, active, mask, entry, kind, width, addresses, values)
+    if not r.checks & RACES:
+        initialize(q)
+        return
+    if kind in (READ, TENTATIVE_READ, FLAG_READ) and active == x.whole:
+        read_together(q)
+    elif kind != COPIES_ARRIVE:
+        visit(q)
+    if STARTING <= kind < BULK or (r.acquires and FLAG_READ <= kind < STARTING):
+        synchronize(q)
+
+
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER))
+def watch(
+    context: Place, warp: Place, pc: Integer, lanes: Integer, width: Integer, places: Place, values: Place
+) -> None:
+    """One request: an instruction whose `lanes` access `width` bytes each at `places`; `values`: what they store, by
+    words, all lanes of one after the other."""
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    r = watch_of(c)
+    number = np.int64(pc) >> 4
+    kind = np.int64(carray(pointer(r.kinds), r.instructions, np.uint8)[number])
+    if kind not in (NOTHING, BULK):
+        addresses = carray(places, LANES, np.uint32)
+        request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values)
+
+
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 5))
+def watch_bulk(
+    context: Place, warp: Place, pc: Integer, start: Integer, size: Integer, inward: Integer, barrier: Integer
+) -> None:
+    """A bulk copy out of shared memory or, if `inward`, into it, where an mbarrier is told when it is done."""
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    r = watch_of(c)
+    number, kind = np.int64(pc) >> 4, np.int64(BULK if inward else READ)
+    addresses, values = carray(_room_for_addresses(), LANES, np.uint32), pointer(c.scratch)
+    end = start + size
+    while start < end:
+        mask = np.int64(0)
+        for lane in range(LANES):
+            addresses[lane] = start
+            if start < end:
+                mask |= np.int64(1) << lane
+                start += np.uint32(UNIT)
+        request(r, c, w, number, kind, mask, np.int64(UNIT), addresses, values)
+    if inward and r.checks & RACES:
+        addresses[0] = barrier
+        x, me, active = members_of(r)[w.index], np.int64(w.index), np.int64(w.active)
+        row, one, kind = np.int64(row_of(r, x, active)), np.int64(1), np.int64(COPIES_ARRIVE)
+        synchronize(WatchedRequest(r, c, x, me, row, active, one, np.int64(0), kind, one, addresses, values))
+
+
+CALLED = (watch, watch_bulk, watch_block, commit_copies, await_copies)
+SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
+"""The functions that LLVM code calls."""

@@ -1,0 +1,60 @@
+"""Which pieces of a block's shared memory have been written: reads of what nothing wrote are found here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banksim.machine.codes import LANES
+from banksim.machine.compiled_records import Context
+from banksim.machine.races.compiled_records import WatchedRequest
+from banksim.machine.races.recorded_findings import find
+from banksim.machine.races.records import (
+    BULK,
+    COPY,
+    ENTRY_TIME,
+    EXCHANGE,
+    FLAG_WRITE,
+    LINE,
+    LOWER,
+    NO_LINE,
+    PIECES,
+    STARTING,
+    UNWRITTEN,
+    UPDATE,
+    WRITE,
+)
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import carray, inner
+
+
+@inner
+def began_at(c: Context) -> Integer:
+    """The summary of a line of which the block has written no piece; blocks come in the order of their numbers."""
+    return (np.int64(c.block) + 1) << ENTRY_TIME
+
+
+@inner
+def initialize(q: WatchedRequest) -> None:
+    """Notice reads of what nothing has written since the block began; remember what is written."""
+    r = q.watch
+    shift, pieces = np.uint32(r.shift), np.uint32(q.width >> r.shift)
+    lines = carray(pointer(r.written), r.pieces, np.int64)
+    reads = q.kind not in (WRITE, COPY, BULK, STARTING, FLAG_WRITE)
+    writes = not reads or q.kind in (UPDATE, EXCHANGE)
+    began = began_at(q.context)
+    own = (np.int64(1) << pieces) - 1
+    line, whole = np.uint32(NO_LINE), False
+    for lane in range(LANES):
+        start = q.addresses[lane] >> shift
+        here = start >> np.uint32(LINE)
+        if not q.mask >> lane & 1 or (here == line and whole):
+            continue
+        line = here
+        written = lines[line] if lines[line] >= began else began
+        whole = written & LOWER == LOWER
+        wanted = own << np.int64(start & np.uint32(PIECES - 1))
+        if reads and wanted & ~written:
+            find(q, UNWRITTEN, q.entry | lane, q.warp, q.entry | lane, q.warp, np.int64(start))
+        if writes:
+            lines[line] = written | wanted
