@@ -166,7 +166,7 @@ def device(out: Path) -> None:
                 (work / f"{kind}-{group}-{round_}.csv").write_bytes(text)
                 print(f"     {len(text)} bytes of {kind}-{group}-{round_}", flush=True)
     pack = ["tar", "-I", "xz -T0 -3", "-C", str(work)]
-    reports = ("source-safe-0.ncu-rep", "source-risky-0.ncu-rep")
+    reports = [path.name for path in sorted(work.glob("source-*-0.ncu-rep"))]
     shell([*pack, "-cf", str(out / "reports.tar.xz"), *reports], log, 60)
     shell([*pack, "-cf", str(out / "csv.tar.xz"), "--exclude=*.ncu-rep", "."], log, 90)
     shell(["tar", "-C", str(DATA), "-cJf", str(out / "cubins.tar.xz"), "."], log, 60)

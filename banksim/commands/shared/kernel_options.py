@@ -41,7 +41,7 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         help="fill a __constant__ or __device__ variable of the module, as the host would, with a value as for --arg: "
         "mask=int32[4]=arange, scale=float32=2.5, taps=file.npy",
     )
-    parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory")
+    parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory of a block, in bytes")
     parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
     parser.add_argument(
         "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers, for CUDA C++"

@@ -19,7 +19,8 @@ def options(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--global-latency",
         metavar="CYCLES",
-        help="with --timing: what a load from global memory takes (assumed, a stated constant)",
+        help="with --timing: assume that a load from global memory takes so many cycles longer than one from shared "
+        "memory (the report tells the default)",
     )
 
 
