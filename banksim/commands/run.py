@@ -48,6 +48,11 @@ def options(parser: ArgumentParser) -> None:
         help="a Python file (-: standard input), .cu files or a program, and its arguments",
     )
     parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="run a Python file as -m runs a module: all of numba-cuda, in a process of its own that starts later",
+    )
+    parser.add_argument(
         "--nvcc", metavar="OPTIONS", default="", help='more options for nvcc: --nvcc="-Iinclude -DN=64"'
     )
     chosen = parser.add_argument_group("what is counted; all launches are executed")
@@ -84,6 +89,7 @@ def run(options: Namespace) -> int:
     choice(options)
     if options.trace == "-":
         raise InputError("--trace -: standard output is the program's; give a file")
+    from banksim.runs.programs import standins
     from banksim.runs.programs.executable import is_program
 
     with written(options.trace) as writer:
@@ -91,7 +97,8 @@ def run(options: Namespace) -> int:
 
         requests = RequestsWriter(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
-        execute = executed if not options.module and is_program(words[0]) else interpreted
+        by_driver = options.whole or (options.module and standins.c_compiler() is not None)
+        execute = executed if by_driver or is_program(words[0]) else interpreted
         launches, ended = execute(words, options, tuple(rules), how, shown, requests)
         if requests and requests.incomplete:
             raise Incomplete
@@ -123,19 +130,13 @@ def interpreted(
 ) -> tuple[Launches, Ended]:
     """Run a Python program in this process, whose kernels are Numba's."""
     from banksim.kernels.compilers.numba_without_gpu import in_vain
-    from banksim.runs.programs.main_module import run_file, run_module
-    from banksim.runs.programs.notebook import run_notebook
+    from banksim.runs.programs.notebook import run_python
     from banksim.runs.programs.numba_hooks import simulated
 
     if options.nvcc:
         raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
     with simulated(rules, how, shown, requests, choice(options)) as launches:
-        if options.module:
-            ended = run_module(words[0], words[1:])
-        elif words[0].endswith(".ipynb"):
-            ended = run_notebook(words[0], words[1:])
-        else:
-            ended = run_file(words[0], words[1:])
+        ended = run_python(words, options.module)
     if note := in_vain():
         say(note)
     return launches, ended
@@ -149,14 +150,24 @@ def executed(
     shown: LaunchProgress | None,
     requests: RequestsWriter | None,
 ) -> tuple[Launches, Ended]:
-    """Run any other program, in processes of its own."""
-    from banksim.runs.programs.executable import command
+    """Run any program in processes of its own."""
+    from banksim.kernels.compilers.numba_without_gpu import in_vain
+    from banksim.runs.programs import executable, python_program
     from banksim.runs.programs.launches import Launches
     from banksim.runs.programs.served import Programs
 
     launches = Launches(rules, how.checks, choice(options))
-    started = command(words, launches.code, options.nvcc)
-    return launches, Programs(words[0], launches, how, shown, requests).run(started)
+    if options.module or (options.whole and not executable.is_program(words[0])):
+        if options.nvcc:
+            raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
+        started = python_program.command(words, options.module)
+        zeroth = started[0]
+        if note := in_vain():
+            say(note)
+    else:
+        started = executable.command(words, launches.code, options.nvcc)
+        zeroth = executable.called(words[0])
+    return launches, Programs(words[0], launches, how, shown, requests).run(started, zeroth)
 
 
 @contextmanager

@@ -35,7 +35,14 @@ LANE_TABLES = {
     "SR_GTMASK": lambda lane: ~((2 << lane) - 1),
     "SR_GEMASK": lambda lane: ~((1 << lane) - 1),
 }
-FIXED = {"SRZ": 0, "SR_CgaCtaId": 0, "SR_CgaSize": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0}
+FIXED = {
+    "SRZ": 0,
+    "SR_CgaCtaId": 0,
+    "SR_CgaSize": 0,
+    "SR_SWINHI": SHARED_WINDOW >> 32,
+    "SR_SWINLO": 0,
+    "SR_LMEMHIOFF": 0,  # where a thread's stack ends, which code for debuggers looks at
+}
 CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
 _INTRINSICS = {

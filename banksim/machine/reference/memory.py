@@ -281,6 +281,7 @@ class MemoryEngine(NumpyEngine):
             "SR_CgaCtaId": 0,
             "SR_CgaSize": 0,
             "SR_SMEMSZ": self.launch.shared_allocated,
+            "SR_LMEMHIOFF": 0,
             "SR_SWINHI": SHARED_WINDOW >> 32,
             "SR_SWINLO": 0,
         }

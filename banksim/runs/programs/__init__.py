@@ -6,6 +6,7 @@ launches.py      what the launches cost, kernel by kernel
 choice.py        which of them are counted
 
 main_module.py   runs a Python program as Python does
+python_program.py runs it in a process of its own, with all of numba-cuda
 notebook.py      runs a notebook, cell by cell
 numba_hooks.py   puts all this under numba-cuda; the only file here that knows numba-cuda's inside
 driver.py        the functions of the CUDA driver that numba-cuda calls, over the memory of the host

@@ -34,15 +34,7 @@ class Ended:
 
 def run_file(path: str, words: Sequence[str]) -> Ended:
     """Run a Python file (`-`: standard input) with its arguments. InputError if there is none, or it is no Python."""
-    if not path:
-        raise InputError("an empty name: give a Python file, or -m with a module")
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder: give a Python file, or -m with a module")
-    try:
-        source = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    require_python(path, source)
+    source = sys.stdin.buffer.read() if path == "-" else read(path)
     whole = "<stdin>" if path == "-" else os.path.abspath(path)
     main = ModuleType("__main__")
     main.__dict__.update(__file__=whole, __builtins__=__builtins__, __cached__=None)
@@ -53,6 +45,32 @@ def run_file(path: str, words: Sequence[str]) -> Ended:
 
     with as_main([path, *words], "" if path == "-" else os.path.dirname(os.path.realpath(path)), main):
         return ended(execute)
+
+
+def read(path: str) -> bytes:
+    """A Python file's text; none of standard input. InputError if there is none, or it is no Python."""
+    if not path:
+        raise InputError("an empty name: give a Python file, or -m with a module")
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder: give a Python file, or -m with a module")
+    try:
+        source = b"" if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    require_python(path, source)
+    return source
+
+
+def require_module(name: str) -> None:
+    """InputError if there is no such module, or none of the package that it is in, which is not imported for that."""
+    package, _, inside = name.partition(".")
+    with as_main([name], os.getcwd(), sys.modules["__main__"]):
+        try:
+            found = importlib.util.find_spec(package)
+        except (ImportError, ValueError) as error:
+            raise InputError(f"-m {name}: {error}") from error
+    if found is None:
+        raise InputError(f"-m {name}: " + (f"No module named {package!r}" if inside else "no such module"))
 
 
 def require_python(path: str, source: bytes) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from banksim.errors import InputError
-from banksim.runs.programs.main_module import Ended, as_main, ended
+from banksim.runs.programs.main_module import Ended, as_main, ended, run_file, run_module
 from banksim.system.notebooks import Cell, cells
 from banksim.system.visible import say
 
@@ -185,3 +185,10 @@ SETTINGS: dict[str, Callable[[str], str]] = {
     "env": of_environment,
     "set_env": of_environment,
 }
+
+
+def run_python(words: Sequence[str], module: bool) -> Ended:
+    """Run a Python program of any kind with its arguments: a module, a notebook, a file."""
+    if module:
+        return run_module(words[0], words[1:])
+    return (run_notebook if words[0].endswith(".ipynb") else run_file)(words[0], words[1:])

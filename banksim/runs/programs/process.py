@@ -7,19 +7,21 @@ A attributes of the device          M load a module       V place its variables 
 I bytes of the device's memory      L launch              O blocks on an SM     X a library's function
 B an allocation                     H size of malloc's heap                         R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
+N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on
 """
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import select
 import socket
 import struct
 import traceback
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +30,7 @@ from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
-from banksim.machine.launch import Buffer, prepare
+from banksim.machine.launch import Buffer, View, prepare
 from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
@@ -50,6 +52,15 @@ NOTHING = np.zeros(0, np.uint8)
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 
+@dataclass(frozen=True)
+class Named:
+    """What a language that banksim knows calls a kernel's arguments: their types, and by the number of a parameter the
+    array that it points to."""
+
+    signature: tuple[str, ...] = ()
+    arrays: Mapping[int, str] = field(default_factory=dict)
+
+
 class Process:
     """`buffers[n]` is the memory of slot n of `addresses.PROGRAM`, empty where nothing lies (any more)."""
 
@@ -64,6 +75,8 @@ class Process:
         self.mapped = Mapped(self.memory)
         self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
         self.modules: list[LoadedModule] = []
+        self.named: dict[str, Named] = {}
+        self.stopped = ""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         connection.sendall(HEAD.pack(SUCCESS, 0))
 
@@ -85,6 +98,7 @@ class Process:
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
+            "N": self.names, "S": self.without_tables,
         }  # fmt: skip
         try:
             while True:
@@ -96,7 +110,8 @@ class Process:
                 status, answer = self.answered(asked[chr(kind)], content)
                 self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
         except (EOFError, ConnectionError):
-            pass
+            if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
+                self.program.failed(InputError(self.stopped))
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
         """Answer one message. An error is told here, where the report will be, and returned to the program as CUDA
@@ -152,6 +167,15 @@ class Process:
 
     def words(self, line: bytes) -> None:
         self.program.failed(InputError(line.decode()))
+
+    def without_tables(self, line: bytes) -> None:
+        """Libraries have NVIDIA's runtime in them too, which programs (cuda.bindings) ask nothing but its version."""
+        self.stopped = line.decode()
+
+    def names(self, content: bytes) -> None:
+        told = json.loads(content)
+        arrays = {int(number): name for number, name in told["arrays"].items()}
+        self.named[told["kernel"]] = Named(tuple(told["signature"]), arrays)
 
     # ---- memory
     def allocation(self, content: bytes) -> None:
@@ -216,11 +240,31 @@ class Process:
                 if tick:
                     tick(blocks, instructions)
 
+            options = replace(program.options, progress=step)
+            named = self.named.get(kernel.name, Named())
             try:
-                program.launches.execute(launch, shape, replace(program.options, progress=step), program.requests)
+                with self.called(named.arrays, pieces):
+                    program.launches.execute(launch, shape, options, program.requests, named.signature)
             finally:
                 program.strayed(self.mapped.pages)
         return launch.device.output.encode()
+
+    @contextmanager
+    def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:
+        """Within, faults name memory as the arrays are called that begin there."""
+        seen = []
+        for place, name in arrays.items():
+            if place < len(parameters) and len(parameters[place]) == 8:
+                number, start = PROGRAM.place_of(int.from_bytes(parameters[place], "little"))
+                if number < len(self.buffers) and start < self.buffers[number].data.nbytes:
+                    buffer = self.buffers[number]
+                    buffer.views.append(View(name, start, buffer.data.nbytes - start))
+                    seen.append(buffer)
+        try:
+            yield
+        finally:
+            for buffer in seen:
+                buffer.views.clear()
 
 
 def has_ended(connection: socket.socket) -> bool:

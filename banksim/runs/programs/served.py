@@ -14,7 +14,6 @@ from pathlib import Path
 
 from banksim.errors import InputError
 from banksim.runs.programs import standins
-from banksim.runs.programs.executable import called
 from banksim.runs.programs.main_module import Ended
 from banksim.runs.programs.process import Process, has_ended
 from banksim.runs.programs.shared import Shared
@@ -50,8 +49,8 @@ class Programs(Shared):
                 if thread.is_alive() and has_ended(connection):
                     thread.join()
 
-    def run(self, words: Sequence[str]) -> Ended:
-        """Run a command to its end. InputError if it cannot be started."""
+    def run(self, words: Sequence[str], zeroth: str) -> Ended:
+        """Run a command, which finds itself called `zeroth`, to its end. InputError if it cannot be started."""
         libraries = standins.folder()
         with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
             path = str(Path(folder) / "socket")
@@ -61,7 +60,7 @@ class Programs(Shared):
                 threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
                 environment = os.environ | standins.environment(libraries) | {"BANKSIM_SOCKET": path}
                 try:
-                    process = subprocess.Popen([called(self.name), *words[1:]], executable=words[0], env=environment)
+                    process = subprocess.Popen([zeroth, *words[1:]], executable=words[0], env=environment)
                 except OSError as error:
                     raise InputError(f"{words[0]}: {error.strerror}") from None
                 status = self.wait(process)

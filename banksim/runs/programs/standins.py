@@ -51,12 +51,17 @@ BEYOND_HEADERS = ("__cudaLaunchKernel",)
 """Functions of which there is a variant for per-thread default streams, which crt/host_runtime.h calls."""
 
 
+def c_compiler() -> str | None:
+    """The host's C compiler."""
+    return next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
+
+
 def folder() -> Path:
     """Where the two libraries lie. InputError where nothing can compile them, CompileError if that fails."""
     include = next((one for one in tools.include_folders() if (one / "cuda.h").is_file()), None)
     if include is None:
         raise missing("CUDA programs need cuda.h (nvidia-cuda-runtime), which is not here", "cuda")
-    compiler = next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
+    compiler = c_compiler()
     if compiler is None:
         raise InputError("CUDA programs need a C compiler, once, and there is none: install gcc (apt install gcc)")
     sources = sorted(SOURCES.rglob("*.[ch]"))
@@ -203,10 +208,13 @@ def error_names(include: Path) -> Iterator[str]:
 
 def environment(libraries: Path) -> dict[str, str]:
     """What a program's environment has beside, so that it and all that it starts find the stand-ins first; and linkers
-    those that are there to be linked to, which NVIDIA's wheels leave out."""
+    those that are there to be linked to, which NVIDIA's wheels leave out. NVIDIA's own tools come last, as
+    a CUDA installation has them."""
 
     def ahead(name: str) -> str:
         before = os.environ.get(name)
         return f"{libraries}{f':{before}' if before else ''}"
 
-    return {name: ahead(name) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}
+    found = {name: ahead(name) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}
+    tools_last = [os.environ.get("PATH", os.defpath), *(str(root / "bin") for root in tools.roots())]
+    return found | {"PATH": os.pathsep.join(tools_last)}

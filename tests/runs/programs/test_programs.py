@@ -95,12 +95,12 @@ def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, caps
 
 
 def test_a_package_runs_as_a_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(PROGRAMS)
     status, report = run(["-m", "wave", "10"], tmp_path)
     assert status == 0
-    assert capsys.readouterr().out == "wave: after 10 steps 0.991522\n"
+    assert capfd.readouterr().out == "wave: after 10 steps 0.991522\n"
     assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("advance", 10)]
 
 
@@ -311,10 +311,10 @@ def test_a_program_finds_what_python_gives_it(as_module: bool, tmp_path: Path) -
     assert under[1:] == ["64.0 True"]
 
 
-def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status, report = run(["-m", "cuda_kernels", "run", "setRowReadCol", "transposeShared"], tmp_path)
     assert status == 0
-    assert capsys.readouterr().out.count(": right\n") == 2
+    assert capfd.readouterr().out.count(": right\n") == 2
     assert [kernel["launches"] for kernel in report["kernels"]] == [1, 1]
 
 

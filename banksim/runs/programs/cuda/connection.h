@@ -26,6 +26,8 @@ void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
    one that begins with BEGIN, as CUDA's sticky errors have it; until then it is `pending`, and nothing more happens on
    the device. */
 extern CUresult banksim_fault, banksim_pending;
+/* Whether the first call that is told of it ends it: where a program is a row of tests, one does not fail for another. */
+extern bool banksim_faults_pass;
 CUresult banksim_wait(void); /* what a call that waits for the device ends with: its error, and prints what was printed */
 /* What a function that asks something of the device begins with. What was printed before a fault is not lost. */
 #define BEGIN()                                            \

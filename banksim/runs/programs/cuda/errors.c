@@ -51,12 +51,12 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint
 }
 
 /* NVIDIA's own runtime library, which authenticates the driver by tables that are documented nowhere, ends here: there
-   are none. */
+   are none. banksim says so at the end of a program that did nothing more. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     const char *text = "NVIDIA's own CUDA runtime is in it, which runs on NVIDIA's driver only: link with -cudart shared "
                        "(NVCC_APPEND_FLAGS=\"-cudart shared\", or -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)";
     static bool told;
-    if (!told && !banksim_connect()) banksim_tell('W', text, strlen(text));
+    if (!told && !banksim_connect()) banksim_tell('S', text, strlen(text));
     told = true;
     *table = NULL;
     return CUDA_ERROR_NOT_SUPPORTED;

@@ -6,9 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct CUuserObject_st { /* what graphs keep alive */
+    void *object;
+    CUhostFn destroy;
+    unsigned references;
+};
+struct kept {
+    CUuserObject object;
+    unsigned references;
+    struct kept *next;
+};
 struct CUgraph_st {
     CUgraphNode first, *end;
     size_t count;
+    struct kept *kept;
 };
 static __thread CUgraph recorded; /* where what this thread submits goes, while it records */
 
@@ -106,9 +117,46 @@ static CUgraphNode copy_of(CUgraph copy, CUgraphNode origin) {
 
 /* The copy's nodes come in an order that all dependencies allow, the earlier of two first: CUDA_ERROR_INVALID_VALUE for a
    circle. */
+CUresult cuUserObjectCreate(CUuserObject *made, void *object, CUhostFn destroy, unsigned references, unsigned flags) {
+    if (!made || !destroy || !references || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
+    *made = malloc(sizeof **made);
+    **made = (struct CUuserObject_st){object, destroy, references};
+    return CUDA_SUCCESS;
+}
+CUresult cuUserObjectRetain(CUuserObject object, unsigned references) {
+    if (!object || !references) return CUDA_ERROR_INVALID_VALUE;
+    __atomic_add_fetch(&object->references, references, __ATOMIC_SEQ_CST);
+    return CUDA_SUCCESS;
+}
+CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
+    if (!object || !references || references > object->references) return CUDA_ERROR_INVALID_VALUE;
+    if (__atomic_sub_fetch(&object->references, references, __ATOMIC_SEQ_CST)) return CUDA_SUCCESS;
+    object->destroy(object->object);
+    free(object);
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references, unsigned flags) {
+    if (!graph || !object || !references) return CUDA_ERROR_INVALID_VALUE;
+    if (!(flags & CU_GRAPH_USER_OBJECT_MOVE)) cuUserObjectRetain(object, references);
+    struct kept *kept = malloc(sizeof *kept);
+    *kept = (struct kept){object, references, graph->kept};
+    graph->kept = kept;
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
+    for (struct kept *kept = graph ? graph->kept : NULL; kept; kept = kept->next)
+        if (kept->object == object && references <= kept->references) {
+            kept->references -= references;
+            return cuUserObjectRelease(object, references);
+        }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuGraphClone(CUgraph *copy, CUgraph graph) {
     if (!copy || !graph) return CUDA_ERROR_INVALID_VALUE;
     CUgraph made = banksim_new_graph();
+    for (const struct kept *kept = graph->kept; kept; kept = kept->next)
+        if (kept->references) cuGraphRetainUserObject(made, kept->object, kept->references, 0);
     for (CUgraphNode node = graph->first; node; node = node->next) node->done = false;
     while (made->count < graph->count) {
         CUgraphNode node = graph->first;
@@ -142,6 +190,11 @@ CUresult cuGraphDestroy(CUgraph graph) {
     for (CUgraphNode node = graph->first, next; node; node = next) {
         next = node->next;
         release(node);
+    }
+    for (struct kept *kept = graph->kept, *next; kept; kept = next) {
+        next = kept->next;
+        if (kept->references) cuUserObjectRelease(kept->object, kept->references);
+        free(kept);
     }
     free(graph);
     return CUDA_SUCCESS;

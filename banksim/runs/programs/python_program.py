@@ -1,0 +1,183 @@
+"""A Python program in a process of its own, for which banksim runs this module: `[-m] PROGRAM ARGUMENT …`.
+
+numba-cuda runs there unchanged on the stand-in for the driver. Two things are done besides: kernels are compiled with
+line information, so that conflicts have lines, and banksim is told what kernels and their arguments are called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from banksim.errors import InputError
+from banksim.kernels.compilers.numba_arguments import fields
+from banksim.kernels.compilers.numba_without_gpu import SIMULATOR, as_if_unasked
+from banksim.runs.programs import standins
+from banksim.runs.programs.main_module import read, require_module
+from banksim.runs.programs.notebook import run_python
+from banksim.system import ending
+from banksim.system.visible import say
+
+CODEGEN, DEBUG_INFO, DISPATCHER = "numba.cuda.codegen", "numba.cuda.debuginfo", "numba.cuda.dispatcher"
+DRIVER, NVRTC = "numba.cuda.cudadrv.driver", "numba.cuda.cudadrv.nvrtc"
+
+ROLES = ("data", "record")
+"""Of parameters that are addresses."""
+GRID_GROUPS = standins.SOURCES / "grid_groups.cu"
+
+
+def command(words: Sequence[str], module: bool) -> list[str]:
+    """What runs a Python program so; with the options that this interpreter was given. InputError if there is none."""
+    if module:
+        require_module(words[0])
+    else:
+        read(words[0])
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [sys.executable, *flags, "-m", __name__, *["-m"] * module, *words]
+
+
+def main(words: Sequence[str]) -> int:
+    os.environ.pop(SIMULATOR, None)
+    sys.meta_path.insert(0, Changed())
+    as_module = words[0] == "-m"
+    words = words[as_module:]
+    ended = run_python(words, as_module)
+    if ended.error is not None:
+        say(ended.error)
+    return ended.status
+
+
+class Changed(importlib.abc.MetaPathFinder):
+    """Changes modules of numba-cuda once they are imported; a program that imports none is left alone."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        change = CHANGES.get(name)
+        if change is None:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader.exec_module = functools.partial(executed, spec.loader.exec_module, change)  # type: ignore
+                return spec
+        return None
+
+
+def executed(execute: Callable[[ModuleType], None], change: Callable[[Any], None], module: ModuleType) -> None:
+    execute(module)
+    change(module)
+
+
+# ---- lines
+def with_lines(dispatcher: Any) -> None:
+    """Functions are compiled with lines where nobody asks for debug information; but not with Numba's runtime (NRT),
+    whose calls have no place in the source, for which LLVM refuses them then."""
+    compile_function, launch = dispatcher.compile_cuda, dispatcher._Kernel.launch
+
+    @functools.wraps(compile_function)
+    def compiled(*args: Any, debug: bool = False, lineinfo: bool = False, **kwargs: Any) -> Any:
+        lines = lineinfo or not (debug or dispatcher.config.CUDA_ENABLE_NRT)
+        with as_if_unasked({"debug": debug, "lineinfo": lineinfo}):
+            return compile_function(*args, debug=debug, lineinfo=lines, **kwargs)
+
+    @functools.wraps(launch)
+    def launched(kernel: Any, *args: Any, **kwargs: Any) -> None:
+        tell_names(kernel)
+        launch(kernel, *args, **kwargs)
+
+    dispatcher.compile_cuda = compiled
+    dispatcher._Kernel.launch = launched
+
+
+def linked_with_lines(driver: Any) -> None:
+    """What is linked keeps its lines."""
+    options = driver._Linker._get_linker_options
+
+    @functools.wraps(options)
+    def chosen(linker: Any, ptx: bool) -> Any:
+        linker.lineinfo = True
+        return options(linker, ptx)
+
+    driver._Linker._get_linker_options = chosen
+
+
+def source_with_lines(nvrtc: Any) -> None:
+    """So does CUDA C++, but for what is linked as LLVM's code: its debug information does not go with Numba's."""
+    compile_source = nvrtc.compile
+
+    @functools.wraps(compile_source)
+    def compiled(*args: Any, ltoir: bool = False, debug: bool = False, lineinfo: bool = False, **kwargs: Any) -> Any:
+        lines = lineinfo or not (debug or ltoir)
+        return compile_source(*args, ltoir=ltoir, debug=debug, lineinfo=lines, **kwargs)
+
+    nvrtc.compile = compiled
+
+
+def flags_as_nvrtc(debuginfo: Any) -> None:
+    """The version of debug information is a flag of LLVM's modules, which NVRTC's code can only be linked with where
+    it is of the same kind: an error if versions differ, where numba-cuda has a warning."""
+    set_flags = debuginfo.DIBuilder._set_module_flags
+
+    @functools.wraps(set_flags)
+    def set_as_nvrtc(builder: Any) -> None:
+        set_flags(builder)
+        flags = builder.module.get_named_metadata("llvm.module.flags")
+        found = [flag for flag in flags.operands if "Debug Info Version" in str(flag.operands[1])]
+        error_if_different = builder._const_int(1)
+        one = builder.module.add_metadata([error_if_different, *found[0].operands[1:]])
+        flags.operands[:] = [one, *(flag for flag in flags.operands if flag not in found)]
+
+    debuginfo.DIBuilder._set_module_flags = set_as_nvrtc
+
+
+def grids_meet(codegen: Any) -> None:
+    """What grids need to synchronize is linked from a file of ours, which says why."""
+    library = codegen.get_cudalib
+
+    @functools.wraps(library)
+    def chosen(name: str, *args: Any, **kwargs: Any) -> str:
+        return str(GRID_GROUPS) if name == "cudadevrt" else library(name, *args, **kwargs)
+
+    codegen.get_cudalib = chosen
+
+
+CHANGES = {
+    CODEGEN: grids_meet,
+    DEBUG_INFO: flags_as_nvrtc,
+    DISPATCHER: with_lines,
+    DRIVER: linked_with_lines,
+    NVRTC: source_with_lines,
+}
+
+
+# ---- names
+def tell_names(kernel: Any) -> None:
+    """Tell banksim, once, what a kernel's arguments are called, and which of its parameters begin the arrays."""
+    if vars(kernel).setdefault("banksim_knows", False) or os.environ.get("BANKSIM_SOCKET") is None:
+        return
+    kernel.banksim_knows = True
+    code = getattr(getattr(kernel, "py_func", None), "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code else ()
+    types = kernel.argument_types
+    arrays: dict[int, str] = {}
+    try:
+        if len(names) == len(types):
+            parameters = [field for number, kind in enumerate(types) for field in fields(kind, number)]
+            arrays = {place: names[one.argument] for place, one in enumerate(parameters) if one.role in ROLES}
+    except InputError:  # a type that an extension of the program takes apart
+        pass
+    text = json.dumps({"kernel": kernel.entry_name, "signature": list(map(str, types)), "arrays": arrays}).encode()
+    ctypes.CDLL(standins.DRIVER).banksim_names(text, ctypes.c_size_t(len(text)))
+
+
+if __name__ == "__main__":
+    sys.exit(ending.run("banksim", lambda: main(sys.argv[1:])))
