@@ -11,30 +11,15 @@ from typing import Any
 import numpy as np
 
 from banksim.errors import InputError
+from banksim.runs.validation.profiler import InstructionCounts
 from banksim.system import writing
 
+__all__ = ["EVIDENCE", "Evidence", "InstructionCounts", "Passes", "Record", "Spread", "pass_cycles", "warm_passes"]
 EVIDENCE = Path(__file__).parent / "evidence" / "h200.json"
 """What an H200 measured; beside it the machine code that it ran."""
 FORMAT = 1
 Passes = tuple[tuple[tuple[int, int], ...], ...]
 """For each pass and each warp of it: when the warp began and ended."""
-
-
-@dataclass(frozen=True)
-class InstructionCounts:
-    """An instruction that was executed: by warps, by threads, by threads whose guard held.
-
-    Of an access to shared memory also its transactions (Nsight Compute: wavefronts) and how many they would be
-    without conflicts; None for every other instruction.
-    """
-
-    offset: int
-    opcode: str
-    warps: int
-    threads: int
-    predicated_on: int
-    transactions: int | None = None
-    ideal: int | None = None
 
 
 @dataclass(frozen=True)

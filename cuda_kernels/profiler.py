@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -15,11 +11,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from banksim.errors import BanksimError
-from cuda_kernels.evidence_records import InstructionCounts
+from banksim.runs.validation.profiler import (
+    QUIET,
+    SHARED,
+    InstructionCounts,
+    Unavailable,
+    counted,
+    find,
+    name,
+    opcode,
+    rows,
+    said,
+    source_pages,
+)
 
-PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
-SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+__all__ = ["COUNTERS", "QUIET", "SHARED", "Counts", "Unavailable", "count", "counted", "find", "name", "opcode", "rows"]
+__all__ += ["said", "source_pages"]
+
 COUNTERS = {
     "instructions": "smsp__inst_executed.sum",
     "thread_instructions": "smsp__thread_inst_executed.sum",
@@ -32,37 +40,8 @@ COUNTERS = {
     "nanoseconds": "gpu__time_duration.sum",
 }
 """The counters that are read, with the profiler's names; those that a profiler does not have are left out."""
-QUIET = ("--clock-control", "none", "--cache-control", "none")
-"""The profiler must not change the clocks of a GPU that others may use, nor flush its caches."""
 SIDE_BY_SIDE = 4
 """Runs of the profiler at a time."""
-
-
-class Unavailable(BanksimError):
-    """Why there are no counters."""
-
-
-def find() -> str:
-    """The profiler, from PATH or where CUDA and Nsight Compute are installed. Unavailable without it."""
-    named = shutil.which("ncu")
-    found = [str(path) for place in PLACES for path in sorted(Path("/").glob(place[1:]), reverse=True)]
-    if named is None and not found:
-        raise Unavailable("Nsight Compute (ncu) is not on PATH, so nothing was counted on this GPU")
-    return named or found[0]
-
-
-def said(command: Sequence[str], environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if "==ERROR==" in line]
-        reason = lines[0].replace("==ERROR== ", "") if lines else f"it ended with status {done.returncode}"
-        raise Unavailable(f"Nsight Compute could not count: {reason}")
-    return done.stdout
-
-
-def name(program: str) -> str:
-    match = re.search(r"^Version (\S+)", said([program, "--version"]), re.M)
-    return f"Nsight Compute {match[1] if match else '?'}"
 
 
 def known(program: str) -> dict[str, str]:
@@ -111,63 +90,3 @@ def count_part(program: str, metrics: dict[str, str], names: Sequence[str]) -> d
     if not len(names) == len(pages) == len(counters):
         raise Unavailable(f"Nsight Compute counted {len(counters)} launches instead of {len(names)}")
     return {name: Counts(rows(page), one) for name, page, one in zip(names, pages, counters, strict=True)}
-
-
-def source_pages(text: str, launches: int) -> list[list[dict[str, str]]]:
-    """The tables of the source page, one for each of so many launches."""
-    pages: list[list[dict[str, str]]] = []
-    header: list[str] = []
-    for row in csv.reader(io.StringIO(text)):
-        if row and row[0] == "Kernel Name":
-            pages.append([])
-            header = []
-        elif row and pages and not header:
-            header = row
-        elif row and pages:
-            pages[-1].append(dict(zip(header, row, strict=False)))
-    is_twice = len(pages) == 2 * launches and pages[::2] == pages[1::2]  # as some versions print every page
-    return pages[::2] if is_twice else pages
-
-
-def opcode(line: dict[str, str]) -> str:
-    """The instruction of a line of the source page, without its guard."""
-    return re.sub(r"^@\S+\s+", "", line["Source"].strip()).split()[0]
-
-
-def rows(page: Sequence[dict[str, str]]) -> tuple[InstructionCounts, ...]:
-    """The instructions of a source page that were executed."""
-    first = int(page[0]["Address"], 16)
-    executed = ("Instructions Executed", "Thread Instructions Executed", "Predicated-On Thread Instructions Executed")
-    found = []
-    for line in page:
-        warps, threads, predicated_on = (int(line[column]) for column in executed)
-        transactions, ideal = (
-            int(line.get(column, "0").replace("-", "0"))
-            for column in ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
-        )
-        counts = (transactions, ideal) if transactions or ideal else (None, None)
-        if warps:
-            found.append(
-                InstructionCounts(
-                    int(line["Address"], 16) - first, opcode(line), warps, threads, predicated_on, *counts
-                )
-            )
-    return tuple(found)
-
-
-def counted(text: str, metrics: dict[str, str]) -> list[dict[str, int]]:
-    """Counters of each launch from the raw page, whose second row holds units."""
-    table = [row for row in csv.reader(io.StringIO(text)) if len(row) > 1]
-    header, units = table[0], table[1]
-    out = []
-    for row in table[2:]:
-        values = dict(zip(header, row, strict=False))
-        scale = dict(zip(header, units, strict=False))
-        found = {}
-        for key, metric in metrics.items():
-            number = float(values[metric].replace(",", "") or "nan")
-            unit = {"us": 1e3, "ms": 1e6, "usecond": 1e3, "msecond": 1e6}.get(scale[metric], 1.0)
-            if number == number:
-                found[key] = round(number * unit)
-        out.append(found)
-    return out

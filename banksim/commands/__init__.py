@@ -6,6 +6,7 @@ run.py       `banksim run`: a whole program
 replay.py    `banksim replay`: a trace file
 advise.py    `banksim advise`: layouts
 diff.py      `banksim diff`: two reports or traces
+validate.py  `banksim validate`: a program here and on this machine's GPU
 arch.py      `banksim arch`: the architectures
 shared/      options of several commands
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "replay": "count the conflicts of a trace file",
     "advise": "propose a layout that cures conflicts, and prove it",
     "diff": "tell what got better or worse between two reports or traces",
+    "validate": "run a program on this machine's GPU too, and compare every instruction",
     "arch": "list the architectures with the figures and the source of each",
 }
 """Every command with what it does; `banksim.commands.NAME` is its module."""

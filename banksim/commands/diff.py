@@ -1,4 +1,8 @@
-"""Tell which source line costs more or less than before: of two reports (--json) or two traces."""
+"""Tell which source line costs more or less than before: of two reports (--json) or two traces.
+
+Behind a report of `banksim run` or `banksim kernel` AFTER may be a source page of Nsight Compute (ncu --import FILE
+--csv --page source): any line that was measured to take more or fewer transactions than predicted is exit status 1.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ from banksim.storage.files import opened
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32 --json > before.json
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32 --json > after.json
-  banksim diff before.json after.json"""
+  banksim diff before.json after.json
+  banksim diff report.json source_page.csv"""
 LARGEST = 1 << 28
 """The most bytes of a report that are read."""
 
@@ -30,6 +35,10 @@ def options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    from banksim.runs.validation.measured_lines import is_page
+
+    if is_page(options.after):
+        return against_page(options)
     before, after = analysis(options.before, options), analysis(options.after, options)
     both = [arch for arch in before if arch in after]
     if not both:
@@ -42,14 +51,30 @@ def run(options: Namespace) -> int:
     return int(any(one.is_regression for one in compared))
 
 
+def against_page(options: Namespace) -> int:
+    """What was measured beside what was predicted: every line that differs."""
+    from banksim.runs.validation.measured_lines import measured_lines
+
+    report, page = report_text(options.before), report_text(options.after)
+    before = from_json(report, options.before)
+    after = measured_lines(report, options.before, page, options.after)
+    compared = [compare(arch, before[arch], after[arch]) for arch in before if arch in after]
+    show(compared, options)
+    return int(any(change.verdict != "same" for one in compared for change in one.changes))
+
+
+def report_text(path: str) -> str:
+    with opened(path) as file:
+        text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise InputError(f"{path}: larger than {LARGEST:,} bytes: this is no report")
+    return text.decode("utf-8", "replace")
+
+
 def analysis(path: str, options: Namespace) -> dict[str, list[Line]]:
     """The lines of a report or a trace, by architecture."""
     if path == "-" or path.endswith(".json"):
-        with opened(path) as file:
-            text = file.read(LARGEST + 1)
-        if len(text) > LARGEST:
-            raise InputError(f"{path}: larger than {LARGEST:,} bytes: this is no report")
-        return from_json(text.decode("utf-8", "replace"), path)
+        return from_json(report_text(path), path)
     return from_conflicts(judge_pieces(open_trace(path).pieces, report_options.architectures(options)))
 
 

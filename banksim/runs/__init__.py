@@ -8,4 +8,5 @@ several_architectures.py   the same launch on several architectures
 counts_to_conflicts.py     counts of the workers → conflicts
 outcome.py                 the result
 programs/                  whole programs
+validation/                whole programs against a GPU
 """

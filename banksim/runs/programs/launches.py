@@ -186,6 +186,8 @@ class Launches:
         self.named = 0
         self.others: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
+        self.watch: Callable[[Run], object] = lambda run: None
+        """Sees each launch that is counted."""
         self.rules = tuple(rules)
         self.code = compiled_for(rules)
         """The architecture that kernels are compiled for."""
@@ -243,6 +245,7 @@ class Launches:
                 self.kernels.append(entry)
                 self.numbers[id(run.kernel)] = (run.kernel, entry)
             self.numbers[id(run.kernel)][1].add(run, shape)
+            self.watch(run)
 
     @property
     def count(self) -> int:

@@ -1,0 +1,132 @@
+"""Run a program twice, on this machine's GPU under Nsight Compute and in banksim, and compare every instruction.
+
+Of each kernel the executions by warps and threads, and the transactions on shared memory, are compared instruction by
+instruction; what the hardware's counters have besides is told as arbitration. Exit status 1: they differ. PROGRAM is
+what banksim run takes: a .py file, .cu files, or an executable that links to the CUDA runtime as a shared library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import REMAINDER, ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from banksim.errors import InputError
+from banksim.runs.validation import profiler
+from banksim.runs.validation.comparison import Predicted, Verdict, compare, predicted
+
+EXAMPLE = """\
+  banksim validate ./my_program --its-own --arguments
+  banksim validate --nvcc="-Iinclude" main.cu
+  banksim validate my_program.py"""
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.usage = "banksim validate [OPTION …] PROGRAM [ARGUMENT …]"
+    parser.add_argument(
+        "program", nargs=REMAINDER, metavar="PROGRAM …", help="a .py file, .cu files or a program, and its arguments"
+    )
+    parser.add_argument("--nvcc", metavar="OPTIONS", default="", help="more options for nvcc")
+    parser.add_argument("--arch", metavar="NAME", default="sm_90", help="what this GPU is (default sm_90)")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
+    parser.add_argument(
+        "--pages",
+        metavar="SOURCE.csv[,RAW.csv]",
+        help="compare with pages that Nsight Compute exported elsewhere (ncu --import REPORT --csv --page source, and "
+        "--page raw) instead of running the program on a GPU here",
+    )
+
+
+def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
+    """Everything behind the program's name is the program's."""
+    return parser.parse_args(words)
+
+
+def run(options: Namespace) -> int:
+    words = options.program[options.program[:1] == ["--"] :]
+    if not words:
+        raise InputError("give one program: banksim validate program.py, program.cu or ./program")
+    if words[0].endswith(".ipynb"):
+        raise InputError(f"{words[0]}: a GPU runs programs only: make it one (jupyter nbconvert --to script)")
+    if options.pages is None:
+        profiler.find()  # before anything is compiled
+    from banksim.architectures.bank_rules import architecture
+    from banksim.runs.programs.executable import command, is_program
+
+    rule = architecture(options.arch)
+    started = command(words, rule.name, options.nvcc) if is_program(words[0]) else [sys.executable, *words]
+    if options.pages is None:
+        by, measured = profiler.profile(started, on_gpu())
+    else:
+        by, measured = "Nsight Compute", []
+    mine, status = here(words, started, options.arch)
+    if options.pages is not None:
+        measured = read(options.pages, len(mine))
+    verdicts = compare(mine, measured)
+    show(words[0], by, verdicts, options)
+    if status:
+        return status
+    return int(not all(verdict.agrees for verdict in verdicts))
+
+
+def on_gpu() -> dict[str, str]:
+    """The environment in which a program finds NVIDIA's runtime, also that of the wheels."""
+    from banksim.kernels.compilers import tools
+
+    folders = [str(root / "lib") for root in tools.roots() if (root / "lib").is_dir()]
+    before = os.environ.get("LD_LIBRARY_PATH")
+    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join([*([before] if before else []), *folders])}
+
+
+def read(pages: str, launches: int) -> list[profiler.Profiled]:
+    """Exported pages, of a program that launches so often."""
+    texts = []
+    for path in pages.split(","):
+        try:
+            texts.append(Path(path).read_text(encoding="utf-8", errors="replace"))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+    try:
+        return profiler.read(texts[0], "".join(texts[1:2]), launches)
+    except profiler.Unavailable as error:
+        raise InputError(f"{pages}: {error}") from None
+
+
+def here(words: Sequence[str], started: Sequence[str], arch: str) -> tuple[list[Predicted], int]:
+    """Every launch of the program as it is executed here, and the program's exit status."""
+    from banksim.architectures.bank_rules import architecture
+    from banksim.runs.options import Options
+    from banksim.runs.programs.executable import called, is_program
+    from banksim.runs.programs.launches import Launches
+    from banksim.runs.programs.main_module import run_file
+    from banksim.runs.programs.numba_hooks import simulated
+    from banksim.runs.programs.served import Programs
+
+    rules = (architecture(arch),)
+    found: list[Predicted] = []
+    if is_program(words[0]):
+        launches = Launches(rules)
+        launches.watch = lambda run: found.append(predicted(run))
+        ended = Programs(words[0], launches, Options()).run(started, called(words[0]))
+    else:
+        with simulated(rules) as launches:
+            launches.watch = lambda run: found.append(predicted(run))
+            ended = run_file(words[0], words[1:])
+    if ended.error is not None:
+        raise InputError(ended.error)
+    return found, ended.status
+
+
+def show(program: str, by: str, verdicts: Sequence[Verdict], options: Namespace) -> None:
+    sys.stdout.flush()
+    if options.json:
+        from banksim.report.json import document
+
+        print(document("validate", program=program, measured_by=by, kernels=[one.to_json() for one in verdicts]))
+        return
+    from banksim.report.text import console, validation
+
+    screen = console.console()
+    console.show(validation.report(program, by, verdicts, screen.width), screen)

@@ -1,0 +1,92 @@
+"""The report on predictions against Nsight Compute's counts of the same program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from banksim.report.text.style import CALM, HOT, QUIET, STRONG
+from banksim.report.text.table import fold
+from banksim.runs.validation.comparison import WORDS
+from banksim.wording import in_file, listed, number, plural
+
+if TYPE_CHECKING:
+    from banksim.runs.validation.comparison import Difference, Verdict
+
+LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
+MOST = 20
+"""Differences of a kernel that are listed."""
+
+
+def report(program: str, by: str, verdicts: Sequence[Verdict], width: int) -> Text:
+    """What agrees, what differs, line by line, and what the hardware's counters have besides."""
+    paragraphs = [
+        Text("\n").join([Text(f"{Path(program).name}: banksim against {by}", STRONG), *extent(verdicts, width)])
+    ]
+    for verdict in verdicts:
+        lines = list(differences(verdict, width))
+        if lines:
+            paragraphs.append(Text("\n").join([Text(verdict.kernel, STRONG), *lines]))
+    explained = [line for verdict in verdicts for line in counters(verdict, width)]
+    if explained:
+        heading = Text("Transactions by the hardware's counters, and what the addresses explain of them:")
+        note = "The rest is arbitration: other traffic of the L1 data stage, which no address tells."
+        paragraphs.append(Text("\n").join([heading, *explained, *fold(Text(note, QUIET), width)]))
+    return Text("\n\n").join(paragraphs)
+
+
+def extent(verdicts: Sequence[Verdict], width: int) -> Iterator[Text]:
+    launches, instructions = sum(one.launches for one in verdicts), sum(one.instructions for one in verdicts)
+    if not verdicts:
+        yield Text("No kernel was launched.", CALM)
+        return
+    what = f"{plural(launches, 'launch')} of {plural(len(verdicts), 'kernel')}, {plural(instructions, 'instruction')}"
+    wrong = [one for one in verdicts if not one.agrees]
+    if not wrong:
+        yield from fold(Text(f"{what}: executions, threads and transactions are all equal", CALM), width)
+    else:
+        yield from fold(Text(f"{what}: {plural(len(wrong), 'kernel')} differ{'s' * (len(wrong) == 1)}", HOT), width)
+    unknown, wide = sum(one.uncounted for one in verdicts), sum(one.wide for one in verdicts)
+    if unknown:
+        note = f"{plural(unknown, 'instruction')} without a known cost: transactions not compared"
+        yield from fold(Text(note, QUIET), width)
+    if wide:
+        note = f"{plural(wide, 'load')} of 8 or 16 bytes not compared: the source page does not know how pairs merge"
+        yield from fold(Text(note, QUIET), width)
+
+
+def differences(verdict: Verdict, width: int) -> Iterator[Text]:
+    if verdict.problem:
+        yield from fold(Text(verdict.problem, HOT), width)
+    last = None
+    for one in verdict.differences[:MOST]:
+        place = where(one)
+        if place != last:
+            yield from fold(Text(place), width)
+        last = place
+        word = WORDS.get(one.figure, one.figure)
+        figures = f"{number(one.predicted)} predicted, {number(one.measured)} measured"
+        yield from fold(Text(f"  {one.offset:#06x} {one.opcode}: {word} {figures}", HOT), width)
+    if len(verdict.differences) > MOST:
+        yield Text(f"  and {len(verdict.differences) - MOST} more", QUIET)
+
+
+def where(one: Difference) -> str:
+    return f"{in_file(one.site.file, one.site.line)}  {one.site.text.strip()}" if one.site.line else "no source line"
+
+
+def counters(verdict: Verdict, width: int) -> Iterator[Text]:
+    """Of each kind the counter, what the addresses explain, and the lines whose conflicts that is."""
+    for kind, rest in verdict.arbitration.items():
+        total, known = verdict.hardware[kind], verdict.explained[kind]
+        text = (
+            f"{verdict.kernel}, {LONG[kind]}: {number(total)}, of which {number(known)} ({known / total:.1%}) explained"
+        )
+        yield from fold(Text(f"  {text}, {number(rest)} arbitration"), width)
+    hot = [(cost, whole, place) for place, (cost, whole) in verdict.lines.items() if cost]
+    for cost, whole, (file, line, text) in sorted(hot, key=lambda one: -one[0]):
+        parts = listed([f"{number(whole)} transactions", f"{number(cost)} of them conflicts"])
+        yield from fold(Text(f"    {in_file(file, line)}  {text.strip()}: {parts}", QUIET), width)

@@ -1,0 +1,223 @@
+"""`banksim validate`, and `banksim diff` with a page of Nsight Compute: what was recorded on an H200 agrees, what is
+changed in it is told with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.validation.comparison import compare, predicted
+from banksim.runs.validation.profiler import METRICS, Unavailable, read
+from helpers.recorded_launches import ENTRIES, executed, recorded
+
+Said = pytest.CaptureFixture[str]
+COLUMNS = ("Instructions Executed", "Thread Instructions Executed", "Predicated-On Thread Instructions Executed")
+SHARED = ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
+NAMES = ["textbook.matmul<16, 0>", "textbook.transpose_tile<0>", "textbook.reduce_modulo"]
+
+
+def page(kernel: str, listing: Sequence[str], rows: Sequence[Sequence[int]]) -> str:
+    """A source page as Nsight Compute exports it, of counts as tests/data/hardware has them."""
+    known = {row[0]: row for row in rows}
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(["Kernel Name", kernel])
+    writer.writerow(["Address", "Source", *COLUMNS, *SHARED])
+    for number, opcode in enumerate(listing):
+        _, *counts = known.get(16 * number, [0, 0, 0, 0])
+        shared = counts[3:] or ["-", "-"]
+        writer.writerow([hex(0x7F0000000000 + 16 * number), f"      {opcode} R0, R1", *counts[:3], *shared])
+    return out.getvalue()
+
+
+def raw(*counters: dict[str, int]) -> str:
+    lines = [",".join(f'"{word}"' for word in ("ID", *METRICS.values())), '"",' + ",".join(['""'] * len(METRICS))]
+    lines += [",".join([f'"{n}"', *(f'"{one[kind]:,}"' for kind in METRICS)]) for n, one in enumerate(counters)]
+    return "\n".join(lines) + "\n"
+
+
+def recorded_page(name: str, change: Callable[[list[int]], object] = lambda row: None) -> str:
+    entry = ENTRIES[name]
+    listing = recorded(name.split(".")[0])["listings"][entry["kernel"]].split()
+    rows = [list(row) for row in entry["rows"]]
+    change(next(row for row in rows if len(row) > 4))
+    return page(entry["kernel"], listing, rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recorded_counts_agree(name: str) -> None:
+    run, _ = executed(name)
+    [verdict] = compare([predicted(run)], read(recorded_page(name)))
+    assert verdict.agrees
+    assert verdict.instructions == len(ENTRIES[name]["rows"])
+
+
+def test_launches_are_summed_and_a_count_that_differs_is_told_with_its_line() -> None:
+    name = NAMES[0]
+    mine = predicted(executed(name)[0])
+    pages = recorded_page(name) + recorded_page(name, lambda row: row.__setitem__(4, row[4] + 3))
+    [verdict] = compare([mine, mine], read(pages))
+    [difference] = verdict.differences
+    assert (difference.figure, difference.measured - difference.predicted) == ("transactions", 3)
+    assert difference.site.line
+    assert verdict.launches == 2
+
+
+def test_other_machine_code_and_other_launches_are_not_compared() -> None:
+    name = NAMES[0]
+    mine = predicted(executed(name)[0])
+    [verdict] = compare([mine], read(recorded_page(name).replace("BAR.SYNC", "BAR.ARV")))
+    assert verdict.problem.startswith("other machine code ran on the GPU")
+    [verdict] = compare([mine, mine], read(recorded_page(name)))
+    assert verdict.problem == "2 launches predicted, 1 measured"
+    assert not verdict.agrees
+
+
+def test_what_the_counters_have_above_the_instructions_is_arbitration() -> None:
+    name = NAMES[0]
+    mine = predicted(executed(name)[0])
+    counters = {kind: mine.by_kind.get(kind, 0) for kind in METRICS}
+    text = raw({**counters, "ld": counters["ld"] + 5})
+    [verdict] = compare([mine], read(recorded_page(name), text))
+    assert verdict.agrees
+    assert verdict.arbitration == {"ld": 5, "st": 0}
+    assert sum(excess for excess, _ in verdict.lines.values()) == sum(mine.excess.values())
+
+
+def test_pages_that_are_printed_twice_are_read_once() -> None:
+    twice = 2 * recorded_page(NAMES[0])
+    assert len(read(twice, launches=1)) == len(read(twice, raw({"ld": 1, "st": 1, "atom": 0}))) == 1
+    assert len(read(twice, launches=2)) == 2
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n", '"Kernel Name","k"\n"Address","Source"\n"0x0","EXIT"\n'])
+def test_what_is_no_source_page_is_told(text: str) -> None:
+    with pytest.raises(Unavailable, match="no source page of Nsight Compute"):
+        read(text)
+
+
+# ---- the commands
+PROGRAM = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def columns(out):
+    tile = cuda.shared.array((32, 32), np.int32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = out[y, x]
+    cuda.syncthreads()
+    out[y, x] = tile[x, y]
+
+out = np.zeros((32, 32), np.int32)
+for _ in range(2):
+    columns[1, (32, 32)](out)
+print("ran")
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The pages of the program. Its transactions are those of a GPU: 32 for the stores, 32 · 32 for the loads."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "program.py").write_text(PROGRAM)
+    from banksim.architectures.bank_rules import architecture
+    from banksim.runs.programs.main_module import run_file
+    from banksim.runs.programs.numba_hooks import simulated
+
+    runs: list[Any] = []
+    with simulated((architecture("sm_90"),)) as launches:
+        launches.watch = runs.append
+        run_file(str(folder / "program.py"), [])
+    shared = {"STS": (32, 32), "LDS": (1024, 32)}
+    pages = ""
+    for run in runs:
+        code = [i.opcode for i in run.kernel.listing]
+        rows = [
+            (e.instruction.pc, e.warps, e.threads, e.predicated_on, *shared.get(e.instruction.name, ()))
+            for e in run.profile
+            if e.warps
+        ]
+        pages += page(run.kernel.name, code, rows)
+    return pages, raw(*[{"ld": 1030, "st": 32, "atom": 0}] * 2)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, pages: tuple[str, str]) -> None:
+    """A program of the profiler's name that answers as it does."""
+    (folder / "source").write_text(pages[0])
+    (folder / "raw").write_text(pages[1])
+    program = folder / "bin" / "ncu"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nwords = sys.argv[1:]\n"
+        "if '--version' in words: print('Version 2025.3.1.0')\n"
+        f"elif '--import' in words: print(open({str(folder)!r} + '/' + words[-1]).read(), end='')\n"
+        "else: open(words[words.index('-o') + 1], 'w'); assert words[-1] == 'word'\n"
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+
+
+def test_a_program_is_compared_with_the_gpu(
+    folder: Path, measured: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    fake(folder, monkeypatch, measured)
+    assert main(["validate", "program.py", "word"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("ran program.py: banksim")  # what the program says on the GPU is the profiler's
+    assert "program.py: banksim against Nsight Compute 2025.3.1.0" in said
+    assert "2 launches of 1 kernel" in said
+    assert "executions, threads and transactions are all equal" in said
+    assert "columns, loads: 2,060, of which 2,048 (99.4%) explained, 12 arbitration" in said
+    assert "program.py:11 out[y, x] = tile[x, y]: 2,048 transactions and 1,984 of them conflicts" in said
+
+
+def test_differences_are_told_by_line_and_are_status_1(folder: Path, measured: tuple[str, str], capsys: Said) -> None:
+    (folder / "pages.csv").write_text(measured[0].replace('"1024","1024","1024"', '"1024","1024","992"'))
+    assert main(["validate", "--pages", "pages.csv", "program.py", "word"]) == 1
+    said = capsys.readouterr().out
+    assert "1 kernel differs" in said
+    assert "program.py:11  out[y, x] = tile[x, y]\n" in said
+    assert "LDS: transactions 2,048 predicted, 1,984 measured" in said
+    assert main(["validate", "--json", "--pages", "pages.csv", "program.py"]) == 1
+    report = json.loads(capsys.readouterr().out.partition("\n")[2])
+    [difference] = report["kernels"][0]["differences"]
+    assert (difference["file"], difference["line"]) == ("program.py", 11)
+
+
+def split(pages: str) -> list[str]:
+    return [f'"Kernel Name"{part}' for part in pages.split('"Kernel Name"')[1:]]
+
+
+def test_an_exported_page_is_a_side_of_diff(folder: Path, measured: tuple[str, str], capsys: Said) -> None:
+    assert main(["run", "--json", "--output", "report.json", "program.py"]) == 0
+    (folder / "pages.csv").write_text(measured[0])
+    (folder / "twice.csv").write_text("".join(2 * part for part in split(measured[0])))
+    (folder / "worse.csv").write_text(measured[0].replace('"1024","1024","1024"', '"1024","1024","1025"'))
+    capsys.readouterr()
+    assert main(["diff", "report.json", "pages.csv"]) == 0
+    assert main(["diff", "report.json", "twice.csv"]) == 0
+    assert main(["diff", "report.json", "worse.csv"]) == 1
+    assert "program.py:11" in capsys.readouterr().out
+
+
+def test_without_a_profiler_a_line_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    assert main(["validate", "program.py"]) == 2
+    assert capsys.readouterr().err.startswith("banksim: Nsight Compute (ncu) is not on PATH")
