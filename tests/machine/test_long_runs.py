@@ -16,7 +16,8 @@ from banksim.kernels.compilers import tools
 from banksim.kernels.kernel import BYTES
 from banksim.machine.basic_blocks import basic_blocks
 from banksim.machine.llvm import compile
-from banksim.machine.llvm.translate import LONGEST
+from banksim.machine.llvm.sections import LONGEST_SECTION
+from banksim.machine.llvm.translate import LONGEST, translate
 from banksim.system import progress
 
 STATEMENTS = 300
@@ -82,3 +83,31 @@ def test_the_translation_of_a_long_kernel_is_shown(
     told = [line for line in lines if re.fullmatch(rf"translating k: [\d,]+ of {of}", line)]
     assert len(told) == len(basic_blocks(kernel, LONGEST)) > 1
     assert lines[-2:] == [f"compiling k: {of}", ""]
+
+
+PARTING = """
+if (t & 1 << {n} % 5) {{ x += s[t * {n} & 63]; __syncwarp(__activemask()); s[x & 63] = x; }}
+if (x >> {n} % 5 & 1) x += __shfl_xor_sync(__activemask(), x, {n} % 31 + 1); else x ^= o[x & 31];
+x = f(x, {n} + o[x & 31]);
+"""
+"""Statements that part the code of a kernel: each collective region may end at each, each call return to each."""
+AROUND = """__shared__ volatile int s[64];
+__noinline__ __device__ int f(int x, int n) { return x * n ^ s[x + n & 63]; }
+__global__ void k(int* o) { int t = threadIdx.x, x = t; s[t] = t; __syncthreads(); %s o[t] = x; }
+"""
+
+
+def test_the_translation_of_a_kernel_is_as_long_as_the_kernel(tmp_path: Path) -> None:
+    sizes = {}
+    for count in (16, 64):
+        (tmp_path / "k.cu").write_text(AROUND % "".join(PARTING.format(n=n) for n in range(count)))
+        kernel = banksim.load(tmp_path / "k.cu")["k"]
+        module = translate(kernel).module
+        sizes[len(kernel.instructions)] = len(str(module))
+        longest = max(sum(len(block.instructions) for block in function.blocks) for function in module.functions)
+        assert longest < 40 * LONGEST_SECTION, "the functions that LLVM sees do not grow with the kernel"
+        blocks = basic_blocks(kernel, LONGEST)
+        assert sum(len(block.successors) for block in blocks.values()) < 3 * len(blocks)
+    (short, small), (long, large) = sizes.items()
+    assert long > 2.5 * short
+    assert large / small < 1.1 * long / short

@@ -10,7 +10,8 @@ shared_requests.py    requests to shared memory: judged, traced, checked for rac
 buffers.py            the buffer that an address lies in
 atomics.py            atomics
 control_flow.py       branches, convergence, barriers
-translate.py          a kernel as one function
+translate.py          a kernel as functions
+sections.py           the functions of a long one, and the ways between them
 compile.py            machine code of this computer, and its cache
 scheduler.py          which group of threads runs next
 workers.py            a launch, on several threads of the host

@@ -9,6 +9,7 @@ jump, with a call of the scheduler, or with a return from the warp's function (R
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import llvmlite.ir as ir
 
@@ -24,6 +25,18 @@ from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
 from banksim.machine.state import CONTEXT, ERROR, WARP
 from banksim.machine.supported import barrier_number
 from banksim.requests.kinds import FULL_MASK
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """One of the functions that a kernel becomes (llvm/sections.py)."""
+
+    function: ir.Function
+    active: ir.Value
+    scheduler: ir.Block
+    resume: ir.Block
+    dispatch: ir.Block
+    code: dict[int, ir.Block]
 
 
 class ControlFlow:
@@ -47,13 +60,15 @@ class ControlFlow:
     watched: bool
     """Whether the race check runs: then barriers are not inlined, since the scheduler's functions report them to it."""
     code: dict[int, ir.Block]
-    """The basic block that begins at each pc."""
+    """The basic block that begins at each pc, in the section that is being built."""
+    section_of: dict[int, Section]
+    """The section that has the basic block which begins at each pc."""
 
     # ---- going on
     def go(self, pc: int, source: int) -> None:
         """Jump with the whole group. A backward jump counts towards the warp's turn."""
         e = self.e
-        if pc not in self.code:
+        if pc not in self.section_of:
             self.fault(codes.BAD_TARGET, INT[32](source), self.x.active_mask)
             return
         if self.stepwise:
@@ -61,17 +76,27 @@ class ControlFlow:
             e.b.branch(self.dispatch)
             return
         if pc <= source:
-            self.take_turn(INT[32](pc), 1 + (source - pc) // BYTES)
-        e.b.branch(self.code[pc])
+            self.take_turn(e.b.load(self.active), INT[32](pc), 1 + (source - pc) // BYTES)
+        if pc in self.code:
+            e.b.branch(self.code[pc])
+            return
+        e.set(self.warp, WARP, "pc", INT[32](pc))
+        e.set(self.warp, WARP, "active", e.b.load(self.active))
+        self.continue_in(self.section_of[pc].function)
 
-    def take_turn(self, pc: ir.Value, instructions: int) -> None:
+    def continue_in(self, function: ir.Function) -> None:
+        """Leave this function for another, which goes on with the group and at the pc that the warp's record names."""
+        e = self.e
+        e.b.ret(e.b.call(function, [self.context, self.warp], tail="musttail"))
+
+    def take_turn(self, active: ir.Value, pc: ir.Value, instructions: int) -> None:
         """Count so many instructions towards the warp's turn. When the turn is over, other warps run before the group
         goes on at `pc`. Every loop comes here, so that none can run for ever."""
         e = self.e
         left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](instructions))
         e.set(self.context, CONTEXT, "turn", left)
         with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
-            self.put_aside(e.b.load(self.active), pc, READY)
+            self.put_aside(active, pc, READY)
             e.b.ret(INT[32](codes.SWITCH))
 
     def put_aside(self, mask: ir.Value, pc: ir.Value, wait: int | ir.Value, phase: ir.Value | None = None) -> None:
@@ -213,7 +238,7 @@ class ControlFlow:
             self.go(next_pc, i.pc)
             e.b.position_at_end(some)
         e.call("leave", VOID, self.context, self.warp, leaving)
-        if i.predicate is None or next_pc not in self.code:
+        if i.predicate is None or next_pc not in self.section_of:
             e.b.branch(self.scheduler)
             return
         stay = e.b.append_basic_block("stay")

@@ -1,4 +1,4 @@
-"""A kernel as one LLVM function: `warp(context, warp)` runs a warp until it waits, ends, or has had its turn.
+"""A kernel as LLVM functions: `warp(context, warp)` runs a warp until it waits, ends, or has had its turn.
 
 A branch that all threads of the group take, or none, jumps; otherwise both parts are put aside and the scheduler
 chooses. Registers live in the warp's record between blocks and are values within one.
@@ -16,10 +16,10 @@ from banksim.kernels.control_opcodes import CONTROL, ENDS, Then
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, basic_blocks, live_out
-from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine, Register
 from banksim.machine.llvm.memory import Memory
+from banksim.machine.llvm.sections import Sections
 from banksim.machine.llvm.values import INT, POINTER, VOID, Value
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.driver_calls import UNIT
@@ -57,7 +57,7 @@ class Body(NamedTuple):
     active_mask: ir.Value
 
 
-class Translator(ControlFlow):
+class Translator(Sections):
     """Builds the function of one kernel."""
 
     def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> None:
@@ -73,20 +73,10 @@ class Translator(ControlFlow):
 
     def translate(self, progress: Callable[[int], object] | None) -> Translation:
         e = self.e
-        function = ir.Function(self.module, ir.FunctionType(INT[32], [POINTER, POINTER]), "warp")
-        e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
-        self.context, self.warp = function.args
-        self.x.context, self.x.warp = self.context, self.warp
-        self.active = e.b.alloca(INT[32])
-        self.scheduler = function.append_basic_block("schedule")
-        self.resume = function.append_basic_block("resume")
-        self.dispatch = function.append_basic_block("dispatch")
-        self.code = {start: function.append_basic_block(f"at_{start:x}") for start in self.blocks}
-        begin = self.build_steps() if self.stepwise else self.build_scheduler()
-        e.b = ir.IRBuilder(function.entry_basic_block)
-        begin()
+        self.build_functions(self.blocks)
         bodies = {}
         for number, block in enumerate(self.blocks.values()):
+            self.enter(block.start)
             bodies[block.start] = self.body(number, block)
             if progress:
                 progress((block.end - block.start) // BYTES)
@@ -94,56 +84,12 @@ class Translator(ControlFlow):
         defines = {start: body.defines for start, body in bodies.items()}
         lives = live_out(self.blocks, uses, defines)
         for start, body in bodies.items():
+            self.enter(start)
             e.b.position_at_end(body.end)
             self.x.cache, self.x.active_mask, self.x.guard = body.cache, body.active_mask, body.guard
             self.keep({r: body.cache[r] for r in sorted(body.defines & lives[start])})
             self.finish(self.blocks[start])
         return self.out
-
-    def build_scheduler(self) -> Callable[[], object]:
-        """schedule: ask which group runs next. dispatch: go where its pc says. → how the function begins."""
-        e = self.e
-        e.b.position_at_end(self.scheduler)
-        answer = e.call("schedule", INT[32], self.context, self.warp)
-        wait = e.b.append_basic_block("wait")
-        e.b.cbranch(e.b.icmp_unsigned("==", answer, INT[32](codes.RUN)), self.resume, wait)
-        e.b.position_at_end(wait)
-        e.b.ret(answer)
-        e.b.position_at_end(self.resume)
-        e.b.store(e.get(self.warp, WARP, "active"), self.active)
-        e.b.branch(self.dispatch)
-        e.b.position_at_end(self.dispatch)
-        self.take_turn(e.get(self.warp, WARP, "pc"), 1)
-        self.build_switch()
-        return lambda: e.b.branch(self.scheduler)
-
-    def build_steps(self) -> Callable[[], object]:
-        """The same where every call runs one instruction, or asks which group runs next if none does."""
-        e = self.e
-        e.b.position_at_end(self.scheduler)
-        answer = e.call("schedule", INT[32], self.context, self.warp)
-        runs = e.b.icmp_unsigned("==", answer, INT[32](codes.RUN))
-        e.set(self.warp, WARP, "running", e.b.zext(runs, INT[32]))
-        e.b.ret(answer)
-        e.b.position_at_end(self.dispatch)
-        e.set(self.warp, WARP, "active", e.b.load(self.active))
-        e.b.branch(self.resume)
-        e.b.position_at_end(self.resume)
-        e.b.ret(INT[32](codes.RUN))
-        step = e.b.append_basic_block("step")
-        e.b.position_at_end(step)
-        e.b.store(e.get(self.warp, WARP, "active"), self.active)
-        self.build_switch()
-        return lambda: e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), self.scheduler, step)
-
-    def build_switch(self) -> None:
-        e = self.e
-        nowhere = e.b.append_basic_block("nowhere")
-        switch = e.b.switch(e.get(self.warp, WARP, "pc"), nowhere)
-        for start, block in self.code.items():
-            switch.add_case(INT[32](start), block)
-        e.b.position_at_end(nowhere)
-        self.fault(codes.BAD_TARGET, e.get(self.warp, WARP, "pc"), e.b.load(self.active))
 
     # ---- the instructions of a block
     def body(self, number: int, block: Block) -> Body:

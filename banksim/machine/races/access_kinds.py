@@ -168,9 +168,11 @@ class Flags:
         while todo:
             here = todo.pop()
             if forward:
-                after = set(here.successors)
+                after = {*here.successors, *here.common}
             else:
-                after = {start for start, b in self.blocks.items() if here.start in b.successors}
+                after = {
+                    start for start, b in self.blocks.items() if here.start in b.successors or here.start in b.common
+                }
             for start in (after & quiet) - found:
                 found.add(start)
                 todo.append(self.blocks[start])
