@@ -15,7 +15,7 @@ from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
 from banksim.kernels.kernel import BYTES
 from banksim.machine.basic_blocks import basic_blocks
-from banksim.machine.llvm import compile
+from banksim.machine.llvm import compile, sections
 from banksim.machine.llvm.sections import LONGEST_SECTION
 from banksim.machine.llvm.translate import LONGEST, translate
 from banksim.system import progress
@@ -111,3 +111,22 @@ def test_the_translation_of_a_kernel_is_as_long_as_the_kernel(tmp_path: Path) ->
     (short, small), (long, large) = sizes.items()
     assert long > 2.5 * short
     assert large / small < 1.1 * long / short
+
+
+@pytest.mark.parametrize("mode", [{}, {"timing": True}, {"check": "races"}])
+def test_a_kernel_cut_into_sections_does_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: dict[str, bool | str]
+) -> None:
+    (tmp_path / "k.cu").write_text(AROUND % "".join(PARTING.format(n=n) for n in range(4)))
+    kernel = banksim.load(tmp_path / "k.cu")["k"]
+    done = []
+    for longest in (LONGEST_SECTION, 4):
+        monkeypatch.setattr(sections, "LONGEST_SECTION", longest)
+        monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / f"cache{longest}"))
+        compile.compile_kernel.cache_clear()
+        out = np.arange(32, dtype=np.int32)
+        run = banksim.run(kernel, 2, 32, [out], **mode)
+        done.append((out.tolist(), run.instructions, run.conflicts.sites, run.cycles))
+    compile.compile_kernel.cache_clear()
+    assert len(basic_blocks(kernel, LONGEST)) > 20
+    assert done[0] == done[1]

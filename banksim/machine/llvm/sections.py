@@ -45,9 +45,9 @@ class Sections(ControlFlow):
     def begin_section(self, blocks: list[Block]) -> Section:
         function = self.begin_function(f"section_{blocks[0].start:x}")
         active = ir.IRBuilder(function.entry_basic_block).alloca(INT[32])
-        parts = [function.append_basic_block(name) for name in ("schedule", "resume", "dispatch")]
+        schedule, resume, dispatch = (function.append_basic_block(name) for name in ("schedule", "resume", "dispatch"))
         code = {block.start: function.append_basic_block(f"at_{block.start:x}") for block in blocks}
-        return Section(function, active, *parts, code)
+        return Section(function, active, schedule, resume, dispatch, code)
 
     def enter(self, start: int) -> None:
         """What is built from now on belongs to the section of this basic block."""
