@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from banksim.architectures.bank_rules import Architecture, architecture, architectures
 from banksim.banks.conflicts import Conflicts
-from banksim.banks.pieces import Partial, Progress, judge_piece, merge
+from banksim.banks.pieces import OnJudged, Partial, judge_piece, merge
 from banksim.errors import BanksimError, InputError
 from banksim.storage import format_of
 from banksim.system import processes
@@ -53,7 +53,7 @@ def replay(
     scheduler: str | Client | None = None,
     workers: int | None = None,
     dedup: bool = True,
-    progress: Progress | None = None,
+    progress: OnJudged | None = None,
 ) -> tuple[Conflicts, ...]:
     """What the requests of a Parquet trace cost by each architecture, judged on Dask workers.
 

@@ -17,7 +17,7 @@ from banksim.requests.trace import Chunk, Piece, Trace, concatenated
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
-Progress = Callable[[int], None]
+OnJudged = Callable[[int], None]
 """Is told how many more requests have been judged."""
 
 
@@ -51,7 +51,8 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
 
     trace = replace(trace, op=of_known_cost(trace.op, trace.mask, trace.address))
     kinds = repeated_requests.kinds_of(trace)
-    # To find those that are alike takes as long as to judge them once, but not where counts are ranges.
+    # To find those that are alike takes as long as to judge them by one rule. It pays for several (measured for three:
+    # 1.3 to 1.6 times as fast), and where counts are ranges, for which there is no vector code (4 to 35 times).
     dedup = dedup and (len(rules) > 1 or rules[0].is_range)
     distinct = repeated_requests.alike(trace, kinds, max(rule.period for rule in rules)) if dedup else None
     sites: dict[Key, tuple[SiteConflicts, ...]] = dict.fromkeys(kinds.keys, ())
@@ -71,7 +72,7 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool =
 
 
 def judge_piece(
-    piece: Piece, rules: Sequence[Architecture], dedup: bool = True, progress: Progress | None = None
+    piece: Piece, rules: Sequence[Architecture], dedup: bool = True, progress: OnJudged | None = None
 ) -> Partial:
     """What the requests of one piece cost."""
     found = Partial()
@@ -86,7 +87,7 @@ def judge_pieces(
     pieces: Iterable[Piece],
     rules: Sequence[Architecture],
     dedup: bool = True,
-    progress: Progress | None = None,
+    progress: OnJudged | None = None,
     workers: int | None = None,
 ) -> tuple[Conflicts, ...]:
     """What the requests of all pieces cost by each architecture: the same as `replay` of all of them at once.

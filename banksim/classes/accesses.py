@@ -19,7 +19,7 @@ from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.llvm.values import INT, LANES, POINTER, Value
-from banksim.machine.operations.memory import request
+from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT
 
 

@@ -16,7 +16,7 @@ from banksim.classes.footprint import Footprint, Source, footprint
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import Block, basic_blocks
-from banksim.machine.operations.memory import request
+from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.supported import Naming
 
 OF_THREADS = ("R", "P")

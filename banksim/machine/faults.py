@@ -16,7 +16,7 @@ from banksim.machine import codes
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import called
-from banksim.machine.operations.memory import memory_operand, request, width
+from banksim.machine.operations.loads_and_stores import memory_operand, request, width
 
 ADVICE = {
     codes.BAD_TARGET: "a branch led to where no instruction begins",

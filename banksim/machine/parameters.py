@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from banksim.kernels.compilers.numba_arguments import Field
 
 
-class Memory:
+class LaunchBuffers:
     """The buffers of a launch, in order of their first use. An array's buffer is all the memory that it is a view of,
     which a kernel reaches as on a GPU; arrays whose memory overlaps are in one buffer."""
 
@@ -78,7 +78,7 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[lis
         hidden = len(kernel.preset.scratch) if kernel.preset else 0
         count = len(kernel.parameters) - hidden
         raise InputError(f"{signature} takes {count} arguments, {len(arguments)} were given")
-    memory = Memory(arguments)
+    memory = LaunchBuffers(arguments)
     out = []
     called, types = names_of(len(arguments)), parameter_types(kernel)
     for argument, parameter, name, kind in zip(arguments, kernel.parameters, called, types, strict=True):
@@ -103,7 +103,7 @@ def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequenc
     return [np.zeros(blocks * size, np.uint8) if size else None for size in preset.scratch]
 
 
-def scalar_bytes(argument: object, size: int, name: str, memory: Memory) -> bytes:
+def scalar_bytes(argument: object, size: int, name: str, memory: LaunchBuffers) -> bytes:
     if isinstance(argument, np.ndarray) and argument.ndim:
         return memory.address(argument, name).to_bytes(8, "little")
     if argument is None:
@@ -128,11 +128,11 @@ def numba_parameters(
 ) -> tuple[list[bytes], list[Buffer]]:
     """For Numba: every argument taken apart into the parameters that `fields` list."""
     called = names_of(len(arguments), arguments_names)
-    memory = Memory(arguments)
+    memory = LaunchBuffers(arguments)
     return [field_bytes(f, arguments[f.argument], called[f.argument], memory) for f in fields], memory.buffers
 
 
-def field_bytes(f: Field, argument: Any, name: str, memory: Memory) -> bytes:
+def field_bytes(f: Field, argument: Any, name: str, memory: LaunchBuffers) -> bytes:
     for step in f.path:
         argument = argument[step]
     if f.role in ("value", "real", "imag"):

@@ -178,12 +178,12 @@ def finish(kernel: Kernel, file: str) -> None:
         raise InputError(f"{file}: no .traceg: its head tells no accelsim tracer version")
 
 
-Access = tuple[Site, str, int, int, list[int]]
-COPY: Access = (Site("LDGSTS"), "cp_async", 4, 0, [])
+LineRequest = tuple[Site, str, int, int, list[int]]
+COPY: LineRequest = (Site("LDGSTS"), "cp_async", 4, 0, [])
 """Stands for an LDGSTS, whose shared addresses are not in the file."""
 
 
-def instruction(kernel: Kernel, words: list[str], rows: Rows) -> Access | None:
+def instruction(kernel: Kernel, words: list[str], rows: Rows) -> LineRequest | None:
     """What one line asks of shared memory, None if nothing."""
     if not kernel.due:
         raise InputError(f"{rows.where()}: an instruction more than its warp claims, or outside of one")

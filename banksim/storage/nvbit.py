@@ -50,7 +50,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
     blocks = 0  # of the launches so far
     unplaced: dict[tuple[int, ...], int] = {}  # blocks of launches of which no line tells the grid
 
-    def add(op: str, width: int, line: Access, mask: int, source: Access | None = None) -> Trace | None:
+    def add(op: str, width: int, line: TraceLine, mask: int, source: TraceLine | None = None) -> Trace | None:
         nonlocal doubtful
         window = line.window
         if window is None:
@@ -69,7 +69,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         site = Site(line.opcode, text=line.opcode, function=kernel)
         return rows.add(site, op, width, mask, offsets, block, line.warp)
 
-    def copy(to: Access, source: Access | None) -> Trace | None:
+    def copy(to: TraceLine, source: TraceLine | None) -> Trace | None:
         nonlocal copied
         copied += 1
         op, width = rows.asked(to.opcode) or ("", 0)
@@ -102,7 +102,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
         if (name := opcode.partition(".")[0]) in GENERIC:
             rows.left_out[name] += 1
             continue
-        access = Access(launch_id, (x, y, z), warp, opcode, addresses_of(text, rows.where()))
+        access = TraceLine(launch_id, (x, y, z), warp, opcode, addresses_of(text, rows.where()))
         if name == "LDGSTS":
             found = [copy(*pair) for pair in copies.joined(access)]
         else:
@@ -123,7 +123,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
 
 
 @dataclass(frozen=True)
-class Access:
+class TraceLine:
     """A line of mem_trace: one address operand of an instruction that a warp executed."""
 
     launch: int
@@ -147,9 +147,9 @@ class Copies:
     may stand between them."""
 
     def __init__(self) -> None:
-        self.waiting: dict[tuple[object, ...], Access] = {}
+        self.waiting: dict[tuple[object, ...], TraceLine] = {}
 
-    def joined(self, line: Access) -> Iterator[tuple[Access, Access | None]]:
+    def joined(self, line: TraceLine) -> Iterator[tuple[TraceLine, TraceLine | None]]:
         """The copies that this line completes: (to, from), of which the second is missing where no line tells it."""
         warp = (line.launch, line.block, line.warp)
         to = self.waiting.pop(warp, None)
@@ -160,7 +160,7 @@ class Copies:
             yield to, None
         self.waiting[warp] = line
 
-    def rest(self) -> Iterator[tuple[Access, Access | None]]:
+    def rest(self) -> Iterator[tuple[TraceLine, TraceLine | None]]:
         yield from ((to, None) for to in self.waiting.values())
 
 

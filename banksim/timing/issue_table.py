@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.kernels.kernel import Instruction, Kernel
-from banksim.machine.operations.memory import SPACES, width
-from banksim.machine.operations.memory import request as asks
+from banksim.machine.operations.loads_and_stores import SPACES, width
+from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.timing.control_fields import control
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)

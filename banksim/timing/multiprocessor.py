@@ -25,7 +25,7 @@ from banksim.timing.spent_cycles import TimedBlock
 
 
 @dataclass
-class Outcome:
+class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
     and their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
@@ -108,7 +108,7 @@ class Simulation:
             warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
             self.waiting.wake[w] = now
 
-    def run(self, blocks: Sequence[int]) -> Outcome:
+    def run(self, blocks: Sequence[int]) -> Simulated:
         """Simulate blocks, as many at a time as are resident; the next takes the place of one that has ended."""
         began = time.perf_counter()
         queue, done, stop = deque(blocks), [], None
@@ -126,7 +126,7 @@ class Simulation:
                 self.begin(place, queue.popleft())
             else:
                 running -= 1
-        return Outcome(
+        return Simulated(
             spent=self.sm.spent,
             blocks=done,
             cycles=max((b.end for b in done), default=0),

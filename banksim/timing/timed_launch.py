@@ -17,11 +17,12 @@ from banksim.machine.llvm.workers import execute, in_threads, settle
 from banksim.machine.races.findings import first_hint
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
-from banksim.timing.multiprocessor import Outcome, Simulation
+from banksim.timing.multiprocessor import Simulated, Simulation
 from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction
 from banksim.timing.whole_grid import resident
 
-Progress = Callable[[int, int], None]
+OnTimed = Callable[[int, int], None]
+"""Is told how many blocks have ended and how many thread instructions have been executed, in all."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def run_timed(
     *,
     workers: int | None = None,
     max_instructions: int | None = None,
-    progress: Progress | None = None,
+    progress: OnTimed | None = None,
 ) -> Timed:
     """Time the blocks that the first multiprocessor is given, then count the others.
 
@@ -60,7 +61,7 @@ def run_timed(
     chosen = on_first[: timing.blocks or together]
     stepwise = compile_kernel(launch.kernel, stepwise=True)
 
-    def simulate(to: Launch, ideal: bool) -> Outcome:
+    def simulate(to: Launch, ideal: bool) -> Simulated:
         simulation = Simulation(
             to, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
             max_instructions=max_instructions,
@@ -91,7 +92,7 @@ def run_timed(
     return Timed(cycles(launch, known, timing, outcome, best), parts)
 
 
-def counted(outcome: Outcome, compiled: Compiled, architectures: int) -> Counts:
+def counted(outcome: Simulated, compiled: Compiled, architectures: int) -> Counts:
     """What the timed blocks counted, as `execute` gives it."""
     for worker in outcome.workers:
         settle(worker)
@@ -101,7 +102,7 @@ def counted(outcome: Outcome, compiled: Compiled, architectures: int) -> Counts:
     return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop, hint=hint)
 
 
-def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Outcome, best: Outcome) -> Cycles:
+def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, best: Simulated) -> Cycles:
     instructions = []
     for i, row, ideal in zip(launch.kernel.instructions, outcome.spent, best.spent, strict=True):
         spent = Spent(**{name: int(row[name]) for name in SPENT.names or ()})

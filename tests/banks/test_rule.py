@@ -59,12 +59,10 @@ def merges(case: Case, arch: Architecture) -> bool:
 @given(case=cases(kinds()))
 def test_the_compiled_rule_is_the_scalar_rule(arch: Architecture, case: Case) -> None:
     from banksim.banks.compiled.one_request import judge as compiled_judge
-    from banksim.banks.compiled.one_request import judge_both
 
     address, mask = np.array(case.address, np.uint32), np.uint32(case.mask)
     request = address, mask, OP_CODES[case.op], case.width, rule(arch.name)
-    low, high, ideal, degree_low, degree_high = judge_both(*request)
-    assert compiled_judge(*request) == (low, high, ideal, degree_high)
+    low, high, ideal, degree_low, degree_high = compiled_judge(*request)
     if (case.op, case.width) in kinds(arch=arch):
         assert (Range(low, high), ideal, Range(degree_low, degree_high)) == counts(case, arch)
     else:
@@ -112,9 +110,7 @@ def test_the_order_of_lanes_within_a_part_does_not_matter(arch: Architecture, da
 @given(data=st.data(), steps=st.integers(0, 1000))
 def test_moving_all_addresses_by_periods_changes_nothing(arch: Architecture, data: st.DataObject, steps: int) -> None:
     case = data.draw(cases(kinds(arch=arch)))
-    from banksim.banks.compiled.one_request import translation_period
-
-    period = translation_period(arch)
+    period = arch.period
     assert period & (period - 1) == 0
     assert period <= arch.row_bytes
     by = steps * max(period, case.width, LINE if case.op in BYPASSING else 0)

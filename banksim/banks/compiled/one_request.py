@@ -45,11 +45,6 @@ RULE_WORDS = HEADER + len(OPS) * len(WIDTHS) * FIELDS
 """Length of what `rule_words` returns."""
 
 
-def translation_period(arch: Architecture) -> int:
-    """A power of two: moving every address of a request by a multiple of so many bytes changes no count."""
-    return arch.period
-
-
 def serving(access: AccessRule) -> int:
     """Whom a pass serves, as a number."""
     if access.also:
@@ -259,7 +254,7 @@ def words(
 def judge_at(
     address: Place, mask: Integer, op: Integer, width: Integer, rule: Place
 ) -> tuple[Integer, Integer, Integer, Integer, Integer]:
-    """`judge_both` of pointers."""
+    """`judge` of pointers."""
     rules, record = carray(rule, RULE_WORDS, np.int64), record_of(op, width)
     serves = rules[record + SERVES]
     if serves == UNKNOWN:
@@ -311,21 +306,12 @@ def parts(address: Place, mask: Integer, op: Integer, width: Integer, rule: Inte
 
 
 @outer
-def judge_both(
-    address: Integers, mask: Integer, op: Integer, width: Integer, rule: Integers
-) -> tuple[Integer, Integer, Integer, Integer, Integer]:
-    """`judge` with both ends of the degree: (low, high, ideal, degree low, degree high)."""
-    return judge_at(pointer(address.ctypes.data), mask, op, width, pointer(rule.ctypes.data))
-
-
-@outer
 def judge(
     address: Integers, mask: Integer, op: Integer, width: Integer, rule: Integers
-) -> tuple[Integer, Integer, Integer, Integer]:
-    """(low, high, ideal, degree) of one request; low is −1 where the count is unknown.
+) -> tuple[Integer, Integer, Integer, Integer, Integer]:
+    """(low, high, ideal, degree low, degree high) of one request; low is −1 where the count is unknown.
 
     `address` is uint32[32], contiguous, and holds multiples of `width`; `mask` has a bit for each lane, `op`
     is an index into `banksim.requests.kinds.OPS`, `width` in bytes, `rule` what `rule_words` returns.
     """
-    low, high, ideal, _, degree = judge_both(address, mask, op, width, rule)
-    return low, high, ideal, degree
+    return judge_at(pointer(address.ctypes.data), mask, op, width, pointer(rule.ctypes.data))

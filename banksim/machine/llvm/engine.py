@@ -20,11 +20,11 @@ from banksim.machine.engine import Engine, unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
-from banksim.machine.llvm.memory import Memory
+from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, constant, splat, typed, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
-from banksim.machine.operations.memory import request
+from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
 
 LANE_TABLES = {
@@ -58,7 +58,7 @@ _ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.
 class LLVMEngine(Engine):
     """Translates operations into the function that `emit` builds."""
 
-    def __init__(self, emit: Emitter, memory: Memory, stepwise: bool) -> None:
+    def __init__(self, emit: Emitter, memory: MemoryFunctions, stepwise: bool) -> None:
         self.e = emit
         self.memory = memory
         self.stepwise = stepwise

@@ -45,7 +45,7 @@ NARROW = ("shared", "barrier", "local")
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
 
-class Memory:
+class MemoryFunctions:
     """Builds the functions, each when it is first needed."""
 
     def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, kernel: Kernel) -> None:

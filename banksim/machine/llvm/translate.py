@@ -18,13 +18,13 @@ from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, basic_blocks, live_out
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine, Register
-from banksim.machine.llvm.memory import Memory
+from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.sections import Sections
 from banksim.machine.llvm.values import INT, POINTER, VOID, Value
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.driver_calls import UNIT
+from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
-from banksim.machine.operations.memory import memory_operand
 from banksim.machine.races.access_kinds import COPY_EVENTS
 from banksim.machine.state import CONTEXT, ERROR, WARP
 from banksim.machine.supported import Naming, check
@@ -65,7 +65,7 @@ class Translator(Sections):
         self.stepwise, self.watched = stepwise, watched
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, Memory(self.e, traced, stepwise, watched, kernel), stepwise)
+        self.x = LLVMEngine(self.e, MemoryFunctions(self.e, traced, stepwise, watched, kernel), stepwise)
         self.x.registers = kernel.register_limit
         self.x.kernel = kernel
         self.out = Translation(self.module)

@@ -41,12 +41,12 @@ SMALL = 1 << 15
 
 def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.int64], int]:
     """What a `Worker` judges by: a row of `rule_words` for each architecture, and the period that suits all."""
-    from banksim.banks.compiled.one_request import rule_words, translation_period
+    from banksim.banks.compiled.one_request import rule_words
 
     if not architectures:
         return np.zeros((0, 0), np.int64), 1
     rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
-    return rules, max(translation_period(a) for a in architectures)
+    return rules, max(a.period for a in architectures)
 
 
 class Worker:

@@ -1,6 +1,25 @@
 """What every opcode computes: one table, which both engines run.
 
 Importing this package fills `OPERATIONS`. Control flow (branches, barriers, exits) is each engine's own.
+
+table.py              the table: how an opcode names the function that computes it
+integer.py            integers: sums, products, shifts, comparisons
+logic.py              bits: logic functions, permutations, counts
+floating.py           float32
+double.py             float64
+half.py               float16 and bfloat16 in pairs
+rounding.py           rounding modes, denormals and NaN
+conversion.py         from one kind of number to another
+special_functions.py  MUFU: reciprocals, roots, exponentials, sines
+matrix_product.py     HMMA, IMMA, BMMA, DMMA
+moves.py              moves between registers, and what changes nothing here
+warp.py               votes, shuffles, matches, reductions of a warp
+loads_and_stores.py   loads, stores and atomics
+float_atomics.py      what atomic additions of floats compute
+ldmatrix.py           loads and stores of matrices
+async_copies.py       cp.async
+mbarriers.py          barriers in shared memory
+driver_calls.py       what needs the host: printf, malloc, bulk copies
 """
 
 from banksim.machine.operations import (  # noqa: F401  (importing a room registers its rows)
@@ -12,15 +31,15 @@ from banksim.machine.operations import (  # noqa: F401  (importing a room regist
     half,
     integer,
     ldmatrix,
+    loads_and_stores,
     logic,
     matrix_product,
     mbarriers,
-    memory,
     moves,
     special_functions,
     warp,
 )
-from banksim.machine.operations.memory import request
+from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.operations.table import OPERATIONS, Operation
 
 __all__ = ["OPERATIONS", "Operation", "request"]

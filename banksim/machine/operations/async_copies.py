@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.memory import CACHE, width
+from banksim.machine.operations.loads_and_stores import CACHE, width
 from banksim.machine.operations.table import operation
 from banksim.machine.operations.warp import peers
 from banksim.requests.copies import LINE, PIECE

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.memory import memory_operand
+from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.table import operation
 from banksim.requests.kinds import LANES
 

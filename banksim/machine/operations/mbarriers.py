@@ -11,7 +11,7 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
 from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.memory import memory_operand
+from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.table import operation, which
 
 FORMS: dict[str, tuple[int | str, int | str]] = {

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import Block, basic_blocks
-from banksim.machine.operations.memory import function, memory_operand, request, result
+from banksim.machine.operations.loads_and_stores import function, memory_operand, request, result
 from banksim.machine.races import records
 from banksim.machine.races.records import (
     ARRIVE,

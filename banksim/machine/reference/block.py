@@ -29,7 +29,7 @@ class Request:
 
 
 @dataclass
-class Outcome:
+class Executed:
     """What a launch did: `counts[pc // 16]` = (warps, threads, threads predicated on), and its requests."""
 
     launch: Launch
@@ -68,7 +68,7 @@ class Barrier:
 class Block:
     """A block's shared memory, local memory and barriers, and which of its threads live."""
 
-    def __init__(self, launch: Launch, number: int, outcome: Outcome, limit: int) -> None:
+    def __init__(self, launch: Launch, number: int, outcome: Executed, limit: int) -> None:
         self.launch, self.number, self.outcome, self.limit = launch, number, outcome, limit
         self.shared = np.zeros(launch.shared_bytes, np.uint8)
         self.shared_start = shared_start(launch.kernel)

@@ -18,7 +18,7 @@ from banksim.machine.driver_calls import SERVICES, Host, Refusal
 from banksim.machine.engine import Value, unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.operations.float_atomics import FLOATS, added
-from banksim.machine.operations.memory import request
+from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.reference.block import Block, Request
 from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.requests.kinds import FULL_MASK, LANES

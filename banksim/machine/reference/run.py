@@ -11,18 +11,18 @@ from banksim.errors import Fault
 from banksim.kernels.kernel import BYTES
 from banksim.machine import faults
 from banksim.machine.launch import Launch
-from banksim.machine.reference.block import Block, Outcome
+from banksim.machine.reference.block import Block, Executed
 from banksim.machine.reference.warp import Warp, Word
 from banksim.machine.supported import check
 
 
-def run(launch: Launch, max_instructions: int | None = None) -> Outcome:
+def run(launch: Launch, max_instructions: int | None = None) -> Executed:
     """Run every block of a launch, one after the other; its buffers change in place.
 
     Raises `UnsupportedError` before anything runs, `Fault` where a GPU would stop or never end.
     """
     check(launch.kernel)
-    outcome = Outcome(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
+    outcome = Executed(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
     limit = max_instructions if max_instructions is not None else 1 << 62
     with np.errstate(all="ignore"):
         if launch.cooperative:

@@ -18,8 +18,8 @@ from banksim.machine import codes
 from banksim.machine.codes import COLLECTIVE, WARPSYNC
 from banksim.machine.engine import Value
 from banksim.machine.operations import OPERATIONS
+from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
-from banksim.machine.operations.memory import memory_operand
 from banksim.machine.reference.block import Block
 from banksim.machine.reference.engine import lanes_of, mask_of
 from banksim.machine.reference.memory import MemoryEngine

@@ -18,7 +18,7 @@ from banksim.runs.programs.driver import Allocations
 Array = np.ndarray
 
 
-class Arguments(parameters.Memory):
+class Arguments(parameters.LaunchBuffers):
     """The buffers of one launch: the allocations that its arrays lie in, and copies of what the host has.
 
     As on a GPU every argument that is an array of the host is a copy of its own, and is copied back at the end.
