@@ -10,6 +10,7 @@ cycles.py                   … its time
 races.py                    … races and uninitialized reads
 program.py                  of all launches of a program
 comparison.py               of two analyses
+validation.py               of a program here and on a GPU
 pattern_advice.py           of layouts of a pattern
 kernel_advice.py            of layouts of a kernel
 architectures.py            of the architectures

@@ -60,8 +60,9 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     return FUNCTIONS[name[1:]](memory, Scalars(memory, on_device, dtype), *arguments) or b""
 
 
-# ---- vectors
-def axpy(m: Memory, s: Scalars, n: int, alpha: int, x: int, incx: int, y: int, incy: int) -> None:
+# ---- vectors. `words` are the parameters of the function that has this name in BLAS, in its order.
+def axpy(m: Memory, s: Scalars, *words: int) -> None:
+    n, alpha, x, incx, y, incy = words
     m.vector(y, n, incy, s.dtype)[:] += s(alpha) * m.vector(x, n, incx, s.dtype)
 
 
@@ -78,7 +79,8 @@ def scal(m: Memory, s: Scalars, n: int, alpha: int, x: int, incx: int) -> None:
     m.vector(x, n, incx, s.dtype)[:] *= s(alpha)
 
 
-def dot(m: Memory, s: Scalars, n: int, x: int, incx: int, y: int, incy: int, to: int) -> bytes:
+def dot(m: Memory, s: Scalars, *words: int) -> bytes:
+    n, x, incx, y, incy, to = words
     return s.result(np.dot(m.vector(x, n, incx, s.dtype), m.vector(y, n, incy, s.dtype)), to, s.dtype)
 
 
@@ -114,7 +116,6 @@ def sum_of(product: Any, beta: Any, before: Array) -> Any:
     return product if beta == 0 else product + beta * before
 
 
-# More than seven parameters: those of the function that has this name in BLAS, in its order.
 def gemv(m: Memory, s: Scalars, *words: int) -> None:
     operation, rows, columns, alpha, a, lda, x, incx, beta, y, incy = words
     matrix = as_asked(m.matrix(a, rows, columns, lda, s.dtype), operation)
