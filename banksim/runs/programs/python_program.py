@@ -31,6 +31,7 @@ from banksim.system.visible import say
 CODEGEN, DEBUG_INFO, DISPATCHER = "numba.cuda.codegen", "numba.cuda.debuginfo", "numba.cuda.dispatcher"
 DRIVER, NVRTC = "numba.cuda.cudadrv.driver", "numba.cuda.cudadrv.nvrtc"
 
+MLIR = "numba_cuda_mlir.decorators"
 ROLES = ("data", "record")
 """Of parameters that are addresses."""
 GRID_GROUPS = standins.SOURCES / "grid_groups.cu"
@@ -150,11 +151,26 @@ def grids_meet(codegen: Any) -> None:
     codegen.get_cudalib = chosen
 
 
+def mlir_with_lines(decorators: Any) -> None:
+    """numba-cuda-mlir, numba-cuda's successor, is as quiet."""
+    verify = decorators.verify_target_options
+
+    @functools.wraps(verify)
+    def verified(*args: Any, **kwargs: Any) -> Any:
+        options = verify(*args, **kwargs)
+        if not options.get("debug"):
+            options["lineinfo"] = True
+        return options
+
+    decorators.verify_target_options = verified
+
+
 CHANGES = {
     CODEGEN: grids_meet,
     DEBUG_INFO: flags_as_nvrtc,
     DISPATCHER: with_lines,
     DRIVER: linked_with_lines,
+    MLIR: mlir_with_lines,
     NVRTC: source_with_lines,
 }
 

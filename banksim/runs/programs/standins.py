@@ -47,6 +47,8 @@ NUMBERS = {
 }
 OPTIONS = ("-shared", "-fPIC", "-O1", "-w", "-std=gnu11", "-Wl,-Bsymbolic", "-Wl,-z,defs")
 OTHER_HEADERS = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
+ALWAYS = ("cuGetExportTable", "cuGetProcAddress_v2", "cuProfilerStart", "cuProfilerStop")
+"""Functions of the driver, whatever headers there are: those of the profiler have a wheel of their own."""
 BEYOND_HEADERS = ("__cudaLaunchKernel",)
 """Functions of which there is a variant for per-thread default streams, which crt/host_runtime.h calls."""
 
@@ -141,7 +143,7 @@ class LibraryFunctions:
         per_thread = re.findall(r"__CUDA_API_(PT[DS]S?Z?)\((cu\w+)\)", text)
         current = re.findall(r"#define\s+(cu[A-Z]\w+)\s+(cu[A-Z]\w+_v\d)\b", text)
         names = {*re.findall(r"\bCUDAAPI\s+(cu[A-Z]\w+)\s*\(", text), *(name for _, name in per_thread)}
-        names |= {name for pair in current for name in pair} | {"cuGetExportTable", "cuGetProcAddress_v2"}
+        names |= {name for pair in current for name in pair} | set(ALWAYS)
         names = {name for name in names if not name.endswith(("_ptsz", "_ptds"))}
         found = LibraryFunctions(names, ((name, ending.lower()) for ending, name in per_thread))
         found.versions = versions(names, read(include / "cudaTypedefs.h"))

@@ -11,6 +11,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.runs.programs import standins
+from numba_suite.conftest import reasons
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 Said = pytest.CaptureFixture[str]
@@ -116,6 +117,11 @@ def errors_are_numbas():
             continue
         raise AssertionError(arguments)
 
+def profiled():
+    with cuda.profiling():
+        pass
+
+profiled()
 launches_what_it_reads()
 grids_meet()
 exceptions_leave_kernels()
@@ -198,3 +204,43 @@ def test_without_a_compiler_modules_run_as_files_do(
     assert capsys.readouterr().out == "True\n"
     assert main(["run", "--whole", "program.py"]) == 2
     assert "there is none: install gcc" in capsys.readouterr().err
+
+
+MLIR = """
+import numpy as np
+from numba_cuda_mlir import cuda
+
+@cuda.jit
+def columns(out):
+    tile = cuda.shared.array((32, 32), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = out[y, x]
+    cuda.syncthreads()
+    out[y, x] = tile[x, y]
+
+on_device = cuda.to_device(np.arange(1024, dtype=np.float32).reshape(32, 32))
+columns[1, (32, 32)](on_device)
+assert (on_device.copy_to_host() == np.arange(1024).reshape(32, 32).T).all()
+"""
+
+
+def test_numba_cuda_mlir_runs_by_line(tmp_path: Path) -> None:
+    pytest.importorskip("numba_cuda_mlir")
+    status, report = run(tmp_path, MLIR)
+    assert status == 0
+    [columns] = report["kernels"]
+    _, load = columns["conflicts"][0]["sites"]
+    assert (columns["kernel"], load["transactions"], load["text"]) == ("columns", 1024, "out[y, x] = tile[x, y]")
+
+
+def test_what_cannot_pass_of_numba_cudas_tests_is_there() -> None:
+    """Each entry names a module, and a class and test in it, with a reason."""
+    from numba import cuda
+
+    folder, listed = Path(str(cuda.__file__)).parent / "tests", reasons()
+    assert listed
+    for name, reason in listed.items():
+        module, *inside = name.split("::")
+        text = (folder / f"{module.replace('.', '/')}.py").read_text()
+        assert reason
+        assert all(f"class {part}(" in text or f"def {part}(" in text for part in inside), name
