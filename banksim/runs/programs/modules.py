@@ -75,7 +75,8 @@ class LoadedModule:
         constant = self.elf.sections[CONSTANT].size if CONSTANT in self.elf.sections else 0
         threads = min(kernel.max_threads, device.threads_per_block(kernel.registers))
         shared = max(kernel.shared_bytes - kernel.shared_base, 0)
-        numbers = [kernel.registers, shared, kernel.local_bytes, constant, threads, len(kernel.parameters)]
+        numbers = [kernel.registers, shared, kernel.local_bytes, constant, threads, kernel.max_threads]
+        numbers.append(len(kernel.parameters))
         numbers += [number for one in kernel.parameters for number in (one.offset, one.size)]
         return " ".join(map(str, numbers))
 

@@ -121,7 +121,20 @@ def profiled():
     with cuda.profiling():
         pass
 
+def launch_bounds_hold():
+    @cuda.jit(launch_bounds=128)
+    def bounded():
+        pass
+    bounded[1, 128]()
+    try:
+        bounded[1, 129]()
+    except Exception as error:
+        assert "CUDA_ERROR_INVALID_VALUE" in str(error), error
+    else:
+        raise AssertionError("launched")
+
 profiled()
+launch_bounds_hold()
 launches_what_it_reads()
 grids_meet()
 exceptions_leave_kernels()

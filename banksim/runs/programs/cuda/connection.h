@@ -61,7 +61,7 @@ void *banksim_bytes(CUdeviceptr address); /* where the host finds a byte of eith
 struct CUfunc_st {
     char *name;
     struct CUmod_st *module;
-    int registers, shared, local, constant, threads, parameters;
+    int registers, shared, local, constant, threads, bound, parameters;
     int dynamic; /* bytes of dynamic shared memory that may be asked for */
     int *offset, *size;
     struct CUfunc_st *next;

@@ -74,7 +74,7 @@ static CUresult check_shape(CUfunction f, const struct head *h) {
             h->block[n] > (unsigned)block_limit[n])
             return CUDA_ERROR_INVALID_VALUE;
     uint64_t threads = (uint64_t)h->block[0] * h->block[1] * h->block[2];
-    if (threads > 1024 || (int64_t)h->shared > f->dynamic) return CUDA_ERROR_INVALID_VALUE;
+    if (threads > (uint64_t)f->bound || (int64_t)h->shared > f->dynamic) return CUDA_ERROR_INVALID_VALUE;
     return threads > (uint64_t)f->threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_SUCCESS;
 }
 

@@ -120,14 +120,14 @@ CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) {
     return CUDA_SUCCESS;
 }
 
-/* The answer: registers, bytes of shared, local and constant memory, most threads, then offset and size of each
-   parameter. */
+/* The answer: registers, bytes of shared, local and constant memory, most threads, the same by its launch bounds alone,
+   then offset and size of each parameter. */
 static CUfunction read_function(CUmodule module, const char *name, const char *text) {
     CUfunction f = calloc(1, sizeof *f);
     int used = 0, parameter = 0;
     f->module = module;
     f->name = strdup(name);
-    sscanf(text, "%d %d %d %d %d %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads,
+    sscanf(text, "%d %d %d %d %d %d %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads, &f->bound,
            &f->parameters, &used);
     f->offset = calloc(f->parameters + 1, sizeof(int));
     f->size = calloc(f->parameters + 1, sizeof(int));
