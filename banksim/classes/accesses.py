@@ -18,6 +18,7 @@ from banksim.classes.footprint import LOCAL
 from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine.codes import READ, WRITTEN
 from banksim.machine.llvm.values import INT, LANES, POINTER, Value
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT
@@ -110,7 +111,10 @@ class MemoryFollower(Follower):
         if chosen is not None:
             mask = self.e.b.and_(mask, self.e.as_mask(chosen.spread().ir))
         self.undecided(address.unknown, mask)
+        if source is not None:  # places of copies move by other periods
+            address = self.settled(address)
         self.movable(address, width, chosen)
+        use = READ if i.name.startswith("LD") and i.name != "LDGSTS" else WRITTEN
         arguments = self.inner.access(i, "shared", address.plain, chosen)
         if other is not None:
             condition, op = other
@@ -118,7 +122,7 @@ class MemoryFollower(Follower):
             arguments[2] = self.e.b.select(holds.ir, self.inner.memo(i, op, width), arguments[2])
         if source is not None:
             arguments.append(self.decided(source).spread().ir)
-        self.e.b.call(self.inner.memory.request(width, source is not None), arguments)
+        self.e.b.call(self.inner.memory.request(width, use, source is not None), arguments)
 
     def in_window(self, address: Followed, chosen: Value | None) -> tuple[Followed, Value]:
         """A generic address as one of shared memory, and the lanes where it is one. Local memory is not followed by

@@ -116,7 +116,7 @@ class Bounds:
         """The value, which must not change."""
         if v.slopes:
             zero = v.plain.like((v.plain ^ v.plain).ir, "u")
-            self.bound(v, zero, zero, v.slopes, 0)
+            self.bound(v, zero, zero, v.slopes, v.plain.bits)
         return Followed(self, v.plain, (), v.unknown)
 
     def decided(self, v: Followed) -> Value:

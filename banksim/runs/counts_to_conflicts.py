@@ -78,6 +78,7 @@ def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: A
     ideal = int(t["ideal"])
     transactions: Count | None = None if unknown else low if low == high else Range(low, high)
     address = np.asarray(t["worst_address"], np.int64) - launch.kernel.shared_base
+    mask = int(t["worst_mask"])
     return SiteConflicts(
         site=launch.kernel.instructions[pc // BYTES].site,
         op=op,
@@ -89,8 +90,8 @@ def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: A
         worst=Request(
             op=op,
             width=width,
-            mask=int(t["worst_mask"]),
-            address=tuple(max(int(a), 0) for a in address),
+            mask=mask,
+            address=tuple(max(int(a), 0) * (mask >> lane & 1) for lane, a in enumerate(address)),
             block=int(t["worst_block"]),
             warp=int(t["worst_warp"]),
             excess=0 if unknown else int(t["worst_excess"]),

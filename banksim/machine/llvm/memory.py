@@ -93,16 +93,16 @@ class MemoryFunctions:
         name = f"store_{space}_{width}{'_copied' * copied}"
         return self.e.outline(name, VOID, [*COMMON, kind, INT[32], *[WORDS] * (words + copied)], build)
 
-    def request(self, width: int, copied: bool = False) -> ir.Function:
-        """A request to shared memory that moves nothing; `copied` as for `store`."""
+    def request(self, width: int, use: int, copied: bool = False) -> ir.Function:
+        """A request to shared memory that moves nothing, though it is for this `use`; `copied` as for `store`."""
 
         def build(*arguments: ir.Value) -> None:
             a = MemoryCall(*arguments[:6])
             self.unless_empty(a, VOID)
-            self.place(a, "shared", width, VOID, WRITTEN, arguments[-1] if copied else None)
+            self.place(a, "shared", width, VOID, use, arguments[-1] if copied else None)
             self.e.b.ret_void()
 
-        name = f"request_{width}{'_copied' * copied}"
+        name = f"request_{width}_{use}{'_copied' * copied}"
         return self.e.outline(name, VOID, [*COMMON, WORDS, INT[32], *[WORDS] * copied], build)
 
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
