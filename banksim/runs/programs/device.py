@@ -46,7 +46,12 @@ OWN = {
 }
 """What an H200 can and banksim cannot, and what only a device in a slot has."""
 
-OF_PROGRAMS = {"COOPERATIVE_LAUNCH": 1, "MEMORY_POOLS_SUPPORTED": 1, "CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM": 0}
+OF_PROGRAMS = {
+    "COOPERATIVE_LAUNCH": 1,
+    "MEMORY_POOLS_SUPPORTED": 1,
+    "CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM": 0,
+    "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": 1,
+}
 """Where whole programs (banksim.runs.programs.process) find more than numba-cuda does, and memory that the host
 registers at another address."""
 
