@@ -2,7 +2,8 @@
 
 values.py             one lane or 32, as operations see them
 emit.py               helpers for writing LLVM code
-engine.py             operations as LLVM code
+arithmetic.py         operations on values as LLVM code
+engine.py             the engine: registers, the warp and memory besides
 memory.py             loads and stores: which memory, and whether they are within it
 memory_call.py        what the parts of a memory function share
 data_movement.py      how the data of loads and stores move

@@ -16,13 +16,14 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import codes
 from banksim.machine.driver_calls import SERVICES
-from banksim.machine.engine import Engine, unknown_special
+from banksim.machine.engine import unknown_special
 from banksim.machine.launch_constants import called, written
+from banksim.machine.llvm.arithmetic import Arithmetic
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
-from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, constant, splat, typed, vector
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
@@ -45,17 +46,9 @@ FIXED = {
 }
 CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
-_INTRINSICS = {
-    "sqrt": "llvm.sqrt",
-    "exp2": "llvm.exp2",
-    "log2": "llvm.log2",
-    "sin": "llvm.sin",
-    "cos": "llvm.cos",
-}
-_ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc"}
 
 
-class LLVMEngine(Engine):
+class LLVMEngine(Arithmetic):
     """Translates operations into the function that `emit` builds."""
 
     def __init__(self, emit: Emitter, memory: MemoryFunctions, stepwise: bool) -> None:
@@ -77,9 +70,6 @@ class LLVMEngine(Engine):
         self.active_mask = active
         self.guard = None
         self.cache, self.uses, self.defines = {}, set(), set()
-
-    def new(self, kind: str, bits: int, lanes: int, v: ir.Value) -> Value:
-        return Value(self.e.builder, kind, bits, lanes, v)
 
     # ---- registers
     def where_is(self, register: Register) -> ir.Value:
@@ -151,106 +141,6 @@ class LLVMEngine(Engine):
     def write_predicate(self, o: Operand, v: Value) -> None:
         if not o.is_zero:
             self.assign((o.kind, o.number), v)
-
-    # ---- kinds and conversions
-    def const(self, c: int | float, bits: int = 32) -> Value:
-        kind = "f" if isinstance(c, float) else "u"
-        return self.new(kind, bits, 1, constant(kind, bits, 1, c))
-
-    def cast(self, v: Value, kind: str, bits: int, how: str) -> Value:
-        if bits == v.bits and (kind == "f") == (v.kind == "f"):
-            return v.like(v.ir, kind)
-        return v.like(getattr(self.e.b, how)(v.ir, typed(kind, bits, v.lanes)), kind, bits)
-
-    def zext(self, v: Value) -> Value:
-        return self.cast(v, "u", 64, "zext")
-
-    def sext(self, v: Value) -> Value:
-        return self.cast(v, "i", 64, "sext")
-
-    def low(self, v: Value) -> Value:
-        return self.cast(v, "u", 32, "trunc")
-
-    def number(self, v: Value) -> Value:
-        return self.cast(v, "u", 32, "zext")
-
-    def signed(self, v: Value) -> Value:
-        return v.like(v.ir, "i")
-
-    def unsigned(self, v: Value) -> Value:
-        return v.like(v.ir, "u")
-
-    def bits(self, v: Value) -> Value:
-        if v.kind != "f":
-            return self.unsigned(v)
-        return v.like(self.e.b.bitcast(v.ir, typed("u", v.bits, v.lanes)), "u")
-
-    def as_float(self, v: Value) -> Value:
-        return v.like(self.e.b.bitcast(v.ir, typed("f", v.bits, v.lanes)), "f")
-
-    def to_f32(self, v: Value) -> Value:
-        return self.cast(v, "f", 32, {"f": "fptrunc", "i": "sitofp"}.get(v.kind, "uitofp"))
-
-    def to_f64(self, v: Value) -> Value:
-        return self.cast(v, "f", 64, {"f": "fpext", "i": "sitofp"}.get(v.kind, "uitofp"))
-
-    def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
-        many = f"v{LANES}" if v.lanes > 1 else ""
-        name = f"llvm.fpto{'s' if signed else 'u'}i.sat.{many}i{bits}.{many}f{v.bits}"
-        kind = "i" if signed else "u"
-        return v.like(self.e.call(name, typed(kind, bits, v.lanes), v.ir), kind, bits)
-
-    # ---- arithmetic beyond the operators
-    def where(self, condition: Value, a: Value, b: Value) -> Value:
-        if not isinstance(a, Value):
-            a = b.like(constant(b.kind, b.bits, b.lanes, a))
-        a, b = a.pair(b)
-        if condition.lanes > a.lanes:
-            a, b = a.spread(), b.spread()
-        return a.like(self.e.b.select(condition.ir, a.ir, b.ir))
-
-    def intrinsic(self, name: str, *values: Value) -> Value:
-        lanes = max(v.lanes for v in values)
-        values = tuple(v.spread() if lanes > 1 else v for v in values)
-        v = values[0]
-        many = f"v{LANES}" if lanes > 1 else ""
-        extra = [INT[1](0)] if name == "llvm.ctlz" else []
-        full = f"{name}.{many}{'f' if v.kind == 'f' else 'i'}{v.bits}"
-        return v.like(self.e.call(full, v.ir.type, *(u.ir for u in values), *extra))
-
-    def absolute(self, v: Value) -> Value:
-        return self.intrinsic("llvm.fabs", v)
-
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
-        return self.intrinsic("llvm.fma", a, b, c)
-
-    def divide(self, a: Value, b: Value) -> Value:
-        return a.binary(b, "udiv", "fdiv", "sdiv")
-
-    def round(self, v: Value, mode: str) -> Value:
-        return self.intrinsic(_ROUNDINGS[mode], v)
-
-    def math(self, function: str, v: Value) -> Value:
-        if function == "tanh":
-            return self.each_lane("tanh", v)
-        return self.intrinsic(_INTRINSICS[function], v)
-
-    def each_lane(self, name: str, v: Value) -> Value:
-        """Call a function of the C library for each lane."""
-        e = self.e
-        if v.lanes == 1:
-            return v.like(e.call(name, v.ir.type, v.ir))
-        result: ir.Value = ir.Constant(v.ir.type, ir.Undefined)
-        for lane in range(LANES):
-            one = e.call(name, v.ir.type.element, e.b.extract_element(v.ir, INT[32](lane)))
-            result = e.b.insert_element(result, one, INT[32](lane))
-        return v.like(result)
-
-    def popcount(self, v: Value) -> Value:
-        return self.intrinsic("llvm.ctpop", v)
-
-    def leading_zeros(self, v: Value) -> Value:
-        return self.intrinsic("llvm.ctlz", v)
 
     # ---- the warp
     def lane(self) -> Value:
