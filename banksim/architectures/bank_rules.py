@@ -276,7 +276,7 @@ def presets() -> Mapping[str, Architecture]:
 
 
 def architectures(names: str | Architecture | Iterable[str | Architecture]) -> tuple[Architecture, ...]:
-    """One or several. `InputError` for a name that none has, and where there is none."""
+    """The architectures of one name or several. `InputError` for an unknown name, and where no name is given."""
     if not isinstance(names, str | Architecture | Iterable):
         raise InputError("give architectures as names, such as sm_90")
     found = tuple(architecture(name) for name in ([names] if isinstance(names, str | Architecture) else names))

@@ -89,7 +89,7 @@ MACHINES = {f"sm_{row.number}": LAYOUTS[row.code] for row in CAPABILITIES if row
 
 
 def machine(arch: str) -> Machine:
-    """That of the architecture that a cubin names. `UnsupportedError` if its code cannot be executed."""
+    """The code layout of the architecture that a cubin names. `UnsupportedError` if its code cannot be executed."""
     try:
         return MACHINES[arch]
     except KeyError:

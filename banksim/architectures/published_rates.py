@@ -51,5 +51,5 @@ _RATES: dict[str, Rates | None] = {
 
 
 def rates(arch: Architecture) -> Rates | None:
-    """Of an architecture, or None."""
+    """The published rates of an architecture, or None."""
     return _RATES[capability(arch.capability).family]

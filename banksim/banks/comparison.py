@@ -89,7 +89,7 @@ def plain(count: Count | None) -> object:
 
 
 def lines_of(sites: Iterable[Mapping[str, Any]]) -> list[Line]:
-    """The lines of what `Conflicts.to_json` gives for its sites. Other errors than of banksim for nonsense."""
+    """The lines of what `Conflicts.to_json` gives for its sites. Plain Python errors for what is none."""
     groups: dict[tuple[str | None, int | None, str], list[Mapping[str, Any]]] = {}
     for site in sites:
         file, line, text = site["file"], site["line"], str(site["text"]).strip()

@@ -10,7 +10,7 @@ from banksim.kernels.kernel import Kernel
 
 
 def layout_of(kernel: Kernel) -> AddressMap:
-    """Of the memory that a kernel's code is made for."""
+    """The address map that a kernel's code is compiled for."""
     return ARGUMENTS if kernel.slot is None else PROGRAM
 
 

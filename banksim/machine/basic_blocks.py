@@ -105,7 +105,7 @@ def sections(blocks: Mapping[int, Block], longest: int) -> list[list[Block]]:
 
 
 def _elsewhere(kernel: Kernel, i: Instruction) -> set[int]:
-    """The places that a branch or call may go to, but for the next instruction."""
+    """Where a branch or call may jump to, other than the next instruction."""
     then = CONTROL[i.name].then
     if then in (Then.TARGET, Then.CALLED):
         to = target(i)

@@ -59,7 +59,7 @@ class Device:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Without the lock, which no other process can have."""
+        """Pickle the device without its lock, which no other process can share."""
         return Device, (self.printed, self.size, self.heap, self.heap_bytes, self.used, self.sizes, self.freed)
 
     def print(self, block: int, text: bytes | bytearray) -> None:
@@ -145,7 +145,7 @@ class Host:
         return bytes(letters[:-1])
 
     def text(self, address: int, lane: int) -> str:
-        """The same as text."""
+        """The string at an address, as text."""
         return self.string(address, lane).decode(errors="replace")
 
 

@@ -85,7 +85,7 @@ def where_it_was(launch: Launch, stop: Stop) -> str:
 
 
 def located(what: str, i: Instruction) -> str:
-    """A function of the driver has no place in the source."""
+    """`what`, and where its instruction stands; a function of the driver has no place in the source."""
     return what if i.name == "SERVICE" else f"{what}, at {place(i)}"
 
 
@@ -122,7 +122,7 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
 
 
 def signed(address: int) -> int:
-    """An address of 32 bits that led below 0 as the negative number that it was."""
+    """A 32-bit address that wrapped below 0, as the negative number that it was."""
     return address - (1 << 32) if address >> 31 else address
 
 
@@ -157,7 +157,7 @@ def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
 
 
 def deadlock(launch: Launch, stop: Stop) -> str:
-    """Who waits for what when nobody can go on."""
+    """What each warp waits for when none can go on."""
     code = launch.kernel.instructions
     waiting: dict[tuple[str, int], int] = {}
     for w in stop.warps:

@@ -81,7 +81,7 @@ class Stretches:
             self.add(extent(array))
 
     def add(self, stretch: Stretch) -> Stretch:
-        """Memory, as one stretch with all that overlaps it."""
+        """Add memory; with all that it overlaps it becomes one stretch."""
         near = [s for s in self.all if s == stretch or max(s[0], stretch[0]) < min(s[1], stretch[1])]
         whole = min(s[0] for s in (stretch, *near)), max(s[1] for s in (stretch, *near))
         if whole[1] - whole[0] <= BUFFER_LIMIT:
@@ -105,7 +105,7 @@ class Raw:
 
 
 def bytes_of(stretch: Stretch, owner: object) -> np.ndarray:
-    """Memory in place; what owns it lives on with the result."""
+    """The bytes of memory, not copied; the result keeps the memory's owner alive."""
     low, high = stretch
     return np.asarray(Raw(low, high, owner)) if low < high else np.zeros(0, np.uint8)
 

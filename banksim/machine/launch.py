@@ -124,7 +124,7 @@ class Launch:
 
 
 def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
-    """One to three sizes as three. InputError beyond the limits of a launch."""
+    """One to three sizes as (x, y, z). `InputError` beyond the limits of a launch."""
     sizes = tuple(value) if isinstance(value, Sequence | np.ndarray) else (value,)
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) for n in sizes):
         raise InputError(f"{what} {value!r}: give one to three whole numbers, such as 32,32")
@@ -136,7 +136,7 @@ def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
 
 
 def whole(value: object, what: str, least: int = 0, most: int = 2**62) -> int:
-    """A whole number within limits. `InputError` for what is none."""
+    """`value` as a whole number within limits, or an `InputError`."""
     if not isinstance(value, int | np.integer) or not least <= value <= most:
         end = f"to {most}" if most < 2**62 else "on"
         raise InputError(f"{what} is {value!r}: give a whole number from {least} {end}")

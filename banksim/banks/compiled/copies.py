@@ -26,7 +26,7 @@ def lane_word(mask: Integer, lane: Integer) -> Integer:
 def copies(
     address: Place, mask: Integer, width: Integer, groups: Integer, part: Integer, shift: Integer
 ) -> tuple[Integer, Integer, Integer]:
-    """The lengths of rule.copies: the sum over the parts, parts that have a lane, the longest."""
+    """Passes of a copy, as rule.copies has them: of all parts, how many parts have a lane, of the longest part."""
     addresses = carray(address, 32, np.uint32)
     froms, tos = _room_for_sources(), _room_for_targets()
     source, target = carray(froms, 32, np.uint32), carray(tos, 32, np.uint32)

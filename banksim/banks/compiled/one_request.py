@@ -98,7 +98,7 @@ def record_of(op: Integer, width: Integer) -> Integer:
 
 @inlined
 def pairs_merge(address: Place, mask: Integer) -> bool:
-    """As rule.pairs_merge."""
+    """Whether pairs merge, as rule.pairs_merge decides it."""
     both = word(mask & (mask >> word(1))) & word(0x55555555)
     if not word(both & ~_equal_across_1(address)):
         return True
@@ -254,7 +254,7 @@ def words(
 def judge_at(
     address: Place, mask: Integer, op: Integer, width: Integer, rule: Place
 ) -> tuple[Integer, Integer, Integer, Integer, Integer]:
-    """`judge` of pointers."""
+    """Judge one request as `judge` does, given pointers."""
     rules, record = carray(rule, RULE_WORDS, np.int64), record_of(op, width)
     serves = rules[record + SERVES]
     if serves == UNKNOWN:

@@ -62,7 +62,7 @@ def place_of(block: Integer, warp: Integer) -> Integer:
 
 @inlined
 def entry_of(site: Integer, kind: Integer, heads: Integers, entries: Integers) -> Integer:
-    """The number of an entry, or −1."""
+    """The number of the entry of a site and kind, or −1."""
     entry = heads[site]
     while entry >= 0 and entries[entry, KIND] != kind:
         entry = entries[entry, NEXT]
@@ -71,7 +71,7 @@ def entry_of(site: Integer, kind: Integer, heads: Integers, entries: Integers) -
 
 @inlined
 def begin(entries: Integers, n: Integer, place: Integer, row: Integer) -> None:
-    """Set the figures of entry n to those of no request; the first to come is that of `row`."""
+    """Clear the figures of entry n, which begins with the request of `row`."""
     entries[n, FIGURES:] = 0
     entries[n, EXCESS], entries[n, PLACE], entries[n, WORST] = NO_EXCESS, place, row
 

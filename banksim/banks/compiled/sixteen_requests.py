@@ -144,7 +144,7 @@ class Words:
 
 
 class Variable:
-    """Words that different branches set."""
+    """A vector that several branches of compiled code assign."""
 
     def __init__(self, first: Words) -> None:
         self.builder = first.builder
@@ -364,7 +364,7 @@ def judge_sixteen(
 
 @intrinsic(object)
 def fetch(typing_context: TypingContext, place: NumbaType) -> Code:
-    """Have a line of memory brought near; wherever it is, none need be there."""
+    """Prefetch a cache line. The address may be anywhere, even where no memory is."""
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, I32, I32, I32])

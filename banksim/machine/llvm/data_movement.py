@@ -27,7 +27,7 @@ def interleaved(b: ir.IRBuilder, offsets: ir.Value, word: int = 0) -> ir.Value:
 
 
 def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> None:
-    """Read and return."""
+    """Write the code that loads, and returns what it loaded."""
     b = e.b
     lanes = e.as_bools(a.mask)
     others = b.not_(a.mask)
@@ -114,8 +114,8 @@ def few_addresses(e: Emitter, a: MemoryCall, at: Place, words: int) -> None:
 
 
 def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.Value, ...]) -> None:
-    """Write and return. Where lanes write the same bytes, the lowest lane of the last part of the request wins
-    (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
+    """Write the code that stores and returns. Where lanes write the same bytes, the lowest lane of the last part of the
+    request wins (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
     b = e.b
     lanes = e.as_bools(a.mask)
     part = 128 // max(width, 4)

@@ -73,7 +73,7 @@ class MemoryFunctions:
         return self.e.outline(name, result, [*COMMON, kind, INT[32]], build)
 
     def store(self, space: str, width: int, copied: bool = False) -> ir.Function:
-        """`copied`: a last argument has the bits that the addresses of the request have besides."""
+        """A store. `copied`: its last argument holds the bits from `SOURCE_BIT` on of the request's addresses."""
         words = max(width // 4, 1)
         kind = WORDS if space in NARROW else LONGS
 
@@ -173,7 +173,7 @@ class MemoryFunctions:
     def one_buffer(
         self, a: MemoryCall, apart: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
     ) -> None:
-        """Addresses that differ in their upper words go buffer by buffer."""
+        """Where addresses differ in their upper words, access memory buffer by buffer instead."""
         e = self.e
         upper = e.b.trunc(e.b.lshr(a.address, vector([32] * LANES, 64)), WORDS)
         leader = e.b.extract_element(upper, e.first_lane(a.mask))
@@ -191,7 +191,7 @@ class MemoryFunctions:
         values: tuple[ir.Value, ...],
         result: ir.Type,
     ) -> None:
-        """Lanes that share the upper word of their address go together, each to one of WINDOWS[space]."""
+        """Access memory once for each upper word of an address, in the one of WINDOWS[space] that it names."""
         e = self.e
         b = e.b
         has_result = not isinstance(result, ir.VoidType)

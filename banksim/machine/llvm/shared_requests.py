@@ -55,7 +55,7 @@ def write_down(e: Emitter, a: MemoryCall, offsets: ir.Value) -> None:
 
 
 def show(e: Emitter, a: MemoryCall, values: tuple[ir.Value, ...]) -> None:
-    """Put the values that are to be stored where the race check finds them."""
+    """Put the values of a store where the race check finds them."""
     scratch = e.get(a.context, CONTEXT, "scratch", as_type=POINTER)
     for word, v in enumerate(values):
         e.store(v, e.at(scratch, STORED + ROW * word))

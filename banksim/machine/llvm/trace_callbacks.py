@@ -38,7 +38,7 @@ class Collector:
         _collectors[context.ctypes.data] = self
 
     def full(self) -> None:
-        """Hand on what there is, and begin anew. After an error of the sink nothing more is handed on."""
+        """Hand on the requests collected so far, and begin anew; nothing more after an error of the sink."""
         count = int(self.context[0]["traced"])
         self.context[0]["traced"] = 0
         if not count or self.error:

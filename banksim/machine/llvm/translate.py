@@ -36,7 +36,7 @@ TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "SERVIC
 
 @dataclass
 class Translation:
-    """What came out: the module, and what its counters and memos stand for."""
+    """A translated kernel: the module, and what its counters and memos stand for."""
 
     module: ir.Module
     blocks: list[tuple[int, int]] = field(default_factory=list)

@@ -263,7 +263,7 @@ def in_chunks(blocks: range, chunk: int, without: Collection[int]) -> Iterator[r
 
 
 def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> list[Watcher]:
-    """Give each worker one who watches its accesses."""
+    """Give each worker a watcher, which checks its accesses."""
     from banksim.machine.races.access_kinds import kinds
     from banksim.machine.races.watcher import Watcher
 
