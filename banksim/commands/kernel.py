@@ -57,7 +57,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--max-instructions",
         metavar="N",
-        help="stop after so many warp instructions (0: never; default: where one block takes more than two billion)",
+        help="stop after so many warp instructions (0: never; default: where a block runs most of a minute)",
     )
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
     trace_option(parser)

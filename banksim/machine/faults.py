@@ -75,10 +75,13 @@ def where_it_was(launch: Launch, stop: Stop) -> str:
     """Where the group of threads stood that ran last, as far as the engine noted it."""
     warp = int(stop.error["warp"])
     w = stop.warps[warp] if warp < len(stop.warps) else None
-    if w is None or not w["groups"]:
+    if w is not None and w["running"]:
+        mask, pc = int(w["active"]), int(w["pc"])
+    elif w is not None and w["groups"]:
+        group = int(w["groups"]) - 1
+        mask, pc = int(w["group_mask"][group]), int(w["group_pc"][group])
+    else:
         return ""
-    group = int(w["groups"]) - 1
-    mask, pc = int(w["group_mask"][group]), int(w["group_pc"][group])
     lane = (mask & -mask).bit_length() - 1
     i = launch.kernel.instructions[min(pc // BYTES, len(launch.kernel.instructions) - 1)]
     return f", at {place(i)}, warp {warp}, lane {lane}"

@@ -167,6 +167,8 @@ PROBED_REQUESTS = 1 << 12
 ALLOWANCE = 1 << 31
 """Where no limit is given, a block that has executed so many warp instructions on backward branches is taken for an
 endless loop: less than a minute of simulation, half a second on one multiprocessor."""
+OBSERVED_ALLOWANCE = ALLOWANCE >> 5
+"""The same where requests are checked for races or written to a trace, which takes longer."""
 
 
 def offset(kind: np.dtype, name: str) -> int:

@@ -187,7 +187,7 @@ def on_numpy(launch: Launch, rules: Rules, options: Options) -> Run:
 
     began = time.perf_counter()
     try:
-        outcome = reference.run(launch, options.max_instructions or None)
+        outcome = reference.run(launch, 1 << 62 if options.max_instructions == 0 else options.max_instructions)
     except Fault as found:
         found.output = launch.device.output
         raise

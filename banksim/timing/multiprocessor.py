@@ -42,6 +42,11 @@ class Simulated:
     stop: Stop | None
 
 
+ALLOWANCE = 1 << 27
+"""Where no limit is given, blocks of which none has ended after so many warp instructions, for each sub-core that has a
+warp, are taken for an endless loop: less than a minute."""
+
+
 class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch."""
 
@@ -85,6 +90,7 @@ class Simulation:
         self.sm.warps["place"] = np.arange(count) // launch.warps
         self.sm.warps["number"] = np.arange(count) % launch.warps
         self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
+        self.allowance = ALLOWANCE * min(count, shared_memory_path.SUB_CORES) if max_instructions is None else None
         self.begins = [0] * resident
         self.step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
 
@@ -116,6 +122,8 @@ class Simulation:
             self.begin(place, queue.popleft())
         running = min(len(self.workers), len(blocks))
         while running:
+            if self.allowance is not None:
+                self.sm.clock[issue_records.ALLOWED] = self.issued + self.allowance
             answer = issue_loop.run(self.sm, self.path, self.waiting, self.numbers, self.compiled.step)
             if answer >= codes.FAULT:
                 stop = self.stopped(answer - codes.FAULT)
@@ -146,5 +154,11 @@ class Simulation:
         return TimedBlock(number, self.begins[place], int(rows["ended"].max()), tuple(map(int, rows["ended"])))
 
     def stopped(self, code: int) -> Stop:
+        if code == codes.LIMIT:
+            running = np.flatnonzero(self.sm.warps["state"] != issue_records.DONE)
+            last = self.sm.warps[running[np.argmax(self.sm.warps["issued"][running])]]
+            worker = self.workers[int(last["place"])]
+            worker.error[0]["warp"] = last["number"]
+            return worker.stopped(code)
         bad = next((w for w in self.workers if w.error[0]["code"]), self.workers[0])
         return bad.stopped(code)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,10 @@ from hypothesis import strategies as st
 import banksim
 from banksim.errors import Fault, UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter
+from banksim.machine import state
+from banksim.machine.reference import run as reference_run
 from banksim.requests.kinds import LANES
+from banksim.timing import multiprocessor
 from helpers import hostile
 from helpers.assembler import PARAMETERS, instruction
 from helpers.places import PACKAGES, TESTS
@@ -149,6 +153,25 @@ def instruction_to(i: Instruction, line: str) -> Instruction:
 def test_code_that_never_ends_is_stopped_at_the_limit(name: str, engine: str) -> None:
     with pytest.raises(Fault, match="the instruction limit is used up"):
         run(endless(name), engine, max_instructions=3000)
+
+
+@pytest.mark.parametrize(
+    "mode", [{}, {"engine": "numpy"}, {"timing": True}, {"check": "races"}, {"trace": "t.parquet"}], ids=str
+)
+def test_without_a_limit_an_endless_loop_is_told_with_its_place(
+    mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for module, name in (
+        (state, "ALLOWANCE"),
+        (state, "OBSERVED_ALLOWANCE"),
+        (multiprocessor, "ALLOWANCE"),
+        (reference_run, "ALLOWANCE"),
+    ):
+        monkeypatch.setattr(module, name, 1000)
+    where = r"limit is used up.*SASS 0x.*(, warp 0, lane 0, block \(0, 0, 0\)|, block \(0, 0, 0\), warp 0, lane 0)"
+    with pytest.raises(Fault, match=where):
+        run(endless("branch"), block=32, **mode)
 
 
 @pytest.mark.parametrize("name", ENDLESS)

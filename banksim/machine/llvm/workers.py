@@ -187,7 +187,7 @@ def execute(
     team = [Worker(launch, compiled, rules, period, budget // workers, stop_word, notes) for _ in range(workers)]
     if max_instructions is None:
         for worker in team:
-            worker.context[0]["allowance"] = state.ALLOWANCE
+            worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
     stops: list[Stop] = []
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []

@@ -15,6 +15,10 @@ from banksim.machine.reference.block import Block, Executed
 from banksim.machine.reference.warp import Warp, Word
 from banksim.machine.supported import check
 
+ALLOWANCE = 1 << 20
+"""Where no limit is given, a block that has executed so many warp instructions is taken for an endless loop: this takes
+less than a minute."""
+
 
 def run(launch: Launch, max_instructions: int | None = None) -> Executed:
     """Run every block of a launch, one after the other; its buffers change in place.
@@ -23,7 +27,7 @@ def run(launch: Launch, max_instructions: int | None = None) -> Executed:
     """
     check(launch.kernel)
     outcome = Executed(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
-    limit = max_instructions if max_instructions is not None else 1 << 62
+    limit = max_instructions if max_instructions is not None else ALLOWANCE
     with np.errstate(all="ignore"):
         if launch.cooperative:
             run_together([warps_of(Block(launch, number, outcome, limit)) for number in range(launch.blocks)])
@@ -31,7 +35,7 @@ def run(launch: Launch, max_instructions: int | None = None) -> Executed:
         for number in range(launch.blocks):
             block = Block(launch, number, outcome, limit)
             run_together([warps_of(block)])
-            limit = block.limit
+            limit = ALLOWANCE if max_instructions is None else block.limit
     return outcome
 
 
