@@ -31,6 +31,9 @@ from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
 from banksim.runs.resolve import numba_kernel
 
+CURE = "; try banksim run --whole"
+"""What runs, in a process of its own, with all of numba-cuda (python_program.py)."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Overload:
@@ -70,7 +73,7 @@ class Overload:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise UnsupportedError(f"{name} of a compiled kernel: banksim run does not offer it")
+        raise UnsupportedError(f"{name} of a compiled kernel: banksim run does not offer it{CURE}")
 
 
 class SimulatedGPU:
@@ -86,11 +89,15 @@ class SimulatedGPU:
     def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
         """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
         if dispatcher.targetoptions.get("debug"):
-            raise UnsupportedError(f"{dispatcher.py_func.__name__}: cuda.jit(debug=True): exceptions are not simulated")
+            raise UnsupportedError(
+                f"{dispatcher.py_func.__name__}: cuda.jit(debug=True): exceptions are not simulated{CURE}"
+            )
         try:
             kernel, compiled = numba_kernel(dispatcher, types, self.launches.code)
         except InputError as error:
             raise TypeError(str(error)) from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{error}{CURE}") from None
         except CompileError as error:
             if error.__cause__ is not None:
                 raise error.__cause__ from None
@@ -112,9 +119,9 @@ class SimulatedGPU:
     def call(self, dispatcher: Any, args: tuple[Any, ...], config: Any) -> None:
         """In the place of `CUDADispatcher.call`: launch a kernel and wait for its end."""
         if config.pre_launch_callbacks:
-            raise UnsupportedError("pre_launch_callbacks: banksim run does not call them")
+            raise UnsupportedError(f"pre_launch_callbacks: banksim run does not call them{CURE}")
         if dispatcher.targetoptions.get("extensions"):
-            raise UnsupportedError("cuda.jit(extensions=…): banksim run does not know what they do to arguments")
+            raise UnsupportedError(f"cuda.jit(extensions=…): banksim run does not know what they do to arguments{CURE}")
         made = self.overload(dispatcher, tuple(dispatcher.typeof_pyval(value) for value in args))
         shape = Shape(tuple(config.griddim), tuple(config.blockdim), config.sharedmem)
         arguments = Arguments(self.driver.memory)
@@ -214,7 +221,7 @@ def simulated_driver(driver: Any, ours: Driver) -> Iterator[None]:
         if not name.startswith("cu"):
             raise AttributeError(name)
         if not hasattr(ours, name):
-            raise UnsupportedError(f"{name} of the CUDA driver: banksim run does not simulate it")
+            raise UnsupportedError(f"{name} of the CUDA driver: banksim run does not simulate it{CURE}")
         return getattr(ours, name)
 
     real, state = type(driver), dict(vars(driver))
