@@ -27,6 +27,9 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 AGAIN = 0.02
 """Seconds after which a lost interrupt is sent again."""
 
+OWN_THREADS = "banksim"
+"""What the names of threads begin with that wait for work until the process ends, and no program waits for."""
+
 received = 0
 """The signal that this process was told to end by; 0: none."""
 over = False

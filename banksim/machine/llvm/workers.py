@@ -29,6 +29,7 @@ from banksim.machine.races.findings import by_lines, first_hint
 from banksim.machine.races.probe import Probe
 from banksim.machine.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.requests.kinds import LANES, OP_CODES
+from banksim.system.ending import OWN_THREADS
 
 T = TypeVar("T")
 
@@ -294,7 +295,7 @@ def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], t
 @lru_cache(maxsize=1)
 def threads(process: int) -> ThreadPoolExecutor:
     """The threads that launches of this process run on: a program may have many thousand launches."""
-    return ThreadPoolExecutor(max(32, 2 * (os.cpu_count() or 1)))
+    return ThreadPoolExecutor(max(32, 2 * (os.cpu_count() or 1)), OWN_THREADS)
 
 
 def progress_of(team: list[Worker]) -> tuple[int, int]:

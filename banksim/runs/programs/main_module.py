@@ -9,7 +9,9 @@ import runpy
 import sys
 import threading
 import traceback
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,10 +144,14 @@ def ended(execute: Callable[[], object]) -> Ended:
 
 
 def wait_for_threads(others: set[threading.Thread]) -> None:
-    """As Python does before it ends."""
+    """As Python does before it ends: pools of threads finish what they were given, other threads end by themselves."""
     for thread in threading.enumerate():
-        if thread not in others and not thread.daemon:
-            thread.join()
+        if thread in others or thread.daemon or thread.name.startswith(ending.OWN_THREADS):
+            continue
+        pool = next((place() for place in getattr(thread, "_args", ()) if isinstance(place, weakref.ref)), None)
+        if isinstance(pool, Executor):
+            pool.shutdown()
+        thread.join()
 
 
 def status_of(code: object) -> int:

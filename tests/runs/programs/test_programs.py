@@ -396,3 +396,30 @@ def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: pytest.CaptureF
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program.py", "r.txt"]
     assert main(["run", "--trace", "-", program]) == 2
     assert "standard output is the program's; give a file" in capsys.readouterr().err
+
+
+POOLED = """
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def beyond(x):
+    x[cuda.threadIdx.x + 1] = 0
+
+
+pool = ThreadPoolExecutor(2)
+futures = [pool.submit(print, "pooled") for _ in range(3)]
+beyond[1, 32](np.zeros(32))
+"""
+
+
+def test_a_program_ends_that_leaves_a_pool_of_threads(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Python ends such pools itself; and banksim's own threads wait for launches until the process ends."""
+    (tmp_path / "pooled.py").write_text(POOLED)
+    assert main(["run", "--output", str(tmp_path / "report.txt"), str(tmp_path / "pooled.py")]) == 2
+    out, error = capfd.readouterr()
+    assert out == "pooled\n" * 3
+    assert "beyond: global store of 8 bytes" in error
