@@ -18,8 +18,7 @@ from banksim.advise.kernels.advice import KernelAdvice, advise_kernel
 from banksim.advise.kernels.costs import Cost
 from banksim.advise.kernels.cuda_source import CudaSource, cuda_arrays
 from banksim.advise.kernels.measure import Bench, Measured
-from banksim.advise.kernels.numba_source import NumbaSource
-from banksim.advise.kernels.numba_source import Reader as NumbaReader
+from banksim.advise.kernels.numba_source import NumbaReader, NumbaSource
 from banksim.advise.kernels.search import Search, Tried
 from banksim.advise.kernels.source_layouts import groups, padded
 from banksim.architectures.bank_rules import architecture

@@ -18,7 +18,7 @@ from banksim.advise.patterns import advice
 from banksim.advise.patterns.advice import ArrayAdvice, advise, together
 from banksim.advise.patterns.judge import Judged
 from banksim.advise.patterns.layouts import SharedArray, layouts, mapping
-from banksim.advise.patterns.thread_orders import Described, mappings
+from banksim.advise.patterns.thread_orders import ReadPattern, mappings
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.occupancy import blocks_per_sm, fits
 from banksim.errors import InputError, UnknownCountError
@@ -139,7 +139,7 @@ def test_neighbouring_threads_may_take_neighbouring_iterations(loops: object, wo
     (striped,) = advice.threads
     assert (advice.before.transactions, striped.transactions) == ((256,), (32,))
     description = Description(access, loops=loops)  # type: ignore[arg-type]
-    given = Described(description, (128, 1, 1), (Loop("k", np.array([*range(3, 35, 4)])),))
+    given = ReadPattern(description, (128, 1, 1), (Loop("k", np.array([*range(3, 35, 4)])),))
     if "3" in word:
         (mapped,) = mappings(given)
         before = banksim.pattern(access, declare="float s[1024]", block=128, loops=loops)  # type: ignore[arg-type]

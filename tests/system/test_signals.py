@@ -120,6 +120,7 @@ def endless(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_kernel_tells_what_was_done(endless: Path, number: int) -> None:
     words = ["kernel", "endless.py", "--arg", "int32[2]", "--trace", "t.parquet", "--html", "page.html"]
+    words += ["--max-instructions", "0"]
     terminal, inner = pty.openpty()
     command = Command(endless, words, errors=inner)
     os.close(inner)
