@@ -166,7 +166,7 @@ def test_declarations_are_those_of_the_kernel() -> None:
     (mine,) = cuda_arrays(CUDA.encode(), "other")
     assert (mine.name, mine.size, mine.lengths[0].value) == ("mine", 4, 4)
     assert mine.lengths[1].longer(1) == "HALF * 2 + 1"
-    assert sources.Place(0, 6, "N << 1").longer(1) == "(N << 1) + 1"
+    assert sources.SourceSpan(0, 6, "N << 1").longer(1) == "(N << 1) + 1"
     assert not list(cuda_arrays(CUDA.encode(), "missing"))
 
 
