@@ -60,7 +60,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a bit in the middle": flip(777),
     "swapped": swap,
     "a folder": become_folder,
-    "a link to nowhere": lambda file: (file.unlink(), file.symlink_to("nowhere")),
+    "a link to nowhere": lambda file: (file.unlink(), file.symlink_to(f"{file.name}.nowhere")),
     "not readable": lambda file: file.chmod(0),
 }
 

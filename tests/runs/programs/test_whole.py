@@ -212,10 +212,10 @@ def test_without_a_compiler_modules_run_as_files_do(
 ) -> None:
     monkeypatch.setattr(standins, "c_compiler", lambda: None)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "program.py").write_text("from numba import cuda\nprint(cuda.is_available())")
-    assert main(["run", "-m", "program"]) == 0
+    (tmp_path / "asks_for_a_gpu.py").write_text("from numba import cuda\nprint(cuda.is_available())")
+    assert main(["run", "-m", "asks_for_a_gpu"]) == 0
     assert capsys.readouterr().out == "True\n"
-    assert main(["run", "--whole", "program.py"]) == 2
+    assert main(["run", "--whole", "asks_for_a_gpu.py"]) == 2
     assert "there is none: install gcc" in capsys.readouterr().err
 
 
