@@ -233,8 +233,9 @@ def judge(
             return None
         most = max(map(len, part.turns(arch)))
         counts.append(Range(max(map(len, part.turns(arch, lucky=True))), most) if ranged else most)
-        ways.append(counts[-1] if part.ideal == 1 else ceil(most / part.ideal))
-        least += part.ideal * access.passes
+        fewest = part.ideal
+        ways.append(counts[-1] if fewest == 1 else ceil(most / fewest))
+        least += fewest * access.passes
     none: Count = Range(0, 0) if ranged else 0
     return total([none, *counts * access.passes]), least, largest([none, *ways])
 

@@ -4,13 +4,24 @@ from where it reads."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from banksim.requests.kinds import BYPASSING, COPIES, DESTINATION, LANES, LINE_BIT, OP_CODES, SOURCE_BIT, UNREAD
+from banksim.requests.kinds import (
+    BYPASSING,
+    COPIES,
+    DESTINATION,
+    IS_BYPASSING,
+    LANES,
+    LINE_BIT,
+    OP_CODES,
+    SOURCE_BIT,
+    UNREAD,
+)
 
+Lanes = TypeVar("Lanes", int, npt.NDArray[np.signedinteger])
 BANKS, BANK_BYTES = 32, 4
 """Of the L1 cache, which is the same memory as shared memory."""
 LINE, SECTOR, PIECE = 128, 32, 16
@@ -41,7 +52,7 @@ def with_source(
     return np.where(np.asarray(reads), found, found | UNREAD).astype(np.uint32)
 
 
-def _first_of_run(lane: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+def _first_of_run(lane: Lanes) -> Lanes:
     """The first lane that reads from the line of `lane` in a copy of 16 bytes each from one run of bytes."""
     return lane * PIECE // LINE * (LINE // PIECE)
 
@@ -68,7 +79,7 @@ class Move(NamedTuple):
 def moves(address: Sequence[int]) -> list[Move]:
     """What each lane copies past the L1 cache."""
     banks = source_banks(address, PIECE)
-    first = [(place >> LINE_BIT) + lane * PIECE // LINE * (LINE // PIECE) for lane, place in enumerate(address)]
+    first = [(place >> LINE_BIT) + _first_of_run(lane) for lane, place in enumerate(address)]
     return [
         Move(first[lane] % LANES, banks[lane] * BANK_BYTES // PIECE, (place & DESTINATION) // PIECE)
         for lane, place in enumerate(address)
@@ -111,7 +122,7 @@ def of_known_cost(
     op: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint32], address: npt.NDArray[np.uint32]
 ) -> npt.NDArray[np.uint8]:
     """The ops of n requests, with cp_async_gather for copies whose cost is not known because of how they spread."""
-    rows = np.flatnonzero(np.isin(op, [OP_CODES[name] for name in BYPASSING]))
+    rows = np.flatnonzero(IS_BYPASSING[op])
     if not len(rows):
         return op
     rows = rows[spread_rows(address[rows], mask[rows])]

@@ -18,6 +18,8 @@ tell of the source too. cp_async_gather is a copy whose source is not known, or 
 number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts."""
 BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
+IS_BYPASSING = np.isin(OPS, BYPASSING)
+"""The same by code."""
 COPIES = ("cp_async", "cp_async_gather", *BYPASSING)
 """Ops whose addresses tell of the source too, in the bits that follow. Of a copy of one run of bytes, lane by lane,
 from a multiple of 128 bytes on they are 0: the addresses are just the places in shared memory that are written."""
