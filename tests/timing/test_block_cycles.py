@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.errors import BanksimError, InputError
+from banksim.errors import BanksimError, InputError, UnknownCountError
+from banksim.timing.block_cycles import transfers
 
 LATENCY = 23
 """Of a load of one word without conflicts, alone (tests/data/hardware/timing/latency.npz)."""
@@ -71,3 +72,11 @@ def test_what_nobody_knows_is_an_error() -> None:
         banksim.block_cycles(loads(1, 1, 1), "tesla")
     with pytest.raises(BanksimError, match="nobody"):
         banksim.block_cycles(loads(1, 1, 1, op="atom"), "kepler-4")
+
+
+def test_nobody_knows_the_time_of_a_copy_past_the_cache() -> None:
+    run = np.arange(32) * 16
+    assert transfers(banksim.explain(run, op="cp_async_bypass", width=16)) is None
+    assert transfers(banksim.explain(run, op="cp_async", width=16)) == 4
+    with pytest.raises(UnknownCountError, match="a copy past the L1 cache"):
+        banksim.block_cycles(banksim.Trace.from_arrays("cp_async_bypass", 16, 0xFFFFFFFF, run))
