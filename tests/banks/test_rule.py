@@ -192,7 +192,7 @@ def check_explanation(found: Explanation, case: Case, arch: Architecture) -> Non
     assert len(found.passes) == high
     assert (ends(found.transactions or 0).high, found.ideal, ends(found.degree or 0)) == (high, ideal, degree)
     size = min(case.width, access.request_bytes)
-    times = case.width // size * access.passes
+    times = case.width // size * access.passes + (access.also.passes if access.also else 0)
     assert sorted(lane for p in found.passes for lane in p.lanes) == sorted(active(case) * times)
     for p in found.passes:
         assert p.lanes
