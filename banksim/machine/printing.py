@@ -138,7 +138,9 @@ def converted(
         return b"", b"%#x" % address if address else b"(nil)"
     (real,) = struct.unpack("<d", value)
     sign, real = b"-" if math.copysign(1, real) < 0 else plus, abs(real)
-    if kind in b"aA" and math.isfinite(real):
+    if not math.isfinite(real):
+        shown = b"%f" % real
+    elif kind in b"aA":
         sign, shown = sign + b"0x", hexadecimal(real, precision)
     else:
         shown = (

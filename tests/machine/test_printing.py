@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import sys
 import time
@@ -137,6 +138,13 @@ def test_a_negative_width_pads_with_spaces_on_the_right_whatever_the_flags() -> 
         form = parsed(f"%{flags}*d|%{flags}*.1f|".encode())
         arguments = width + struct.pack("<i", 7) + width + bytes(4) + struct.pack("<d", 0.5)
         assert printed(form, arguments, lambda address: b"") == f"{sign + '7':<6}|{sign + '0.5':<6}|".encode()
+
+
+@pytest.mark.parametrize("kind", "fFeEgGaA")
+def test_what_is_not_finite_is_a_word_in_every_conversion(kind: str) -> None:
+    for value, word in ((math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan")):
+        shown = printed(parsed(f"%#05{kind}".encode()), struct.pack("<d", value), lambda address: b"")
+        assert shown == (word.upper() if kind.isupper() else word).rjust(5).encode()
 
 
 # ---- in kernels
