@@ -1,6 +1,6 @@
 """The memory layout that the compiled code and its run-time support share, as NumPy dtypes.
 
-The LLVM engine addresses these fields by their offsets, the functions of `llvm/scheduler.py` by their names.
+The LLVM engine addresses these fields by their offsets, compiled functions (`llvm/groups.py`) by their names.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from banksim.banks.conflicts import Conflicts
 from banksim.errors import InputError
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Kernel
-from banksim.machine.llvm.control_flow import ControlFlow
+from banksim.machine.llvm.sections import Sections
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.reference.warp import Warp
 from banksim.requests.copies import destinations, moves
@@ -230,7 +230,7 @@ def test_both_engines_execute_every_control_opcode() -> None:
     assert not CONTROL.keys() & OPERATIONS.keys()
     for control in CONTROL.values():
         assert callable(getattr(Warp, control.does))
-        assert callable(getattr(ControlFlow, control.does))
+        assert callable(getattr(Sections, control.does))
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])

@@ -10,11 +10,15 @@ data_movement.py      how the data of loads and stores move
 shared_requests.py    requests to shared memory: judged, traced, checked for races
 buffers.py            the buffer that an address lies in
 atomics.py            atomics
-control_flow.py       branches, convergence, barriers
+control_flow.py       branches, calls, exits
+convergence.py        threads of a warp that wait for each other
+block_barriers.py     barriers of the block
 translate.py          a kernel as functions
 sections.py           the functions of a long one, and the ways between them
 compile.py            machine code of this computer, and its cache
 scheduler.py          which group of threads runs next
+groups.py             groups of threads that wait, join and part
+arrivals.py           who has arrived at a barrier of the block
 workers.py            a launch, on several threads of the host
 counts.py             what they counted
 request_counts.py     a request, judged as soon as it is made

@@ -17,13 +17,12 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.basic_blocks import target
-from banksim.machine.codes import AT_BARRIER, COLLECTIVE, READY, WARPSYNC
+from banksim.machine.codes import READY
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.scratch import TARGETS
-from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
+from banksim.machine.llvm.values import INT, POINTER, VOID, Value
 from banksim.machine.state import CONTEXT, ERROR, WARP
-from banksim.machine.supported import barrier_number
 from banksim.requests.kinds import FULL_MASK
 
 
@@ -40,8 +39,8 @@ class Section:
 
 
 class ControlFlow:
-    """One method for each control-flow instruction (kernels/control_opcodes.py). `next_pc`: that of the instruction
-    behind it."""
+    """One method for each instruction (kernels/control_opcodes.py) that goes elsewhere; those that wait are in
+    llvm/convergence.py and llvm/block_barriers.py. `next_pc`: that of the instruction behind it."""
 
     kernel: Kernel
     stepwise: bool
@@ -247,137 +246,6 @@ class ControlFlow:
         e.b.store(rest, self.active)
         self.go(next_pc, i.pc)
 
-    def converge(self, i: Instruction, next_pc: int) -> None:
-        self.gather_at(barrier_number(i), i, next_pc)
-
-    def warpsync(self, i: Instruction, next_pc: int) -> None:
-        operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
-        mask = self.x.const(0xFFFFFFFF) if operand is None else self.x.value(operand)
-        executing = self.x.executing()
-        number = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
-        row = self.e.field(self.warp, WARP, "convergence", 32 * number)
-        self.e.masked_store(row, self.e.as_bools(executing), mask.spread().ir)
-        if number == COLLECTIVE:
-            resume = splat(self.e.b, INT[32](target(i) or 0))
-            self.e.masked_store(self.e.field(self.warp, WARP, "resume"), self.e.as_bools(executing), resume)
-        if mask.lanes == 1:
-            self.gather_at(number, i, next_pc)
-            return
-        all_here, split = self.e.b.append_basic_block("all_here"), self.e.b.append_basic_block("split")
-        self.e.b.cbranch(self.none_missing(mask, executing, i), all_here, split)
-        self.e.b.position_at_end(split)
-
-        def act(threads: ir.Value) -> None:
-            self.e.call("sync_by_mask", VOID, self.warp, threads, INT[32](next_pc), INT[32](number))
-            self.e.b.branch(self.scheduler)
-
-        self.only_guarded(i, next_pc, act)
-        self.e.b.position_at_end(all_here)
-        self.gather_at(number, i, next_pc)
-
-    def end_collective(self, i: Instruction, next_pc: int) -> None:
-        """ENDCOLLECTIVE: every thread jumps to the place that its own WARPSYNC.COLLECTIVE named."""
-        e = self.e
-        resume = self.x.new("u", 32, 32, e.load(e.field(self.warp, WARP, "resume"), WORDS))
-        lane = self.x.first(resume)
-        with e.b.if_then(e.everywhere((resume == lane).ir, e.b.not_(self.x.active_mask))):
-            e.set(self.warp, WARP, "pc", lane.ir)
-            e.b.branch(self.dispatch)
-        where = self.x.scratch(TARGETS)
-        e.store(resume.ir, where)
-        e.call("end_collective", VOID, self.warp, self.x.active_mask, where)
-        e.b.branch(self.resume)
-
-    def none_missing(self, mask: Value, executing: ir.Value, i: Instruction) -> ir.Value:
-        """Whether the whole group can go on past a WARPSYNC at which each thread has its own mask. WARPSYNC.EXCLUSIVE
-        and .COLLECTIVE part threads with different masks; a plain WARPSYNC only asks that all named threads be here."""
-        e = self.e
-        if i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}:
-            return e.everywhere((mask == self.x.first(mask)).ir, e.b.not_(executing))
-        live = e.get(self.warp, WARP, "live")
-        elsewhere = e.b.and_(live, e.b.not_(executing))
-        missing = mask & Value(e.builder, "u", 32, 1, elsewhere)
-        return e.everywhere((missing == 0).ir, e.b.not_(executing))
-
-    def gather_at(self, number: int, i: Instruction, next_pc: int) -> None:
-        """Wait until all live threads that convergence barrier `number` gathers have come."""
-        e = self.e
-
-        def act(mask: ir.Value) -> None:
-            row = e.field(self.warp, WARP, "convergence", 32 * number)
-            lane = e.b.zext(e.first_lane(mask), INT[64])
-            wanted = e.b.and_(e.load(e.at(row, lane, INT[32]), INT[32]), e.get(self.warp, WARP, "live"))
-            missing = e.b.and_(wanted, e.b.not_(mask))
-            together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
-            here = e.empty(missing)
-            if number < WARPSYNC:
-                here = e.b.and_(here, e.empty(e.get(self.warp, WARP, "mixed")))
-            e.b.cbranch(here, together, wait)
-            e.b.position_at_end(together)
-            if number == COLLECTIVE:
-                e.set(self.warp, WARP, "collected", mask)
-            if i.predicate is not None:
-                self.put_aside(mask, INT[32](next_pc), READY)
-                e.b.branch(self.scheduler)
-            else:
-                self.go(next_pc, i.pc)
-            e.b.position_at_end(wait)
-            if number < WARPSYNC:
-                goes = e.call("meet", INT[32], self.context, self.warp, mask, INT[32](next_pc), INT[32](number))
-                e.b.cbranch(e.empty(goes), self.scheduler, self.resume)
-            else:
-                self.put_aside(mask, INT[32](next_pc), number)
-                e.b.branch(self.scheduler)
-
-        self.only_guarded(i, next_pc, act)
-
-    def barrier(self, i: Instruction, next_pc: int) -> None:
-        x, e = self.x, self.e
-        how = next((getattr(codes, m) for m in ("AND", "OR", "POPC") if m in i.modifiers), codes.NO_REDUCTION)
-        votes = next((x.predicate(o) for o in i.operands if o.kind == "P"), None)
-        number, *count = [x.first(x.raw(o)) for o in i.operands if o.kind in ("R", "UR", "imm")] or [x.const(0)]
-        expected = count[0].ir if count else INT[32](0)
-
-        def act(mask: ir.Value) -> None:
-            plain = how == codes.NO_REDUCTION and not count and "SYNC" in i.modifiers and not self.watched
-            if plain and isinstance(number.ir, ir.Constant):
-                self.whole_block(mask, int(number.ir.constant) & (codes.BLOCK_BARRIERS - 1), i, next_pc)
-                return
-            ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)
-            numbers = (
-                number.ir,
-                expected,
-                INT[32](how),
-                INT[32](next_pc),
-                INT[32](int("ARV" not in i.modifiers)),
-            )
-            e.call("arrive", VOID, self.context, self.warp, mask, ballot, *numbers)
-            e.b.branch(self.scheduler)
-
-        self.only_guarded(i, next_pc, act)
-
-    def whole_block(self, mask: ir.Value, number: int, i: Instruction, next_pc: int) -> None:
-        """__syncthreads(), inlined: the last threads to arrive go on at once."""
-        e = self.e
-        arrived = e.b.add(e.get(self.context, CONTEXT, "arrived", number), e.popcount(mask))
-        live = e.b.trunc(e.get(self.context, CONTEXT, "live"), INT[32])
-        phase = e.get(self.context, CONTEXT, "phase", number)
-        last, wait = e.b.append_basic_block("last"), e.b.append_basic_block("wait")
-        e.b.cbranch(e.b.icmp_unsigned(">=", arrived, live), last, wait)
-        e.b.position_at_end(last)
-        e.set(self.context, CONTEXT, "arrived", INT[32](0), number)
-        e.set(self.context, CONTEXT, "phase", e.b.add(phase, INT[32](1)), number)
-        if i.predicate is not None:
-            self.put_aside(mask, INT[32](next_pc), READY)
-            e.b.branch(self.scheduler)
-        else:
-            self.go(next_pc, i.pc)
-        e.b.position_at_end(wait)
-        e.set(self.context, CONTEXT, "arrived", arrived, number)
-        e.set(self.context, CONTEXT, "expected", INT[32](0), number)
-        self.put_aside(mask, INT[32](next_pc), AT_BARRIER + number, phase)
-        e.b.branch(self.scheduler)
-
     def give_way(self, i: Instruction, next_pc: int) -> None:
         """YIELD: the other groups of the warp go first; where there are none, the other warps, since this one may poll
         for what they do."""
@@ -420,49 +288,3 @@ class ControlFlow:
 
     def trap(self, i: Instruction, next_pc: int) -> None:
         self.only_guarded(i, next_pc, lambda mask: self.fault(codes.TRAP, INT[32](i.pc), mask))
-
-    # ---- convergence barriers
-    def convergence(self, i: Instruction) -> ir.Value:
-        return self.e.field(self.warp, WARP, "convergence", 32 * barrier_number(i))
-
-    def masked(self, row: ir.Value, mask: ir.Value, lanes: ir.Value) -> None:
-        """Store `mask` for each of `lanes` as the threads that the convergence barrier gathers."""
-        e = self.e
-        e.masked_store(row, e.as_bools(lanes), Value(e.builder, "u", 32, 1, mask).spread().ir)
-
-    def gather(self, i: Instruction) -> None:
-        """BSSY: the executing threads are to converge at the BSYNC of the same barrier."""
-        self.masked(self.convergence(i), self.x.executing(), self.x.executing())
-
-    def break_away(self, i: Instruction) -> None:
-        """BREAK: the barrier no longer waits for the executing threads (only those whose predicate operand holds)."""
-        e, x = self.e, self.x
-        condition = next((o for o in i.operands if o.kind == "P"), None)
-        leaving = x.executing() if condition is None else x.ballot(x.predicate(condition)).ir
-        row = self.convergence(i)
-        lane = e.b.zext(e.first_lane(leaving), INT[64])
-        gathered = e.load(e.at(row, lane, INT[32]), INT[32])
-        mine = e.b.select(e.empty(leaving), INT[32](0), gathered)
-        rest = e.b.and_(gathered, e.b.not_(leaving))
-        self.masked(row, rest, mine)
-
-    def move_convergence(self, i: Instruction) -> None:
-        """BMOV R, B saves a convergence barrier in a register, BMOV B, R restores it; each thread has its own value."""
-        e, x = self.e, self.x
-        row = self.convergence(i)
-        to, source = i.operands[0], i.operands[-1]
-        if to.kind == "B":
-            held = e.field(self.warp, WARP, "convergence", 32 * source.number) if source.kind == "B" else None
-            v = x.raw(source).spread().ir if held is None else e.load(held, WORDS)
-            e.masked_store(row, e.as_bools(x.executing()), v)
-        else:
-            x.write(to, x.new("u", 32, 32, e.load(row, WORDS)))
-
-    def barrier_result(self, i: Instruction) -> None:
-        """B2R.RESULT: the result of the reduction at the block barrier that the warp passed last."""
-        e, x = self.e, self.x
-        number = e.b.zext(e.get(self.warp, WARP, "reduced"), INT[64])
-        where = e.at(e.field(self.context, CONTEXT, "result"), number, INT[32])
-        result = x.new("u", 32, 1, e.load(where, INT[32]))
-        for o in i.operands:
-            x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)

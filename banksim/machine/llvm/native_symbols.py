@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from banksim.machine.llvm.arrivals import arrive, leave
 from banksim.machine.llvm.request_counts import judge_new, note, settle
 from banksim.machine.llvm.scheduler import (
-    arrive,
     end_collective,
     give_way,
-    leave,
     meet,
     part,
     scatter,

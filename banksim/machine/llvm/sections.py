@@ -11,7 +11,9 @@ import llvmlite.ir as ir
 
 from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, sections
-from banksim.machine.llvm.control_flow import ControlFlow, Section
+from banksim.machine.llvm.block_barriers import BlockBarriers
+from banksim.machine.llvm.control_flow import Section
+from banksim.machine.llvm.convergence import Convergence
 from banksim.machine.llvm.values import INT, POINTER
 from banksim.machine.state import WARP
 
@@ -19,7 +21,7 @@ LONGEST_SECTION = 256
 """Instructions of a section, at most, unless a single basic block has more."""
 
 
-class Sections(ControlFlow):
+class Sections(Convergence, BlockBarriers):
     """Builds the functions around the basic blocks."""
 
     def build_functions(self, blocks: dict[int, Block]) -> None:

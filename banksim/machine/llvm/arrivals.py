@@ -1,0 +1,74 @@
+"""Barriers of the block, as compiled kernels call them: who arrives, and when a phase ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from banksim.machine import codes
+from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, POPC, READY
+from banksim.machine.compiled_records import Context
+from banksim.machine.llvm.groups import put_aside, tell
+from banksim.machine.record_types import CONTEXT, WARP
+from banksim.requests.lane_intrinsics import ones
+from banksim.system.compiled_types import Integer, Place
+from banksim.system.jit import callback, carray, inner
+
+
+@inner
+def complete(c: Context, b: Integer) -> None:
+    """End the phase of barrier b of the block: keep the result of its reduction and begin the next phase."""
+    if c.watch:
+        tell(c.follow, c, c, 0, codes.PASSED, b)
+    how, votes = c.reduction[b], c.votes[b]
+    if how == POPC:
+        c.result[b] = votes
+    elif how == AND:
+        c.result[b] = votes == c.arrived[b]
+    else:
+        c.result[b] = votes > 0
+    c.arrived[b] = 0
+    c.votes[b] = 0
+    c.phase[b] += 1
+
+
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 6, types.int32))
+def arrive(
+    context: Place,
+    warp: Place,
+    mask: Integer,
+    votes: Integer,
+    number: Integer,
+    expected: Integer,
+    how: Integer,
+    pc: Integer,
+    waits: Integer,
+) -> None:
+    """Threads arrive at barrier `number` of the block and are parked: to wait there (`waits`), or ready. The phase ends
+    when all that it expects have arrived."""
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
+    b = np.int64(number) & (BLOCK_BARRIERS - 1)
+    put_aside(w, mask, pc, AT_BARRIER + b if waits else READY, c.phase[b])
+    if c.watch:
+        tell(c.follow, c, w, mask, codes.ARRIVED, b)
+    c.arrived[b] += ones(mask)
+    c.expected[b] = expected
+    if how != NO_REDUCTION:
+        w.reduced = b
+        c.reduction[b] = how
+        c.votes[b] += ones(votes & mask)
+    if c.arrived[b] >= (expected if expected else c.live):
+        complete(c, b)
+
+
+@callback(types.void(CONTEXT, WARP, types.uint32))
+def leave(context: Place, warp: Place, mask: Integer) -> None:
+    """Threads exit. The phase of a barrier of the block that waited only for them ends."""
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
+    w.live &= ~mask
+    c.live -= ones(mask)
+    for b in range(BLOCK_BARRIERS):
+        if c.arrived[b] and not c.expected[b] and c.arrived[b] >= c.live:
+            complete(c, b)

@@ -1,0 +1,72 @@
+"""Barriers of the block, in the LLVM engine: __syncthreads(), named barriers, and their reductions."""
+
+from __future__ import annotations
+
+import llvmlite.ir as ir
+
+from banksim.kernels.kernel import Instruction
+from banksim.machine import codes
+from banksim.machine.codes import AT_BARRIER, READY
+from banksim.machine.llvm.control_flow import ControlFlow
+from banksim.machine.llvm.values import INT, VOID
+from banksim.machine.state import CONTEXT, WARP
+
+
+class BlockBarriers(ControlFlow):
+    """One method for each instruction at which the threads of a block arrive, wait, or learn the outcome."""
+
+    def barrier(self, i: Instruction, next_pc: int) -> None:
+        x, e = self.x, self.e
+        how = next((getattr(codes, m) for m in ("AND", "OR", "POPC") if m in i.modifiers), codes.NO_REDUCTION)
+        votes = next((x.predicate(o) for o in i.operands if o.kind == "P"), None)
+        number, *count = [x.first(x.raw(o)) for o in i.operands if o.kind in ("R", "UR", "imm")] or [x.const(0)]
+        expected = count[0].ir if count else INT[32](0)
+
+        def act(mask: ir.Value) -> None:
+            plain = how == codes.NO_REDUCTION and not count and "SYNC" in i.modifiers and not self.watched
+            if plain and isinstance(number.ir, ir.Constant):
+                self.whole_block(mask, int(number.ir.constant) & (codes.BLOCK_BARRIERS - 1), i, next_pc)
+                return
+            ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)
+            numbers = (
+                number.ir,
+                expected,
+                INT[32](how),
+                INT[32](next_pc),
+                INT[32](int("ARV" not in i.modifiers)),
+            )
+            e.call("arrive", VOID, self.context, self.warp, mask, ballot, *numbers)
+            e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)
+
+    def whole_block(self, mask: ir.Value, number: int, i: Instruction, next_pc: int) -> None:
+        """__syncthreads(), inlined: the last threads to arrive go on at once."""
+        e = self.e
+        arrived = e.b.add(e.get(self.context, CONTEXT, "arrived", number), e.popcount(mask))
+        live = e.b.trunc(e.get(self.context, CONTEXT, "live"), INT[32])
+        phase = e.get(self.context, CONTEXT, "phase", number)
+        last, wait = e.b.append_basic_block("last"), e.b.append_basic_block("wait")
+        e.b.cbranch(e.b.icmp_unsigned(">=", arrived, live), last, wait)
+        e.b.position_at_end(last)
+        e.set(self.context, CONTEXT, "arrived", INT[32](0), number)
+        e.set(self.context, CONTEXT, "phase", e.b.add(phase, INT[32](1)), number)
+        if i.predicate is not None:
+            self.put_aside(mask, INT[32](next_pc), READY)
+            e.b.branch(self.scheduler)
+        else:
+            self.go(next_pc, i.pc)
+        e.b.position_at_end(wait)
+        e.set(self.context, CONTEXT, "arrived", arrived, number)
+        e.set(self.context, CONTEXT, "expected", INT[32](0), number)
+        self.put_aside(mask, INT[32](next_pc), AT_BARRIER + number, phase)
+        e.b.branch(self.scheduler)
+
+    def barrier_result(self, i: Instruction) -> None:
+        """B2R.RESULT: the result of the reduction at the block barrier that the warp passed last."""
+        e, x = self.e, self.x
+        number = e.b.zext(e.get(self.warp, WARP, "reduced"), INT[64])
+        where = e.at(e.field(self.context, CONTEXT, "result"), number, INT[32])
+        result = x.new("u", 32, 1, e.load(where, INT[32]))
+        for o in i.operands:
+            x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)
