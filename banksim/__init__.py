@@ -6,6 +6,7 @@ requests/        what a request to shared memory is, and which opcode makes whic
 architectures/   everything known of a GPU
 banks/           what requests cost: the bank rule
 patterns/        requests from index expressions
+layouts/         requests from layouts as CuTe and Gluon write them
 storage/         requests from and to trace files
 kernels/         from source to decoded machine code
 machine/         executes machine code
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from banksim.banks.conflicts import Conflicts
     from banksim.banks.replay import explain, ideal, nsight_ideal, replay, transactions
     from banksim.errors import BanksimError
+    from banksim.layouts import Layout, layout, layout_pattern
     from banksim.machine.host_memory import absent
     from banksim.requests.counts import Range
     from banksim.requests.trace import Site, Trace
@@ -42,6 +44,7 @@ _MODULE_OF = {
     "Architecture": "architectures.bank_rules",
     "BanksimError": "errors",
     "Conflicts": "banks.conflicts",
+    "Layout": "layouts",
     "Range": "requests.counts",
     "Site": "requests.trace",
     "Trace": "requests.trace",
@@ -51,6 +54,8 @@ _MODULE_OF = {
     "errors": "",
     "explain": "banks.replay",
     "ideal": "banks.replay",
+    "layout": "layouts",
+    "layout_pattern": "layouts",
     "load": "kernels.load",
     "nsight_ideal": "banks.replay",
     "pattern": "patterns",
@@ -63,6 +68,7 @@ __all__ = [
     "Architecture",
     "BanksimError",
     "Conflicts",
+    "Layout",
     "Range",
     "Site",
     "Trace",
@@ -72,6 +78,8 @@ __all__ = [
     "errors",
     "explain",
     "ideal",
+    "layout",
+    "layout_pattern",
     "load",
     "nsight_ideal",
     "pattern",

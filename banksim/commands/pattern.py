@@ -1,4 +1,4 @@
-"""Count the bank conflicts of index expressions over the threads of a block."""
+"""Count the bank conflicts of index expressions over the threads of a block, or of copies between layouts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from functools import partial
 
 from banksim.banks.replay import replay
 from banksim.commands.shared import report_options
+from banksim.commands.shared.layout_options import copies, has_layout, layout_options
 from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.trace_option import aside, trace_option, written
 from banksim.patterns import pattern
 from banksim.report.json import conflicts
+from banksim.requests.trace import Trace
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32
   banksim pattern "s[t] += s[t + n]" --declare "float s[256]" --block 256 --let "t=threadIdx.x" \\
-      --for "n=128,64,32" --where "t < n" --arch kepler-4,sm_90"""
+      --for "n=128,64,32" --where "t < n" --arch kepler-4,sm_90
+  banksim pattern --layout 'S<3,3,3> o (8,64):(64,1)' --dtype half --threads '(32,8):(8,1)'"""
 
 
 def options(parser: ArgumentParser) -> None:
     access_options(parser)
+    layout_options(parser)
     parser.add_argument(
         "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
     )
@@ -30,7 +34,7 @@ def options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     report_options.limit(options)
-    trace = pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)
+    trace = requests(options)
     judged = [replay(trace, rule) for rule in rules]
     plain = partial(conflicts, "pattern", judged)
     report_options.write_html(options, plain, judged, "Shared-memory bank conflicts")
@@ -39,3 +43,12 @@ def run(options: Namespace) -> int:
             writer.write(trace)
     with aside(options.trace):
         return report_options.finish(options, plain, judged, [site.text for site in judged[0].sites])
+
+
+def requests(options: Namespace) -> Trace:
+    """What the accesses, or the copies between layouts, ask for."""
+    if has_layout(options):
+        from banksim.layouts.build import trace
+
+        return trace(copies(options))
+    return pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)

@@ -1,0 +1,15 @@
+"""Layouts as CuTe writes them, and which requests copies between them and threads make.
+
+algebra.py         what a layout is: shapes with strides, swizzles, compositions
+notation.py        the parser of CuTe's notation
+thread_values.py   which elements each thread holds
+copies.py          the accesses that copy them, atom by atom
+build.py           all of this → a trace
+"""
+
+from __future__ import annotations
+
+from banksim.layouts.algebra import Layout
+from banksim.layouts.build import layout, layout_pattern
+
+__all__ = ["Layout", "layout", "layout_pattern"]
