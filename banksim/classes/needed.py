@@ -76,8 +76,9 @@ def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
     changed = True
     while changed:
         changed = False
+        commonly = {c: set[Source]().union(*(living[s] for s in c)) for c in {b.common for b in blocks.values()}}
         for block in reversed(list(blocks.values())):
-            live: set[Source] = everywhere.union(*(living[s] for s in block.successors))
+            live: set[Source] = everywhere.union(commonly[block.common], *(living[s] for s in block.successors))
             for pc in range(block.end - BYTES, block.start - BYTES, -BYTES):
                 one = prints[pc]
                 hits = one.writes.keys() & live
@@ -102,6 +103,7 @@ def forwards(
     that may be decided by it, one of these numbers."""
     at: dict[int, dict[Source, int]] = {start: {} for start in blocks}
     behind: dict[int, dict[Source, int]] = {}
+    commonly: dict[frozenset[int], dict[Source, int]] = {}
     everywhere: dict[Source, int] = {}
     anywhere: set[Source] = set()
     decided: dict[int, int] = {}
@@ -127,7 +129,11 @@ def forwards(
                 elif not one.guarded and to[0] in OF_THREADS:
                     state.pop(to, None)
         behind[start] = state
-        for following in blocks[start].successors:
+        common = blocks[start].common
+        grown = common not in commonly or not state.keys() <= commonly[common].keys()
+        if grown:
+            commonly[common] = {**state, **commonly.get(common, {})}
+        for following in (*blocks[start].successors, *(common if grown else ())):
             if not state.keys() <= at[following].keys() or following not in behind:
                 at[following] = {**state, **at[following]}
                 todo += [following] if following not in todo else []

@@ -64,6 +64,9 @@ BODIES = {
     "switch": "switch (bx % 5) { case 0: s[tid] = 1; break; case 1: s[tid * 2] = 1; break; case 3: s[tid * 8] = 1; }",
     "order_of_blocks": "unsigned t = (bx + by) % gridDim.x; s[(t * 32 + tid) & 511] = 1; s[tid * (t & 1)] = 1;",
     "carry": "unsigned long long a = 0xfffffff0ull + bx; if ((unsigned)(a >> 32)) s[tid * 2] = 1; s[a & 255] = 1;",
+    "call": "if (tid < thrice(bx, n)) s[thrice(tid, bx) & 511] = 1; s[thrice(tid, 100) & 511] = 1;",
+    "recursion": "s[folded(tid, bx & 3) & 511] = 1; if (folded(bx, 2) & 1) s[tid] = 1;",
+    "short_division": "unsigned short d = blockDim.x; s[tid / (unsigned short)(d / 2) * bx & 511] = 1;",
     "sign": "int i = (int)bx - (int)by; s[(tid * (i >> 1 & 3)) & 511] = 1; if (abs(i) < 3) s[tid * 2] = 1;",
 }
 """What threads do with `s`, an array of 512 words."""
@@ -73,8 +76,13 @@ DATA = {
     "data_in_loop": "for (unsigned k = 0; k < in[bx]; ++k) s[tid] = k;",
     "data_through_shared": "s[tid] = in[tid]; __syncthreads(); s[s[tid ^ 1] & 511] = 2;",
     "data_of_atomic": "s[atomicAdd(&s[0], 1u) & 511] = 1;",
+    "data_of_call": "if (thrice(in[tid], n) > 7) s[tid] = 1; s[thrice(tid, bx) & 511] = 1;",
+    "data_of_group": "if (tid & in[0]) s[__shfl_down_sync(__activemask(), tid, 1) & 511] = 1;",
     "data_in_local": "unsigned a[8]; for (int k = 0; k < 8; ++k) a[k] = in[k]; s[a[tid & 7] & 511] = 1;",
 }
+CALLED = """__device__ __noinline__ unsigned thrice(unsigned v, unsigned n) { return v > n ? v * 3 : v; }
+__device__ __noinline__ unsigned folded(unsigned v, unsigned n) { return n ? folded(v * 5 + n, n - 1) : v; }
+"""
 GRIDS = [(19, 13), (37,)]
 
 
@@ -85,7 +93,7 @@ def source(bodies: dict[str, str]) -> str:
     %s
     __syncthreads();
     out[tid] = s[tid] + in[tid];\n}\n"""
-    return "".join(f'extern "C" {head % pair}' for pair in bodies.items())
+    return CALLED + "".join(f'extern "C" {head % pair}' for pair in bodies.items())
 
 
 @pytest.fixture(scope="module", name="kernels")

@@ -29,6 +29,7 @@ from helpers.recorded_launches import ENDING, ENTRIES, kernels, without_clock
 
 EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 FEW = [name for name in ENDING if name.split(".")[0] in ("order", "copies")][::16]
+FEW += ["sums.reduce_ballot<int, 128, false>", "warp.group_tiles"]  # with calls, and regions of all threads of a warp
 CLASSED = ("transposeDiagonal", "reduceShared", "blockScan128", "productTransposedAPad16")
 EXECUTED = ("histogramShared",)
 
