@@ -8,9 +8,10 @@ that form whatever wraps around. Every other operation holds only while its oper
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, Union
 
 import llvmlite.ir as ir
 
@@ -19,6 +20,10 @@ from banksim.machine.llvm.values import Value, constant
 
 Slopes = tuple[Value, ...]
 """One for each axis; none at all for what does not change."""
+How = Callable[[Value, Value], Value]
+"""An operation on the contents of two values."""
+Term: TypeAlias = Union["Followed", float]
+"""What a followed value is added to, compared with …: another, or a number of its kind."""
 MOST_FIELDS = 4
 """Runs of ones in a mask, at most, that a bitwise operation is followed through."""
 
@@ -26,10 +31,7 @@ MOST_FIELDS = 4
 def either(*conditions: Value | None) -> Value | None:
     """Where one of several conditions holds; None: nowhere."""
     known = [one for one in conditions if one is not None]
-    total = known[0] if known else None
-    for one in known[1:]:
-        total = total | one
-    return total
+    return functools.reduce(operator.or_, known) if known else None
 
 
 def fields(mask: int) -> list[tuple[int, int]]:
@@ -59,7 +61,7 @@ class Following(Protocol):
 
     def bound_equal(self, a: Followed, b: Followed) -> None: ...
 
-    def bound_order(self, a: Followed, b: Followed, how: Callable[[Any, Any], Any]) -> None: ...
+    def bound_order(self, a: Followed, b: Followed, how: How) -> None: ...
 
     def pure(self, function: Callable[..., Any], *values: Any) -> Followed: ...
 
@@ -72,7 +74,7 @@ class Followed:
     def __init__(self, x: Following, plain: Value, slopes: Slopes = (), unknown: Value | None = None) -> None:
         self.x, self.plain, self.slopes, self.unknown = x, plain, slopes, unknown
 
-    def lifted(self, other: Any) -> Followed:
+    def lifted(self, other: Term) -> Followed:
         """A plain number as one of this kind."""
         if isinstance(other, Followed):
             return other
@@ -98,7 +100,7 @@ class Followed:
         return self.x.pure(function, self, *others)
 
     # ---- sums and products, whatever wraps around
-    def added(self, o: Any, how: Callable[[Any, Any], Any]) -> Followed:
+    def added(self, o: Term, how: How) -> Followed:
         o = self.lifted(o)
         slopes: Sequence[Value] = ()
         if self.slopes or o.slopes:
@@ -106,16 +108,16 @@ class Followed:
             slopes = [how(a, b) for a, b in pairs]
         return self.with_slopes(how(self.plain, o.plain), slopes, o)
 
-    def __add__(self, o: Any) -> Followed:
+    def __add__(self, o: Term) -> Followed:
         return self.added(o, operator.add)
 
-    def __sub__(self, o: Any) -> Followed:
+    def __sub__(self, o: Term) -> Followed:
         return self.added(o, operator.sub)
 
-    def __rsub__(self, o: Any) -> Followed:
+    def __rsub__(self, o: Term) -> Followed:
         return self.lifted(o) - self
 
-    def __mul__(self, o: Any) -> Followed:
+    def __mul__(self, o: Term) -> Followed:
         o = self.lifted(o)
         if o.slopes and self.slopes:
             o = self.x.settled(o)
@@ -132,7 +134,7 @@ class Followed:
         return self.with_slopes(~self.plain, [-s for s in self.slopes])
 
     # ---- bits
-    def bitwise(self, o: Any, how: Callable[[Any, Any], Any]) -> Followed:
+    def bitwise(self, o: Term, how: How) -> Followed:
         o = self.lifted(o)
         if self.plain.kind == "b":
             return Followed(self.x, how(self.plain, o.plain), (), self.unknown_truth(o, how))
@@ -147,7 +149,7 @@ class Followed:
             return self.with_slopes(plain, changing.of_fields(number, how), o)
         return self.with_slopes(plain, changing.above(mask.plain, how), o)
 
-    def unknown_truth(self, o: Followed, how: Callable[[Any, Any], Any]) -> Value | None:
+    def unknown_truth(self, o: Followed, how: How) -> Value | None:
         """Where a combination of truths is unknown: not where the side that is known decides it."""
         if self.unknown is None and o.unknown is None:
             return None
@@ -164,7 +166,7 @@ class Followed:
             open_ = either(open_, self.unknown & o.unknown)
         return open_
 
-    def of_fields(self, mask: int, how: Callable[[Any, Any], Any]) -> list[Value]:
+    def of_fields(self, mask: int, how: How) -> list[Value]:
         """The slopes of a bitwise operation with a constant: of the bits where it has ones, or of the others."""
         inside = self.below_bits(fields(mask))
         if how is operator.and_:
@@ -192,7 +194,7 @@ class Followed:
         self.x.bound(self, low, low.like((~low).ir) & ((1 << bits) - 1), rest, bits)
         return rest
 
-    def above(self, mask: Value, how: Callable[[Any, Any], Any]) -> list[Value]:
+    def above(self, mask: Value, how: How) -> list[Value]:
         """The slopes of a bitwise operation with a mask that each lane has of its own: its highest bits are alike, and
         below those the value must not change."""
         x = self.x
@@ -209,24 +211,24 @@ class Followed:
             out.append((s ^ sign) - sign if kept is None else kept)
         return out
 
-    def __and__(self, o: Any) -> Followed:
+    def __and__(self, o: Term) -> Followed:
         return self.bitwise(o, operator.and_)
 
-    def __or__(self, o: Any) -> Followed:
+    def __or__(self, o: Term) -> Followed:
         return self.bitwise(o, operator.or_)
 
-    def __xor__(self, o: Any) -> Followed:
+    def __xor__(self, o: Term) -> Followed:
         return self.bitwise(o, operator.xor)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     # ---- shifts
-    def __lshift__(self, o: Any) -> Followed:
+    def __lshift__(self, o: Term) -> Followed:
         o = self.x.settled(self.lifted(o)) if isinstance(o, Followed) else self.lifted(o)
         amount = o.plain.like(o.plain.ir, "u")
         return self.with_slopes(self.plain << o.plain, [s << amount for s in self.slopes], o)
 
-    def __rshift__(self, o: Any) -> Followed:
+    def __rshift__(self, o: Term) -> Followed:
         o = self.lifted(o)
         count = o.literal()
         if not self.slopes and not o.slopes:
@@ -240,7 +242,7 @@ class Followed:
         return self.with_slopes(self.plain >> o.plain, slopes, o)
 
     # ---- comparisons, which come out the same in all blocks of the region
-    def compared(self, o: Any, how: Callable[[Any, Any], Any]) -> Followed:
+    def compared(self, o: Term, how: How) -> Followed:
         o = self.lifted(o)
         if self.plain.kind in "fb" or not (self.slopes or o.slopes):
             return self.pure(how, o)
@@ -251,22 +253,22 @@ class Followed:
             self.x.bound_order(self, o, how)
         return self.with_slopes(plain, (), o)
 
-    def __lt__(self, o: Any) -> Followed:
+    def __lt__(self, o: Term) -> Followed:
         return self.compared(o, operator.lt)
 
-    def __le__(self, o: Any) -> Followed:
+    def __le__(self, o: Term) -> Followed:
         return self.compared(o, operator.le)
 
-    def __gt__(self, o: Any) -> Followed:
+    def __gt__(self, o: Term) -> Followed:
         return self.compared(o, operator.gt)
 
-    def __ge__(self, o: Any) -> Followed:
+    def __ge__(self, o: Term) -> Followed:
         return self.compared(o, operator.ge)
 
-    def __eq__(self, o: Any) -> Followed:  # type: ignore[override]
+    def __eq__(self, o: Term) -> Followed:  # type: ignore[override]
         return self.compared(o, operator.eq)
 
-    def __ne__(self, o: Any) -> Followed:  # type: ignore[override]
+    def __ne__(self, o: Term) -> Followed:  # type: ignore[override]
         return self.compared(o, operator.ne)
 
     __hash__ = object.__hash__

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias, Union
 
 import llvmlite.ir as ir
 
@@ -46,12 +47,16 @@ def splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int = LANES) -> ir.Value:
     return b.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
 
 
+Term: TypeAlias = Union["Value", float]
+"""What a value is added to, compared with …: another, or a number of its kind."""
+
+
 class Value:
     """`ir` of `lanes` (1 or 32) elements of a kind: u unsigned, i signed, f float, b bool."""
 
     __slots__ = ("bits", "builder", "ir", "kind", "lanes")
 
-    def __init__(self, builder: Any, kind: str, bits: int, lanes: int, value: ir.Value) -> None:
+    def __init__(self, builder: Callable[[], ir.IRBuilder], kind: str, bits: int, lanes: int, value: ir.Value) -> None:
         self.builder, self.kind, self.bits, self.lanes, self.ir = builder, kind, bits, lanes, value
 
     def like(self, value: ir.Value, kind: str | None = None, bits: int | None = None) -> Value:
@@ -64,7 +69,7 @@ class Value:
             return self
         return Value(self.builder, self.kind, self.bits, LANES, splat(self.builder(), self.ir))
 
-    def pair(self, other: Any) -> tuple[Value, Value]:
+    def pair(self, other: Term) -> tuple[Value, Value]:
         """This and `other` with as many lanes as each other."""
         if not isinstance(other, Value):
             other = self.like(constant(self.kind, self.bits, self.lanes, other))
@@ -72,38 +77,38 @@ class Value:
             raise TypeError(f"{self.kind}{self.bits} meets {other.kind}{other.bits}")
         return (self, other) if self.lanes == other.lanes else (self.spread(), other.spread())
 
-    def binary(self, other: Any, integer: str, floating: str = "", signed: str = "") -> Value:
+    def binary(self, other: Term, integer: str, floating: str = "", signed: str = "") -> Value:
         a, c = self.pair(other)
         name = floating if self.kind == "f" else signed if signed and self.kind == "i" else integer
         return a.like(getattr(self.builder(), name)(a.ir, c.ir))
 
-    def __add__(self, o: Any) -> Value:
+    def __add__(self, o: Term) -> Value:
         return self.binary(o, "add", "fadd")
 
-    def __sub__(self, o: Any) -> Value:
+    def __sub__(self, o: Term) -> Value:
         return self.binary(o, "sub", "fsub")
 
-    def __mul__(self, o: Any) -> Value:
+    def __mul__(self, o: Term) -> Value:
         return self.binary(o, "mul", "fmul")
 
-    def __and__(self, o: Any) -> Value:
+    def __and__(self, o: Term) -> Value:
         return self.binary(o, "and_")
 
-    def __or__(self, o: Any) -> Value:
+    def __or__(self, o: Term) -> Value:
         return self.binary(o, "or_")
 
-    def __xor__(self, o: Any) -> Value:
+    def __xor__(self, o: Term) -> Value:
         return self.binary(o, "xor")
 
-    def __lshift__(self, o: Any) -> Value:
+    def __lshift__(self, o: Term) -> Value:
         return self.binary(o, "shl")
 
-    def __rshift__(self, o: Any) -> Value:
+    def __rshift__(self, o: Term) -> Value:
         return self.binary(o, "lshr", signed="ashr")
 
     __radd__, __rmul__, __rand__, __ror__, __rxor__ = __add__, __mul__, __and__, __or__, __xor__
 
-    def __rsub__(self, o: Any) -> Value:
+    def __rsub__(self, o: float) -> Value:
         return self.like(constant(self.kind, self.bits, self.lanes, o)) - self
 
     def __invert__(self) -> Value:
@@ -112,7 +117,7 @@ class Value:
     def __neg__(self) -> Value:
         return self.like(self.builder().fneg(self.ir) if self.kind == "f" else self.builder().neg(self.ir))
 
-    def compare(self, other: Any, how: str) -> Value:
+    def compare(self, other: Term, how: str) -> Value:
         a, c = self.pair(other)
         b = self.builder()
         if self.kind == "f":
@@ -121,22 +126,22 @@ class Value:
             answer = (b.icmp_signed if self.kind == "i" else b.icmp_unsigned)(how, a.ir, c.ir)
         return a.like(answer, "b", 1)
 
-    def __lt__(self, o: Any) -> Value:
+    def __lt__(self, o: Term) -> Value:
         return self.compare(o, "<")
 
-    def __le__(self, o: Any) -> Value:
+    def __le__(self, o: Term) -> Value:
         return self.compare(o, "<=")
 
-    def __gt__(self, o: Any) -> Value:
+    def __gt__(self, o: Term) -> Value:
         return self.compare(o, ">")
 
-    def __ge__(self, o: Any) -> Value:
+    def __ge__(self, o: Term) -> Value:
         return self.compare(o, ">=")
 
-    def __eq__(self, o: Any) -> Value:  # type: ignore[override]
+    def __eq__(self, o: Term) -> Value:  # type: ignore[override]
         return self.compare(o, "==")
 
-    def __ne__(self, o: Any) -> Value:  # type: ignore[override]
+    def __ne__(self, o: Term) -> Value:  # type: ignore[override]
         return self.compare(o, "!=")
 
     __hash__ = object.__hash__
