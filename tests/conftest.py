@@ -2,7 +2,7 @@
 
 pytest --hypothesis-profile=deep tests/banks/test_rule.py   searches anew and for long; `ci`, the default, is the same
                                                             in every run
-pytest --rewrite-goldens                                    puts what is printed now into tests/goldens and the README,
+pytest --rewrite-goldens                                    puts what is printed now into tests/goldens and the pages,
                                                             and says which files that changed
 pytest -n auto                                              runs side by side, on each worker what shares work
 """
@@ -30,7 +30,11 @@ BEFORE = pytest.StashKey[dict[Path, bytes]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite-goldens", action="store_true", help="rewrite tests/goldens and the README's outputs")
+    parser.addoption(
+        "--rewrite-goldens",
+        action="store_true",
+        help="rewrite tests/goldens, and what README.md and the pages under examples show",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,11 +55,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """One that gives all tests of a file to one worker, so that it compiles and runs once what several of them need;
-    tests of recorded launches go by the source of the kernel."""
+    tests of recorded launches go by the source of the kernel, and pages, which share nothing, one by one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class BySharedWork(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith("tests/test_readme.py"):
+                return nodeid
             launch = LAUNCH.match(nodeid)
             return launch["source"] if launch else nodeid.partition("::")[0]
 

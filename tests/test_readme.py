@@ -1,8 +1,7 @@
-"""The README says what is so: every command in it prints what stands under it, and so do the examples."""
+"""README.md and the pages under examples say what is so: helpers/pages.py tells what of them is run, and how."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -11,83 +10,82 @@ from pathlib import Path
 
 import pytest
 
-from helpers import goldens
+from helpers import goldens, pages
 from helpers.goldens import assert_golden
-from helpers.places import EXAMPLES, PACKAGES, ROOT
+from helpers.places import EXAMPLES, ROOT
 
 README = ROOT / "README.md"
-SESSION = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL)
+PAGES = [README, *sorted(EXAMPLES.rglob("*.md"))]
+RUNNING = [
+    page for page in PAGES if re.search(r"^```(console|python)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+]
+PICTURES = [(page, *drawn) for page in PAGES for drawn in pages.pictures(page)]
+SHOWN = re.compile(r"^```(?:sh|yaml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def output_of(command: list[str], folder: str = "") -> str:
-    """What a command prints at 80 columns in the root of the checkout; it must succeed."""
-    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": path}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
-def run(words: list[str]) -> str:
-    assert words[0] == "banksim"
-    return output_of([sys.executable, "-P", "-m", *words])
-
-
-sessions = [match.groups() for match in SESSION.finditer(README.read_text(encoding="utf-8"))]
-
-
-@pytest.mark.parametrize(("command", "output"), sessions, ids=[command for command, _ in sessions])
-def test_a_command_prints_what_the_readme_shows(command: str, output: str) -> None:
-    found = run(shlex.split(command))
-    rewrite(f"$ {command}\n", output, found)
-    assert f"$ {command}\n{found}```\n" in README.read_text(encoding="utf-8")
-
-
-def rewrite(before: str, output: str, found: str) -> None:
-    """With --rewrite-goldens, put what was found in the place of what the README shows."""
+@pytest.mark.parametrize("page", RUNNING, ids=name)
+def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    now = pages.printed_now(text, tmp_path)
     if goldens.rewriting:
-        text = README.read_text(encoding="utf-8")
-        README.write_text(text.replace(before + output, before + found), encoding="utf-8")
+        page.write_text(now, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == now
 
 
-def test_a_program_prints_what_the_readme_shows() -> None:
+@pytest.mark.parametrize(("page", "picture", "command"), PICTURES, ids=[name(picture) for _, picture, _ in PICTURES])
+def test_a_picture_shows_what_its_command_prints(page: Path, picture: Path, command: str, tmp_path: Path) -> None:
+    terminal = pages.coloured(command, tmp_path)
+    if goldens.rewriting:
+        picture.write_text(pages.drawn(terminal), encoding="utf-8")
+    assert pages.letters(picture.read_text(encoding="utf-8")) == "".join(terminal.plain.split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_a_page_links_to_exists(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"\w+:", link)]
+    assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_that_are_only_shown_have_the_options_that_they_name(page: Path) -> None:
+    for block in SHOWN.findall(page.read_text(encoding="utf-8")):
+        for line in re.findall(r"\bbanksim [a-z].*", block.replace("\\\n", " ")):
+            words = shlex.split(line, comments=True)
+            options = [word.partition("=")[0] for word in words if word.startswith("--")]
+            if options:
+                assert set(options) <= options_of(words[1]), line
+
+
+def options_of(command: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "banksim", command, "--help"], capture_output=True, text=True, check=True
+    )
+    return set(re.findall(r"--[a-z][a-z-]*", done.stdout))
+
+
+def test_the_readme_introduces() -> None:
     text = README.read_text(encoding="utf-8")
-    match = re.search(r"```python\n(?P<program>.*?)```\n\n```text\n(?P<output>.*?)```\n", text, re.DOTALL)
-    assert match is not None
-    found = output_of([sys.executable, "-P", "-c", match["program"]], str(EXAMPLES))
-    rewrite(match["program"] + "```\n\n```text\n", match["output"], found)
-    assert f"```text\n{found}```\n" in README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 180
+    assert {"pattern", "advise", "kernel", "run"} <= set(re.findall(r"^(?:<!-- )?\$ banksim (\w+)", text, re.MULTILINE))
 
 
-def test_the_commands_on_traces_work_one_after_the_other(tmp_path: Path) -> None:
-    section = README.read_text(encoding="utf-8").partition("## Traces")[2]
-    block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
-    assert block is not None
-    commands = [shlex.split(line) for line in block[1].splitlines()]
-    assert [words[:2] for words in commands] == [
-        ["banksim", name] for name in ("kernel", "replay", "pattern", "pattern", "diff")
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
-    (tmp_path / "examples").symlink_to(EXAMPLES)
-    for words in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, "")
+def is_report(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return "print(" in text and "__main__" not in text
 
 
-def test_the_readme_shows_the_commands_that_matter() -> None:
-    assert {command.split()[1] for command, _ in sessions} >= {"pattern", "kernel"}
+REPORTS = [path for path in sorted(EXAMPLES.rglob("*.py")) if is_report(path)]
 
 
-reports = sorted(path.name for path in (EXAMPLES).glob("*.py") if "print(" in path.read_text())
-
-
-@pytest.mark.parametrize("name", reports)
-def test_an_example_prints_its_report(name: str) -> None:
-    assert_golden(output_of([sys.executable, "-P", f"examples/{name}"]), f"example-{name.removesuffix('.py')}")
+@pytest.mark.parametrize("path", REPORTS, ids=name)
+def test_an_example_prints_its_report(path: Path, tmp_path: Path) -> None:
+    found = pages.output_of([sys.executable, "-P", str(path)], tmp_path)
+    assert_golden(found, f"example-{path.stem}")
 
 
 def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:

@@ -3,7 +3,7 @@
 A request issues into the queue of its sub-core. Each cycle, the multiprocessor takes one request into its pool, from
 the sub-core whose last turn was longest ago. Two slots, one for even and one for odd cycles, serve requests of
 different warps; each serves a transaction in two cycles. The result of a load then holds a bus for one cycle for each
-part. This model was found by measuring one H200: the README's page on time compares it with the clocks that it was
+part. This model was found by measuring one H200: examples/guide/time.md compares it with the clocks that it was
 found from, and with others.
 """
 

@@ -1,4 +1,4 @@
-"""Simulated cycles beside those that an H200's clock read: prints the table of examples/time.md and draws its picture.
+"""Simulated cycles beside those that an H200 clocked: prints the table of examples/guide/time.md and draws its picture.
 
 `python tests/benchmarks/bench_time.py PICTURE.svg [BLOCKS]`: streams of requests (BLOCKS of each class), back-to-back
 lines, dependent chains, and the blocks of cuda_kernels that measure themselves.

@@ -19,7 +19,7 @@ from cuda_kernels.clocked_kernels import twin
 from cuda_kernels.evidence_records import InstructionCounts, Record, Spread
 from cuda_kernels.predict import Prediction
 from cuda_kernels.verdicts import Verdict, contests, judge, rank_correlation
-from helpers.places import ROOT
+from helpers.places import EXAMPLES
 
 EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 ENTRIES = catalogue.entries()
@@ -34,7 +34,7 @@ TIMED = [
     and all(len(r.rows) <= SHORT for r in RECORDS.values() if ENTRIES[r.name].group == ENTRIES[name].group)
 ]
 """Of the kernels that measure themselves those whose group has only short ones: tests have no time for the others,
-which `validate` compares too (examples/time.md)."""
+which `validate` compares too (examples/guide/time.md)."""
 
 
 def recorded_code(name: str, timed: bool = False) -> Prediction:
@@ -126,7 +126,7 @@ def test_kernels_that_measure_themselves_take_what_they_took(group: str) -> None
 
 
 FAR_OFF = {"blockStencilAlong": 0.2}
-"""How far simulated time may be off where it is by more than 10 %; see examples/time.md."""
+"""How far simulated time may be off where it is by more than 10 %; see examples/guide/time.md."""
 
 
 @pytest.mark.parametrize("name", ["setRowReadColDynPad", "transposeSwizzled", "reduceUnrolled8", "productTiled16"])
@@ -148,9 +148,8 @@ def test_the_goldens_of_the_products() -> None:
         assert sum(row.warps for row in RECORDS[name].rows) == instructions
 
 
-def test_the_readme_shows_the_figures_of_the_evidence() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("## Agreement with the hardware")[2].partition("\n## ")[0]
+def test_the_guide_shows_the_figures_of_the_evidence() -> None:
+    section = (EXAMPLES / "guide" / "hardware.md").read_text(encoding="utf-8")
     instructions = sum(len(record.rows) for record in EVIDENCE.records)
     assert f"{len(RECORDS)} kernels, {instructions:,} executed instructions" in section
     shown = re.findall(r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \|$", section, re.M)

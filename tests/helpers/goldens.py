@@ -1,4 +1,4 @@
-"""Goldens: what a report must say, as literal text in files of tests/goldens, and what the README shows."""
+"""Goldens: what a report must say, as literal text in files of tests/goldens, and what pages show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def assert_golden(text: str, name: str) -> None:
 
 
 def contents() -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in [*GOLDENS.glob("*.txt"), ROOT / "README.md"]}
+    """The goldens, the pages and their pictures, as they are."""
+    shown = [path for ending in ("md", "svg") for path in (ROOT / "examples").rglob(f"*.{ending}")]
+    return {path: path.read_bytes() for path in [*GOLDENS.glob("*.txt"), ROOT / "README.md", *shown]}
 
 
 def changed(before: dict[Path, bytes]) -> list[str]:

