@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from banksim.errors import InputError
-from banksim.layouts import copies, notation, thread_values
+from banksim.layouts import copies, gluon, gluon_text, notation, thread_values
 from banksim.layouts.algebra import Called, Layout, Numbers
 from banksim.patterns.types import ALIASES, FUNDAMENTAL, NUMBA
 from banksim.requests.trace import Site, Trace
@@ -69,6 +69,7 @@ def layout_pattern(
     threads: object,
     *,
     values: object = None,
+    shape: Sequence[int] = (),
     dtype: object = "float",
     op: str = "ld",
     atom: str | int = "widest",
@@ -84,17 +85,45 @@ def layout_pattern(
     16 bytes from each lane. `widest`: the widest of 1 to 16 bytes that neighbouring values of every thread allow, as
     `cute::copy` finds it. Shared memory begins at a multiple of every swizzle.
 
+    Layouts of Gluon are taken too, as objects (of Triton, or of `banksim.layouts.gluon`, which needs no Triton) or as
+    they are printed: `shared` of shared memory, `threads` a distributed one, for a tensor of this `shape`. Triton
+    orders a thread's registers as it likes, and so does `widest` then.
+
     One site; a request of each warp for each atom of its threads' values.
 
     >>> tile, rows = "S<3,3,3> o (8,64):(64,1)", "((8,4),8):((1,64),8)"
     >>> len(layout_pattern(tile, rows, dtype="half", atom="ldmatrix_x4"))
     1
     """
-    return trace([copy_of(layout(shared), threads, values, dtype, op, str(atom))])
+    return trace([copy_of(shared_layout(shared, shape), threads, values, dtype, op, str(atom))])
 
 
-def copy_of(shared: Layout, threads: object, values: object, dtype: object, op: str, atom: str) -> Copy:
-    """A copy as CuTe's layouts describe it."""
+@dataclass(frozen=True)
+class GluonShared:
+    """A layout of Gluon's, and the shape of the tensor that it lays out."""
+
+    layout: Any
+    shape: tuple[int, ...]
+
+
+def shared_layout(given: object, shape: Sequence[int]) -> Layout | GluonShared:
+    """A layout of shared memory, in CuTe's words or in Gluon's."""
+    sizes = tuple(shape)
+    if gluon.is_gluon(given) or (isinstance(given, str) and gluon_text.looks_like(given)):
+        if not sizes:
+            raise InputError(f"{given}: give the shape of the tensor too, such as 64,64")
+        return GluonShared(gluon_text.parse_or_native(given, sizes), sizes)
+    if sizes:
+        raise InputError("a shape is for layouts of Gluon: CuTe's have theirs")
+    return layout(given)
+
+
+def copy_of(shared: Layout | GluonShared, threads: object, values: object, dtype: object, op: str, atom: str) -> Copy:
+    """A copy as layouts describe it."""
+    if isinstance(shared, GluonShared):
+        return gluon_copy(shared, threads, values, dtype, op, atom)
+    if gluon.is_gluon(threads):
+        raise InputError(f"{threads}: with a distributed layout of Gluon, give one of Gluon's of shared memory")
     held = layout(threads)
     if values is None:
         text = str(held)
@@ -108,6 +137,22 @@ def copy_of(shared: Layout, threads: object, values: object, dtype: object, op: 
         raise InputError(f"{shared}: elements have {shared.element_bits} bits, and those of {dtype} {8 * element}")
     place = shared.at(index) * (1 if shared.is_in_bytes else element)
     return Copy(f"{op} {text}", place, element, op, atom)
+
+
+def gluon_copy(shared: GluonShared, threads: object, values: object, dtype: object, op: str, atom: str) -> Copy:
+    """A load or store of one distributed layout of Gluon's."""
+    if values is not None:
+        raise InputError("values are for CuTe's tiled copies: a distributed layout of Gluon tells them")
+    if "matrix" in atom or "LDSM" in atom or "STSM" in atom:
+        raise InputError(f"{atom}: Triton takes matrices where it can; banksim kernel counts what it took")
+    held = gluon_text.parse_or_native(threads, shared.shape)
+    element = element_bytes(dtype)
+    bits = getattr(shared.layout, "element_bitwidth", 8 * element)
+    if bits != 8 * element:
+        raise InputError(f"{shared.layout}: elements have {bits} bits, and those of {dtype} {8 * element}")
+    place = gluon.places_of_threads(shared.layout, held, shared.shape) * element
+    padded = hasattr(shared.layout, "interval_padding_pairs")
+    return Copy(f"{op} {held}", place, element, op, atom, any_order=not padded)
 
 
 def element_bytes(dtype: object) -> int:

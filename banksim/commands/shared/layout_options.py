@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from banksim.commands.shared.sizes import sizes
 from banksim.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,8 +17,11 @@ OF_COPIES = ("threads", "values", "op", "atom")
 
 def layout_options(parser: ArgumentParser) -> None:
     """Add the options that describe copies."""
-    group = parser.add_argument_group("layouts (in place of accesses: CuTe's notation)")
-    group.add_argument("--layout", metavar="LAYOUT", help="of shared memory: 'S<3,3,3> o (8,64):(64,1)'")
+    group = parser.add_argument_group("layouts (in place of accesses: as CuTe or Gluon write them)")
+    group.add_argument(
+        "--layout", metavar="LAYOUT", help="of shared memory: 'S<3,3,3> o (8,64):(64,1)', 'SwizzledSharedLayout(…)'"
+    )
+    group.add_argument("--shape", metavar="SIZES", help="of the tensor, where LAYOUT is Gluon's: 64,64")
     group.add_argument("--dtype", metavar="TYPE", help="its elements: half, float, int8_t … (default float)")
     group.add_argument(
         "--threads",
@@ -42,7 +46,7 @@ def layout_options(parser: ArgumentParser) -> None:
 
 def has_layout(options: Namespace) -> bool:
     """Whether copies are described, and not accesses; `InputError` where both are."""
-    given = [name for name in (*OF_COPIES, "dtype") if getattr(options, name)]
+    given = [name for name in (*OF_COPIES, "dtype", "shape") if getattr(options, name)]
     if options.layout is None:
         if given:
             raise InputError(f"--{given[0]}: give the layout of shared memory too, as --layout '(8,64):(64,1)'")
@@ -62,9 +66,9 @@ def has_layout(options: Namespace) -> bool:
 
 def copies(options: Namespace) -> list[Copy]:
     """The copies of the command line."""
-    from banksim.layouts.build import copy_of, layout
+    from banksim.layouts.build import copy_of, shared_layout
 
-    shared = layout(options.layout)
+    shared = shared_layout(options.layout, sizes(options.shape, "--shape") if options.shape else ())
     count = len(options.threads)
 
     def each(name: str, default: str | None) -> list[str | None]:
