@@ -49,7 +49,8 @@ class BlockedLayout:
         of_thread = of_thread.reshape(-1, len(shape))
         of_value = (value[None] + np.array(tile) * again[:, None]).reshape(-1, len(shape))
         found = of_thread[:, None] * np.array(self.size_per_thread) + of_value[None]
-        return found % np.array(shape)
+        inside: Numbers = found % np.array(shape)
+        return inside
 
 
 @dataclass(frozen=True)
@@ -190,10 +191,11 @@ class NVMMASharedLayout:
         vector, phases = 128 // bits, self.swizzle_byte_width // 16
         if phases:
             inner[-1] = inner[-1] ^ vector * (row // (8 // phases) % phases)
-        place = row * box[-1] + inner[-1]
+        place: Numbers = row * box[-1] + inner[-1]
         outer = [index[axis] // box[axes.index(axis)] for axis in range(len(shape))]
         repeats = [shape[axis] // box[axes.index(axis)] for axis in range(len(shape))]
-        return place + prod(box) * in_order(outer, repeats, range(len(shape)))
+        place += prod(box) * in_order(outer, repeats, range(len(shape)))
+        return place
 
 
 Distributed = BlockedLayout | SliceLayout | DistributedLinearLayout
