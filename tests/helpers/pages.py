@@ -148,7 +148,7 @@ def pictures(page: Path) -> Iterable[tuple[Path, str]]:
 def coloured(command: str, folder: Path) -> Text:
     """A terminal's text: a command and what it prints."""
     prepare(folder)
-    printed = output_of(["bash", "-c", command], folder, FORCE_COLOR="1", TERM="xterm-256color")
+    printed = output_of(["bash", "-c", command], folder, FORCE_COLOR="1", TERM="xterm")
     return Text.assemble(("$ ", "bold green"), (command, "bold"), "\n", Text.from_ansi(printed))
 
 
