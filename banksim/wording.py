@@ -54,8 +54,10 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def plural(count: int, noun: str, which: str = "") -> str:
-    """`1 bank`, `1,024 accesses`, `2 launches`; with `which`: `bank 7`, `banks 0–3`."""
+    """`1 bank`, `1,024 accesses`, `2 launches`, `2 copies`; with `which`: `bank 7`, `banks 0–3`."""
     ending = "" if count == 1 else "es" if noun.endswith(("s", "ch")) else "s"
+    if count != 1 and noun.endswith("py"):
+        noun, ending = noun[:-1], "ies"
     return f"{noun}{ending} {which}" if which else f"{count:,} {noun}{ending}"
 
 

@@ -1,7 +1,8 @@
 """Propose a layout that cures conflicts, and prove it.
 
-`banksim advise ACCESS …` judges every layout of the arrays of a pattern by all the accesses given; `banksim advise
-kernel FILE:NAME` writes layouts into a kernel's source, compiles and executes each, and shows the best as a diff.
+`banksim advise ACCESS …` judges every layout of the arrays of a pattern by all the accesses given, `banksim advise
+--layout LAYOUT --threads …` every swizzle and padding of shared memory by all the copies given; `banksim advise kernel
+FILE:NAME` writes layouts into a kernel's source, compiles and executes each, and shows the best as a diff.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from banksim.commands.shared import report_options
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.kernel_options import find, launch_options
+from banksim.commands.shared.layout_options import copies, has_layout, layout_options
 from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.errors import InputError
@@ -26,12 +28,14 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
       --declare "float tile[32][32]" --block 32,32 --arch kepler-8,sm_90
+  banksim advise --layout '(64,64):(64,1)' --dtype half --threads '((8,2,2,4),8):((1,8,512,16),64)' --atom ldmatrix_x4
   banksim advise kernel transpose.py:transpose --grid 4,4 --block 32,32 \\
       --arg 'float32[128,128]' --arg 'float32[128,128]=random' --write"""
 
 
 def options(parser: ArgumentParser) -> None:
     access_options(parser)
+    layout_options(parser)
     group = parser.add_argument_group("kernel (advise kernel FILE:NAME)")
     launch_options(group)
     group.add_argument("--write", action="store_true", help="write the best cure into the file")
@@ -48,15 +52,44 @@ def options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    return kernel(options) if options.access[:1] == ["kernel"] else pattern(options)
+    if options.access[:1] == ["kernel"]:
+        return kernel(options)
+    return layouts(options) if has_layout(options) else pattern(options)
+
+
+def layouts(options: Namespace) -> int:
+    """Advice on the layout of shared memory behind copies."""
+    from banksim.advise.layouts.advice import advise_layouts
+
+    for_patterns_alone(options)
+    if options.html:
+        raise InputError("--html is for accesses and kernels, not for --layout")
+    shared, found = copies(options)
+    advice = advise_layouts(shared, found, report_options.architectures(options))
+    if options.json:
+        from banksim.report.json import document
+
+        print(document("advise", layouts=advice.to_json()))
+        return 0
+    from banksim.report.text.console import console, show
+    from banksim.report.text.layout_advice import report
+
+    screen = console()
+    show(report(advice, screen.width, options.all), screen)
+    return 0
+
+
+def for_patterns_alone(options: Namespace) -> None:
+    """Refuse options that mean a kernel."""
+    if options.write or options.arg or options.array:
+        raise InputError("--write, --arg and --array are for kernels: banksim advise kernel FILE:NAME")
 
 
 def pattern(options: Namespace) -> int:
     """Advice on the arrays of a pattern."""
     from banksim.advise.patterns.advice import advise, together
 
-    if options.write or options.arg or options.array:
-        raise InputError("--write, --arg and --array are for kernels: banksim advise kernel FILE:NAME")
+    for_patterns_alone(options)
     found = advise(**description(options), arch=report_options.architectures(options))
     if options.html:
         from banksim.report.html.advice import of_pattern

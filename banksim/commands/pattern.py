@@ -5,11 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from functools import partial
 
+from banksim.architectures.bank_rules import Architecture
 from banksim.banks.replay import replay
 from banksim.commands.shared import report_options
-from banksim.commands.shared.layout_options import copies, has_layout, layout_options
+from banksim.commands.shared.layout_options import copies, has_layout, layout_options, shared
 from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.trace_option import aside, trace_option, written
+from banksim.errors import InputError
 from banksim.patterns import pattern
 from banksim.report.json import conflicts
 from banksim.requests.trace import Trace
@@ -27,6 +29,9 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
     )
+    parser.add_argument(
+        "--draw", metavar="FILE.svg", help="draw --layout too, each element with its place and bank; -: in the terminal"
+    )
     trace_option(parser)
     report_options.options(parser)
 
@@ -34,6 +39,10 @@ def options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     report_options.limit(options)
+    if options.draw:
+        draw(options, rules[0])
+        if not options.threads:
+            return 0
     trace = requests(options)
     judged = [replay(trace, rule) for rule in rules]
     plain = partial(conflicts, "pattern", judged)
@@ -50,5 +59,25 @@ def requests(options: Namespace) -> Trace:
     if has_layout(options):
         from banksim.layouts.build import trace
 
-        return trace(copies(options))
+        return trace(copies(options)[1])
     return pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)
+
+
+def draw(options: Namespace, rule: Architecture) -> None:
+    """The picture of `--layout`, in a file or in the terminal."""
+    from banksim.layouts.build import grid_of
+    from banksim.report.text.layout_picture import grid, picture
+
+    if options.layout is None:
+        raise InputError("--draw: give the layout to draw, as --layout '(8,64):(64,1)'")
+    found = grid(*grid_of(shared(options), options.dtype or "float"), rule)
+    if options.draw == "-":
+        from banksim.report.text.console import console, show
+
+        screen = console()
+        show(picture(found, screen.width), screen)
+    else:
+        from banksim.report.svg import svg
+        from banksim.system.writing import write
+
+        write(options.draw, svg(found))

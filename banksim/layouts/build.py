@@ -26,10 +26,15 @@ MOST_REQUESTS = 1 << 22
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy between shared memory and threads: bytes `place[thread, value]`, and by which atom."""
+    """One copy between shared memory and threads, of elements of so many bytes.
+
+    `index[thread, value]`: which elements; `places`: the byte of each in shared memory; `any_order`: a thread's values
+    may be taken in any order.
+    """
 
     text: str
-    place: Numbers
+    index: Numbers
+    places: Numbers
     element: int
     op: str
     atom: str
@@ -38,7 +43,7 @@ class Copy:
     def accesses(self) -> copies.Accesses:
         """What the threads access."""
         try:
-            return copies.accesses(self.place, self.element, self.atom, self.op, self.any_order)
+            return copies.accesses(self.places[self.index], self.element, self.atom, self.op, self.any_order)
         except InputError as error:
             raise InputError(f"{self.text}: {error}") from None
 
@@ -135,8 +140,8 @@ def copy_of(shared: Layout | GluonShared, threads: object, values: object, dtype
     element = element_bytes(dtype)
     if shared.element_bits not in (None, 8 * element):
         raise InputError(f"{shared}: elements have {shared.element_bits} bits, and those of {dtype} {8 * element}")
-    place = shared.at(index) * (1 if shared.is_in_bytes else element)
-    return Copy(f"{op} {text}", place, element, op, atom)
+    places = shared.at(np.arange(shared.size)) * (1 if shared.is_in_bytes else element)
+    return Copy(f"{op} {text}", index, places, element, op, atom)
 
 
 def gluon_copy(shared: GluonShared, threads: object, values: object, dtype: object, op: str, atom: str) -> Copy:
@@ -150,9 +155,21 @@ def gluon_copy(shared: GluonShared, threads: object, values: object, dtype: obje
     bits = getattr(shared.layout, "element_bitwidth", 8 * element)
     if bits != 8 * element:
         raise InputError(f"{shared.layout}: elements have {bits} bits, and those of {dtype} {8 * element}")
-    place = gluon.places_of_threads(shared.layout, held, shared.shape) * element
+    index, places = gluon.elements_of_threads(shared.layout, held, shared.shape)
     padded = hasattr(shared.layout, "interval_padding_pairs")
-    return Copy(f"{op} {held}", place, element, op, atom, any_order=not padded)
+    return Copy(f"{op} {held}", index, places * element, element, op, atom, any_order=not padded)
+
+
+def grid_of(shared: Layout | GluonShared, dtype: object) -> tuple[str, Numbers, int]:
+    """A layout to draw: its text, the places of its elements by their coordinates, and bytes of an element."""
+    element = element_bytes(dtype)
+    if isinstance(shared, GluonShared):
+        where = gluon.native(shared.layout)
+        if not hasattr(where, "places"):
+            raise InputError(f"{where} is of threads: give one of shared memory")
+        return str(where), where.places(shared.shape).reshape(shared.shape), element
+    places = shared.at(np.arange(shared.size)) // (element if shared.is_in_bytes else 1)
+    return str(shared), places.reshape(shared.sizes, order="F"), element
 
 
 def element_bytes(dtype: object) -> int:

@@ -249,8 +249,9 @@ def native(value: Any) -> Any:
     return found
 
 
-def places_of_threads(shared: Any, distributed: Any, shape: Sizes) -> Numbers:
-    """The place of each thread's elements, [thread, value]; what a thread holds twice stands there once."""
+def elements_of_threads(shared: Any, distributed: Any, shape: Sizes) -> tuple[Numbers, Numbers]:
+    """The elements in C's order that each thread holds, [thread, value], those that all threads hold twice once; and
+    the places of all elements."""
     shape = tuple(shape)
     if any(size < 1 or size & size - 1 for size in shape) or not shape:
         raise InputError(f"the shape {list(shape)}: Triton's sizes are powers of two")
@@ -259,11 +260,9 @@ def places_of_threads(shared: Any, distributed: Any, shape: Sizes) -> Numbers:
     where, who = native(shared), native(distributed)
     if not hasattr(where, "places") or not hasattr(who, "held"):
         raise InputError("give a layout of shared memory, and one of threads: SwizzledSharedLayout, BlockedLayout …")
-    held = who.held(shape)
-    place: Numbers = where.places(shape)[np.ravel_multi_index(tuple(np.moveaxis(held, 2, 0)), shape)]
-    _, first = np.unique(place, axis=1, return_index=True)
-    once: Numbers = place[:, np.sort(first)]
-    return once
+    held = np.ravel_multi_index(tuple(np.moveaxis(who.held(shape), 2, 0)), shape)
+    _, first = np.unique(held, axis=1, return_index=True)
+    return held[:, np.sort(first)], where.places(shape)
 
 
 # ---- coordinates

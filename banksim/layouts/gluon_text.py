@@ -10,7 +10,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from banksim.errors import UnsupportedError
-from banksim.layouts.gluon import CLASSES, DistributedLinearLayout
+from banksim.layouts.gluon import CLASSES, DistributedLinearLayout, PaddedSharedLayout, are_sizes
 from banksim.patterns.source import Span, TokenReader, tokens
 
 DEEPEST = 16
@@ -42,7 +42,7 @@ IR: dict[str, tuple[str, dict[str, str]]] = {
 """Triton's IR: the class of a layout, and of each attribute the field."""
 CLUSTER = {"CTAsPerCGA", "CTASplitNum", "CTAOrder", "CGALayout"}
 """Attributes that only clusters of blocks change."""
-HEAD = re.compile(r"\s*(?:#\w+\s*=\s*)?#ttg\.|\s*(?:\w+\.)*(?=[A-Z]\w*Layout\s*\()")
+HEAD = re.compile(r"\s*(?:#\w+\s*=\s*)?#ttg\.|\s*(?:\w+\.)*(?=[A-Z]\w*Layout\s*[.(])")
 
 
 def looks_like(text: str) -> bool:
@@ -74,19 +74,36 @@ class Reader:
     def of_python(self, depth: int) -> Any:
         """`BlockedLayout(size_per_thread=[1, 8], …)`."""
         name = self.reader.name("a layout of Gluon")
-        while self.reader.accept("."):
+        while name.word not in CLASSES and self.reader.accept("."):
             name = self.reader.name("a layout of Gluon")
         if name.word not in CLASSES:
             raise name.span.error(f"of Gluon's layouts those known are {', '.join(CLASSES)}")
+        names = [one.name for one in fields(CLASSES[name.word])]
+        plain = CLASSES[name.word] is PaddedSharedLayout and self.reader.accept(".") is not None
+        if plain:
+            self.reader.expect("with_identity_for", "or `(`")
+            names = ["interval_padding_pairs", "shape", "order", "cga_layout"]
         self.reader.expect("(", "and the fields")
         given: dict[str, Any] = {}
-        names = [one.name for one in fields(CLASSES[name.word])]
         while not self.reader.at(")"):
             key, value = self.field(names, len(given), depth)
             given[key] = value
             if not self.reader.accept(","):
                 break
-        return self.made(name.word, given, name.span.to(self.reader.expect(")", "or `,`").span))
+        span = name.span.to(self.reader.expect(")", "or `,`").span)
+        if plain:
+            return self.identity(given, span)
+        return self.made(name.word, given, span)
+
+    @staticmethod
+    def identity(given: dict[str, Any], span: Span) -> PaddedSharedLayout:
+        """What `PaddedSharedLayout.with_identity_for(…)` makes."""
+        sizes = given.get("shape"), given.get("order")
+        if "interval_padding_pairs" not in given or not all(map(are_sizes, sizes)):
+            raise span.error("give pairs of an interval and a padding, a shape and an order")
+        if sorted(given["order"]) != list(range(len(given["shape"]))):
+            raise span.error("the order does not name each axis of the shape once")
+        return PaddedSharedLayout.with_identity_for(**given)
 
     def field(self, names: list[str], place: int, depth: int) -> tuple[str, Any]:
         """`order=[1, 0]`, or the value alone of the field at this place."""

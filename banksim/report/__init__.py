@@ -2,6 +2,7 @@
 
 text/            for people at a terminal
 html/            pages
+svg.py           the picture of a layout
 json.py          plain data
 github.py        annotations of a pull request
 sarif.py         for code scanning

@@ -149,7 +149,8 @@ def test_counts_are_those_of_the_addresses(
 ) -> None:
     """`banksim.transactions` on the addresses of single elements; wider atoms hold the same bytes."""
     shared = SwizzledSharedLayout(vec, per_phase, max_phase, [1, 0])
-    place = gluon.places_of_threads(shared, held, shape) * size
+    index, places = gluon.elements_of_threads(shared, held, shape)
+    place = places[index] * size
     single = layout_pattern(shared, held, shape=shape, dtype=f"uint{8 * size}", atom=size)
     warps = place.reshape(-1, 32, place.shape[1]).transpose(0, 2, 1).reshape(-1, 32)
     assert banksim.replay(single).transactions == np.sum(banksim.transactions(warps, width=size))

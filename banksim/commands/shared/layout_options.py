@@ -9,7 +9,8 @@ from banksim.commands.shared.sizes import sizes
 from banksim.errors import InputError
 
 if TYPE_CHECKING:
-    from banksim.layouts.build import Copy
+    from banksim.layouts.algebra import Layout
+    from banksim.layouts.build import Copy, GluonShared
 
 OF_COPIES = ("threads", "values", "op", "atom")
 """Options that may be given once for each copy."""
@@ -64,11 +65,18 @@ def has_layout(options: Namespace) -> bool:
     return True
 
 
-def copies(options: Namespace) -> list[Copy]:
-    """The copies of the command line."""
-    from banksim.layouts.build import copy_of, shared_layout
+def shared(options: Namespace) -> Layout | GluonShared:
+    """The layout of shared memory of the command line."""
+    from banksim.layouts.build import shared_layout
 
-    shared = shared_layout(options.layout, sizes(options.shape, "--shape") if options.shape else ())
+    return shared_layout(options.layout, sizes(options.shape, "--shape") if options.shape else ())
+
+
+def copies(options: Namespace) -> tuple[Layout | GluonShared, list[Copy]]:
+    """The layout of shared memory, and the copies, of the command line."""
+    from banksim.layouts.build import copy_of
+
+    where = shared(options)
     count = len(options.threads)
 
     def each(name: str, default: str | None) -> list[str | None]:
@@ -78,7 +86,8 @@ def copies(options: Namespace) -> list[Copy]:
         return [*given, *[given[0] if given else default] * (count - len(given))]
 
     named = zip(options.threads, each("values", None), each("op", "ld"), each("atom", "widest"), strict=True)
-    return [
-        copy_of(shared, threads, values, options.dtype or "float", str(op), str(atom))
+    found = [
+        copy_of(where, threads, values, options.dtype or "float", str(op), str(atom))
         for threads, values, op, atom in named
     ]
+    return where, found

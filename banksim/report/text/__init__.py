@@ -12,6 +12,8 @@ program.py                  of all launches of a program
 comparison.py               of two analyses
 validation.py               of a program here and on a GPU
 pattern_advice.py           of layouts of a pattern
+layout_advice.py            of layouts behind copies
+layout_picture.py           … a layout with its banks
 kernel_advice.py            of layouts of a kernel
 architectures.py            of the architectures
 table.py                    tables that fold
