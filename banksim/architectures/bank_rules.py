@@ -155,6 +155,7 @@ _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(("cp_async", "cp_async_gather", *BYPASSING), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
     "bulk": ((9, 0), "cp.async.bulk"),
+    "remote": ((9, 0), "shared memory of other blocks"),
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
 WIDTHS_OF: dict[str, tuple[int, ...]] = {
@@ -172,6 +173,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "cp_async_gather": (4, 8, 16),
     **dict.fromkeys(BYPASSING, (16,)),
     "bulk": (16,),
+    "remote": (1, 2, 4, 8, 16),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
 

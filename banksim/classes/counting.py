@@ -239,7 +239,7 @@ def count(
     """The counts of a launch as executing every block gives them; or why that must be done. `must`: there is no other
     way, so that any number of classes will do."""
     axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
-    if launch.cooperative:
+    if not launch.apart:
         return Undecided(None, None, "its blocks wait for each other")
     prepare_llvm()
     llvm.add_symbol("narrow", ctypes.cast(narrow, ctypes.c_void_p).value)

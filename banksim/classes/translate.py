@@ -20,7 +20,7 @@ class ClassTranslator(Translator):
     """Leaves out what the counts do not need, and follows what they do."""
 
     def __init__(self, kernel: Kernel, chosen: Needed, axes: tuple[int, ...], period: int) -> None:
-        super().__init__(kernel, traced=False, stepwise=False, watched=False)
+        super().__init__(kernel, traced=False, stepwise=False, watched=False, clustered=False)
         self.chosen = chosen.instructions
         self.reach = chosen
         self.follower = MemoryFollower(self.x, chosen, axes, period)

@@ -53,6 +53,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--block", metavar="X,Y,Z", help="threads of a block (default: what the kernel is compiled for, else 32)"
     )
+    parser.add_argument("--cluster", metavar="X,Y,Z", help="blocks of a cluster (from sm_90 on; default: as compiled)")
     launch_options(parser)
     parser.add_argument(
         "--max-instructions",
@@ -80,6 +81,7 @@ def run(options: Namespace) -> int:
     how = Options(
         arch=rules,
         dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared"),
+        cluster=sizes(options.cluster, "--cluster") if options.cluster else None,
         max_instructions=whole(options.max_instructions, "--max-instructions"),
         check=options.check,
         **time_options.chosen(options),

@@ -52,6 +52,8 @@ CONTROL = {
     "WARPSYNC": row("warpsync", Then.NEXT, "ALL COLLECTIVE EXCLUSIVE", names_code=True),
     "ENDCOLLECTIVE": row("end_collective", Then.GATHERED),
     "BAR": row("barrier", Then.NEXT, "SYNC ARV RED DEFER_BLOCKING POPC AND OR"),
+    "UCGABAR_ARV": row("cluster_arrive", Then.SAME),
+    "UCGABAR_WAIT": row("cluster_wait", Then.NEXT),
     "B2R": row("barrier_result", Then.SAME, "RESULT"),
     "YIELD": row("give_way", Then.NEXT),
     "NANOSLEEP": row("sleep", Then.NEXT, "U32 WARP SYNCS"),

@@ -26,7 +26,7 @@ from banksim.system import cache, source_files
 MAX_THREADS, PARAM_CBANK, REQNTID, MIN_STACK_SIZE = 0x05, 0x0A, 0x10, 0x12
 UNKNOWN = 0xFFFFFFFF
 """The stack of a kernel that recurses or calls through pointers, as ptxas 13.5 writes it; older ones write 0."""
-KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS, KPARAM_INFO_V2 = 0x17, 0x2F, 0x34, 0x45
+KPARAM_INFO, REGCOUNT, INDIRECT_BRANCH_TARGETS, CLUSTER, KPARAM_INFO_V2 = 0x17, 0x2F, 0x34, 0x3D, 0x45
 THREADS = 1024
 """Threads that a block may have on every GPU."""
 LOCAL_MEMORY = 512 << 10
@@ -232,6 +232,7 @@ class Reading:
         shared = elf.sections.get(f".nv.shared.{self.name}")
         limit = struct.unpack("<III", facts[MAX_THREADS]) if MAX_THREADS in facts else (THREADS, 1, 1)
         required = struct.unpack("<III", facts[REQNTID]) if REQNTID in facts else None
+        cluster = struct.unpack("<III", facts[CLUSTER]) if CLUSTER in facts else None
         space = self.space
         banks, start, code = space.constants(), space.initial(), [*self.instructions()]
         return Kernel(
@@ -254,6 +255,7 @@ class Reading:
             functions=space.functions(),
             max_threads=min(THREADS, limit[0] * limit[1] * limit[2]),
             required_block=required,
+            required_cluster=cluster if cluster and cluster[0] else None,
             slot=self.slot,
             cubin=elf.data,
         )

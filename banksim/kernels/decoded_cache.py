@@ -94,6 +94,7 @@ def plain(kernel: Kernel) -> dict[str, object]:
         "functions": dict(kernel.functions),
         "targets": [[pc, *to] for pc, to in kernel.targets.items()],
         "required_block": kernel.required_block,
+        "required_cluster": kernel.required_cluster,
     }
 
 
@@ -180,6 +181,7 @@ def restored(stored: Mapping[str, Any], cubin: bytes, files: Mapping[str, str]) 
         functions=stored["functions"],
         targets={pc: tuple(to) for pc, *to in stored["targets"]},
         required_block=tuple(stored["required_block"]) if stored["required_block"] else None,
+        required_cluster=tuple(stored["required_cluster"]) if stored["required_cluster"] else None,
         cubin=cubin,
         **dict(zip(NUMBERS, stored["numbers"], strict=True)),
     )

@@ -121,6 +121,7 @@ class Kernel:
     functions: Mapping[str, int] = field(default_factory=dict)
     max_threads: int = 1024
     required_block: tuple[int, int, int] | None = None
+    required_cluster: tuple[int, int, int] | None = None
     slot: int | None = None
     """The number of the buffer with the module's variables in a whole program's memory (`addresses.PROGRAM`); None: of
     a kernel that is launched by itself, the first."""

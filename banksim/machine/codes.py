@@ -15,6 +15,10 @@ COLLECTIVE = 17
 """The convergence barrier at which WARPSYNC.COLLECTIVE gathers threads."""
 BLOCK_BARRIERS = 16
 """Barriers of a block: that of __syncthreads() (0) and the named ones of PTX's `barrier.sync`."""
+RANK_BIT = 24
+"""From this bit on, an address of shared memory names the rank of a block in its cluster, as compiled code has it."""
+OF_CLUSTER = BLOCK_BARRIERS
+"""The number under which the race check knows the barrier of a cluster."""
 
 # ---- what a group waits for (`group_wait`): the number of a convergence barrier, or one of these
 APART = -3
@@ -28,6 +32,8 @@ AT_BARRIER = 64
 AT_WORD = 128
 """It waits for the end of an mbarrier's phase: `group_phase` is the mbarrier's address, plus 1 if the phase's parity
 is odd."""
+AT_CLUSTER = 129
+"""It waits at the barrier of the cluster for the end of the phase `group_phase`."""
 
 # ---- the fields of an mbarrier's 64 bits (operations/mbarriers.py); each number is stored negated
 PENDING = 0xFFFFF << 43

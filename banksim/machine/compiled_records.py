@@ -18,6 +18,9 @@ class Context(Protocol):
     constant_sizes: Integers
     written: Integer
     shared: Integer
+    own_shared: Integer
+    cluster: Integer
+    cluster_blocks: Integer
     shared_size: Integer
     shared_allocated: Integer
     local: Integer
@@ -87,6 +90,7 @@ class Warp(Protocol):
     slot: Integer
     collected: Integer
     mixed: Integer
+    cluster_phase: Integer
     reduced: Integer
     group_mask: Integers
     group_pc: Integers
@@ -98,6 +102,15 @@ class Warp(Protocol):
     convergence: Integers
     resume: Integers
     thread: Integers
+
+
+class Cluster(Protocol):
+    """`state.CLUSTER`: the barrier of a cluster of blocks."""
+
+    threads: Integer
+    live: Integer
+    arrived: Integer
+    phase: Integer
 
 
 class Memo(Protocol):

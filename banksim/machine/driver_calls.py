@@ -105,9 +105,12 @@ class Host:
     instruction: Instruction
     block: int
     buffers: Sequence[Bytes]
-    shared: Bytes
+    shared: Sequence[Bytes]
+    """That of each block of the cluster, by rank."""
     shared_start: int
     local: Callable[[int], Bytes]
+    rank: int = 0
+    """Of the block that asks."""
     notes: Sequence[Bytes] = ()
     layout: AddressMap = ARGUMENTS
 
@@ -116,7 +119,11 @@ class Host:
         window, (number, offset) = address >> 32 << 32, self.layout.place_of(address)
         code, memory, place, start = codes.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory", 0
         if window == SHARED_WINDOW:
-            code, memory, place, start = codes.OUT_OF_SHARED, self.shared, "shared memory", self.shared_start
+            code, place, start = codes.OUT_OF_SHARED, "shared memory", self.shared_start
+            rank = (address & 0xFFFFFFFF) >> codes.RANK_BIT
+            if rank < len(self.shared):
+                memory = self.shared[rank]
+            number, offset = -1, address & (1 << codes.RANK_BIT) - 1
         elif window == LOCAL_WINDOW:
             code, memory, place = codes.OUT_OF_LOCAL, self.local(lane), "local memory"
         elif number < len(self.buffers):

@@ -26,6 +26,7 @@ ADVICE = {
 
 VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "store"}
 """What an instruction does whose name begins so; all others that access memory are atomic."""
+OF_WAITS = {codes.AT_WORD: "a barrier in shared memory", codes.AT_CLUSTER: "the barrier of their cluster"}
 STACK = 1
 """The register that says where a thread's stack ends."""
 
@@ -131,7 +132,12 @@ def signed(address: int) -> int:
 
 def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
     """Of an address in shared memory. What lies below a kernel's own is reserved for CUDA's own code."""
-    start = launch.kernel.shared_base
+    start, whose = launch.kernel.shared_base, ""
+    if launch.cluster_blocks > 1 and address >> 31 == 0:
+        rank, address = divmod(address, 1 << codes.RANK_BIT)
+        whose = f" of the block of rank {rank} in the cluster"
+        if rank >= launch.cluster_blocks:
+            return f"{verb} of {size} bytes in shared memory{whose}, which has {launch.cluster_blocks}"
     byte, bytes_there = signed(address) - start, launch.shared_bytes - start
     if byte < 0:
         return f"{verb} of {size} bytes out of bounds in shared memory, {-byte} bytes below the kernel's own"
@@ -139,7 +145,7 @@ def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
         return f"misaligned {verb} of {size} bytes in shared memory, at byte {byte}"
     declares = not bytes_there or b".extern .shared" in launch.kernel.cubin
     hint = " (no dynamic shared memory was given: --dynamic-shared)" if declares and not launch.dynamic_shared else ""
-    return f"{verb} of {size} bytes out of bounds in shared memory, at byte {byte} of {bytes_there}{hint}"
+    return f"{verb} of {size} bytes out of bounds in shared memory, at byte {byte} of {bytes_there}{whose}{hint}"
 
 
 def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
@@ -167,8 +173,7 @@ def deadlock(launch: Launch, stop: Stop) -> str:
         for g in range(int(w["groups"])):
             wait = int(w["group_wait"][g])
             what = f"barrier {wait - codes.AT_BARRIER}" if wait >= codes.AT_BARRIER else "other threads of their warp"
-            if wait == codes.AT_WORD:
-                what = "a barrier in shared memory"
+            what = OF_WAITS.get(wait, what)
             threads = int(w["group_mask"][g]).bit_count()
             key = what, int(w["group_pc"][g]) - BYTES * (wait != codes.AT_WORD)
             waiting[key] = waiting.get(key, 0) + threads

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from banksim.architectures.bank_rules import architecture
 from banksim.architectures.code_layout import CONSTANT_BANK, machine
 from banksim.architectures.occupancy import limits, shared_of_block
 from banksim.errors import InputError
@@ -32,6 +33,9 @@ WORKSPACE_BYTES = 64
 WITHOUT_OPT_IN = 48 << 10
 """Bytes of shared memory, static and dynamic, that a block gets without being asked for (CUDA programming guide,
 "Shared Memory": more is dynamic and needs cudaFuncSetAttribute)."""
+CLUSTER_LIMIT, PORTABLE_CLUSTER = 16, 8
+"""Blocks of a cluster (CUDA programming guide, "Thread Block Clusters")."""
+FIRST_WITH_CLUSTERS = (9, 0)
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
 
@@ -80,6 +84,9 @@ class Launch:
     shared_bytes: int
     local_bytes: int
     dynamic_shared: int = 0
+    cluster: Dim3 = (1, 1, 1)
+    """Blocks of a cluster; their shared memory is open to each other, and they run together."""
+    explicit_cluster: bool = False
     device: Device = field(default_factory=Device)
     cooperative: bool = False
     """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
@@ -94,7 +101,11 @@ class Launch:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a launch on a GPU also needs in the host's code."""
-        return (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
+        notes = (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
+        if self.cluster_blocks > PORTABLE_CLUSTER:
+            call = "cudaFuncSetAttribute(…, cudaFuncAttributeNonPortableClusterSizeAllowed, 1)"
+            notes += (f"On a GPU, clusters of more than {PORTABLE_CLUSTER} blocks need {call}.",)
+        return notes
 
     @property
     def opt_in(self) -> str:
@@ -121,6 +132,28 @@ class Launch:
     @property
     def blocks(self) -> int:
         return math.prod(self.grid)
+
+    @property
+    def cluster_blocks(self) -> int:
+        return math.prod(self.cluster)
+
+    @property
+    def apart(self) -> bool:
+        """Whether every block can be run by itself: none waits for others."""
+        return not self.cooperative and self.cluster_blocks == 1
+
+    def blocks_of_cluster(self, number: int) -> list[int]:
+        """The numbers of the blocks of a cluster, in the order of their ranks."""
+        across, down = (n // c for n, c in zip(self.grid[:2], self.cluster[:2], strict=True))
+        corner = number % across, number // across % down, number // across // down
+        x, y, z = (c * size for c, size in zip(corner, self.cluster, strict=True))
+        width, height = self.grid[:2]
+        return [
+            x + i + width * (y + j + height * (z + k))
+            for k in range(self.cluster[2])
+            for j in range(self.cluster[1])
+            for i in range(self.cluster[0])
+        ]
 
 
 def dim3(value: int | Sequence[int], what: str, limits: Dim3) -> Dim3:
@@ -150,9 +183,9 @@ def constants_written(launch: Launch) -> dict[str, bytes]:
     return {
         "%ntid": struct.pack("<3I", *launch.block),
         "%nctaid": struct.pack("<3I", *launch.grid),
-        "%cluster_nctaid": struct.pack("<3I", 1, 1, 1),
-        "1 / %cluster_nctaid": struct.pack("<3f", 1, 1, 1),
-        "%nclusterid": struct.pack("<3I", *launch.grid),
+        "%cluster_nctaid": struct.pack("<3I", *launch.cluster),
+        "1 / %cluster_nctaid": struct.pack("<3f", *(1 / n for n in launch.cluster)),
+        "%nclusterid": struct.pack("<3I", *(n // c for n, c in zip(launch.grid, launch.cluster, strict=True))),
         "%current_graph_exec": bytes(8),
         "descriptor": bytes(8),
         "stack": struct.pack("<I", launch.local_bytes),
@@ -161,9 +194,27 @@ def constants_written(launch: Launch) -> dict[str, bytes]:
         "%aggr_smem_size": struct.pack("<I", size + reserved),
         "reserved end": struct.pack("<I", 0x120),
         "reserved part 1": struct.pack("<I", 0),
-        "%is_explicit_cluster": struct.pack("<I", 0),
-        "%cluster_nctarank": struct.pack("<I", 1),
+        "%is_explicit_cluster": struct.pack("<I", launch.explicit_cluster),
+        "%cluster_nctarank": struct.pack("<I", launch.cluster_blocks),
     }
+
+
+def cluster_of(kernel: Kernel, grid: Dim3, asked: int | Sequence[int] | None) -> tuple[Dim3, bool]:
+    """The cluster of a launch, and whether the kernel or the launch names one. `InputError` for one that cannot be."""
+    name, required = kernel.plain_name, kernel.required_cluster
+    if asked is None and required is None:
+        return (1, 1, 1), False
+    cluster = dim3(required if asked is None else asked, "cluster", (CLUSTER_LIMIT,) * 3)
+    if required and cluster != required:
+        raise InputError(f"{name} requires clusters of {required} blocks, not {cluster}")
+    if math.prod(cluster) > 1 and architecture(kernel.arch).capability < FIRST_WITH_CLUSTERS:
+        raise InputError(f"{name}: clusters of blocks come with sm_90, and this code is for {kernel.arch}")
+    if math.prod(cluster) > CLUSTER_LIMIT:
+        raise InputError(f"a cluster of {math.prod(cluster)} blocks: {CLUSTER_LIMIT} is the most")
+    for axis, n, part in zip("xyz", grid, cluster, strict=True):
+        if n % part:
+            raise InputError(f"grid {axis} is {n}: it must be a multiple of {part}, the cluster's")
+    return cluster, True
 
 
 def prepare(
@@ -173,14 +224,15 @@ def prepare(
     parameters: Sequence[bytes],
     buffers: Sequence[Buffer],
     dynamic_shared: int | None = 0,
+    cluster: int | Sequence[int] | None = None,
 ) -> Launch:
     """Check a launch against what the hardware allows and lay out its memory.
 
     `parameters` are the bytes of each kernel parameter in order, `buffers` the memory that they point into, from number
     1 on; of a whole program's kernel all of its memory, from number 0 on, the variables of modules included. A block or
     dynamic shared memory of None is what the kernel was compiled for (no dynamic shared memory where that is not
-    known). Raises `InputError` for sizes beyond the limits of a launch, too much shared memory, or parameters that do
-    not fit the kernel.
+    known), and so is a cluster of None (without clusters where it was compiled for none). Raises `InputError` for
+    sizes beyond the limits of a launch, too much shared memory, or parameters that do not fit the kernel.
     """
     if block is None:
         block = kernel.preset.block if kernel.preset else kernel.required_block
@@ -235,6 +287,7 @@ def prepare(
             constants[CONSTANT_VARIABLES][variable.place : end] = np.frombuffer(content, np.uint8)
     shared = max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared
     launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
+    launch.cluster, launch.explicit_cluster = cluster_of(kernel, whole_grid, cluster)
     places = machine(kernel.arch).places
     for name, content in constants_written(launch).items():
         if name in places:

@@ -9,6 +9,7 @@ from banksim.machine import state
 from banksim.system.compiled_types import NumbaType
 
 _TALLY = state.TALLY
+_CLUSTER = state.CLUSTER
 
 
 def pointer_to(layout: np.dtype) -> NumbaType:

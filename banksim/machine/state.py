@@ -39,6 +39,7 @@ WARP = layout(
     ("slot", "u4"),  # mask of the part that the last branch parked: it goes on next, and alone; 0: none
     ("collected", "u4"),  # mask of the group that came last to the last collective region
     ("mixed", "u4"),  # 1: groups have joined whose convergence barriers may gather different threads
+    ("cluster_phase", "u4"),  # of the cluster's barrier, when the warp arrived there last
     ("reduced", "i4"),  # the block barrier of the warp's last BAR.RED, for B2R.RESULT
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),
@@ -86,6 +87,14 @@ TALLY = layout(
     ("worst_address", "u4", LANES),
 )
 
+CLUSTER = layout(
+    # the barrier of a cluster of blocks, which all of their workers share
+    ("threads", "i8"),
+    ("live", "i8"),  # threads that have not exited
+    ("arrived", "i8"),  # threads that have arrived in this phase
+    ("phase", "u4"),  # how many phases have ended
+)
+
 REQUEST = layout(
     # one request of a trace
     ("site", "i4"),
@@ -103,7 +112,10 @@ CONTEXT = layout(
     ("constants", "u8", CONSTANT_BANKS),
     ("constant_sizes", "u8", CONSTANT_BANKS),
     ("written", "u8"),  # of each byte of constant bank 0: 255 if the launch wrote it, else 0
-    ("shared", "u8"),
+    ("shared", "u8"),  # of the block of rank 0 of the cluster
+    ("own_shared", "u8"),  # how far behind it this block's lies: its rank, from RANK_BIT on
+    ("cluster", "u8"),  # address of a CLUSTER
+    ("cluster_blocks", "u8"),
     ("shared_size", "u8"),
     ("shared_allocated", "u8"),  # bytes that the block takes of its multiprocessor's
     ("local", "u8"),

@@ -11,7 +11,7 @@ from banksim.machine.operations import OPERATIONS
 FEATURES = {
     "TEX TLD TXD TXQ TMML": "the use of textures",
     "SULD SUST SUATOM SURED SUQUERY": "the use of surfaces",
-    "UCGABAR": "a cluster of blocks",
+    "LDGMC": "the memory of several GPUs at one address (multimem)",
     "UTMA": "a copy of tensors by descriptors (TMA)",
     "HGMMA IGMMA QGMMA BGMMA WARPGROUP UTCHMMA": "a matrix product of warp groups",
 }

@@ -58,12 +58,15 @@ TABLE = (
     Row("LDGSTS", "BYPASS", "cp_async_bypass"),
     Row("LDGSTS", "", "cp_async"),
     Row("UBLKCP UBLKRED", "", "bulk", 16),
+    Row("STAS REDAS", "", "remote"),
 )
 """Of the rows of an opcode the first that fits counts. cp_async is cp_async_gather where lanes read nothing
 though no number of bytes says so."""
 ROWS = {name: [row for row in TABLE if name in row.names.split()] for row in TABLE for name in row.names.split()}
 GENERIC = frozenset({"LD", "ST", "ATOM", "RED"})
 """Opcodes whose addresses may be of any space: they make the request only where these are of shared memory."""
+REACHING = GENERIC | {"STAS", "REDAS"}
+"""Those that may reach into the shared memory of another block of the cluster, which is a request of its own kind."""
 SHARED = ("LDS", "STS", "ATOMS", "REDS")
 """What opcodes of shared memory begin with: of these one without a row is not known (LDSLK of Kepler)."""
 

@@ -37,6 +37,7 @@ class Options:
 
     arch: str | Architecture | Sequence[str | Architecture] | None = None
     dynamic_shared: int | None = None
+    cluster: int | Sequence[int] | None = None
     engine: str = "llvm"
     workers: int | None = None
     max_instructions: int | None = None

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from banksim.kernels.compilers.numba import CompiledKernel
     from banksim.machine.launch import Buffer
     from banksim.runs.loaded_module import Loaded
-    from banksim.runs.options import Call
+    from banksim.runs.options import Call, Options
 
 
 DEFAULT = "sm_90"
 """The architecture to compile for where none that was asked for has code that can be executed."""
 
 
-def launched(call: Call, rules: Sequence[Architecture], dynamic_shared: int | None) -> Launch:
+def launched(call: Call, rules: Sequence[Architecture], options: Options) -> Launch:
     """The call as a launch that is ready, of the code for the first of `rules` that can be executed. Errors as those
     of `banksim.run`."""
     kernel = call.kernel
@@ -36,7 +36,9 @@ def launched(call: Call, rules: Sequence[Architecture], dynamic_shared: int | No
         kernel = kernel.on(machine)
     hidden = scratch_arguments(kernel, call.args, call.grid)
     compiled_kernel, parameters, buffers, module = resolve(kernel, [*call.args, *hidden], machine or DEFAULT)
-    launch = prepare(compiled_kernel, call.grid, call.block, parameters, buffers, dynamic_shared)
+    launch = prepare(
+        compiled_kernel, call.grid, call.block, parameters, buffers, options.dynamic_shared, options.cluster
+    )
     if module:
         module.into(launch, persist=False)
     return launch

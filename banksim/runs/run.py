@@ -34,6 +34,7 @@ def run(
     *,
     arch: str | Architecture | Sequence[str | Architecture] | None = None,
     dynamic_shared: int | None = None,
+    cluster: int | Sequence[int] | None = None,
     engine: str = "llvm",
     workers: int | None = None,
     max_instructions: int | None = None,
@@ -48,8 +49,9 @@ def run(
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
     `kernel` is a Numba CUDA function or dispatcher, or what `banksim.load(file)[name]` gives. `args` are NumPy
-    arrays, which the kernel changes in place, and scalars. `dynamic_shared` is in bytes. A block of None, and shared
-    memory unless it is given, are what a compiled kernel is known to be launched with. With several workers (threads
+    arrays, which the kernel changes in place, and scalars. `dynamic_shared` is in bytes; `cluster` are the blocks of a
+    cluster, one to three sizes. A block of None, and shared memory and clusters unless they are given, are what a
+    compiled kernel is known to be launched with. With several workers (threads
     of the host), atomics of different blocks on global memory happen in no fixed order. `trace` is called with every
     request (of the first architecture), in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check` names
     what else to look for, "races" and "uninitialized" (banksim.machine.races.findings.CHECKS): `Run.findings`.
@@ -83,6 +85,7 @@ def run(
     options = Options(
         arch=arch,
         dynamic_shared=dynamic_shared,
+        cluster=cluster,
         engine=engine,
         workers=workers,
         max_instructions=max_instructions,
@@ -103,7 +106,7 @@ def run_with(call: Call, options: Options, execute: Execute | None = None) -> Ru
     rules = judged_by(call.kernel, options.arch)
 
     def run_code(group: Rules, first: bool) -> Run:
-        launch = launched(call, group, options.dynamic_shared)
+        launch = launched(call, group, options)
         return execute(launch, group, options if first else replace(options, trace=None))
 
     return run_each(run_code, by_code(call.kernel, rules), rules, call.args if options.values else ())
@@ -128,7 +131,12 @@ def on_llvm(launch: Launch, rules: Rules, options: Options) -> Run:
     from banksim.machine.llvm.compile import compile_kernel
     from banksim.machine.llvm.workers import execute
 
-    compiled = compile_kernel(launch.kernel, options.trace is not None, watched=bool(options.checks))
+    clustered = launch.cluster_blocks > 1
+    if clustered and options.checks:
+        raise UnsupportedError(f"{launch.kernel.plain_name}: launches of clusters are not checked: leave out --check")
+    compiled = compile_kernel(
+        launch.kernel, options.trace is not None, watched=bool(options.checks), clustered=clustered
+    )
     counts = execute(
         launch,
         compiled,
@@ -162,7 +170,7 @@ def by_classes(launch: Launch, rules: Rules, options: Options) -> Run:
 def with_time(launch: Launch, rules: Rules, options: Options) -> Run:
     from banksim.timing.timed_launch import Timing, run_timed
 
-    if launch.cooperative:
+    if not launch.apart:
         name = launch.kernel.plain_name
         raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
     # The first rule decides what a request takes, so it must be that of the machine that is timed.

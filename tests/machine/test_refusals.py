@@ -16,15 +16,16 @@ from banksim.machine.operations import OPERATIONS
 from banksim.runs.resolve import numba_kernel
 from helpers.places import KERNELS
 
-CLUSTERS = KERNELS / "clusters.cu"
+REFUSED = KERNELS / "refused.cu"
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
 def test_code_of_an_older_architecture_is_named(engine: str) -> None:
-    kernel = banksim.load(CLUSTERS)["either"]
+    kernel = banksim.load(REFUSED)["either"]
     out = np.zeros(32, np.int32)
     with pytest.raises(
-        UnsupportedError, match=r"a cluster of blocks is not simulated .*code for sm_80 .*: --arch sm_80$"
+        UnsupportedError,
+        match=r"the memory of several GPUs .* is not simulated .*code for sm_80 .*: --arch sm_80$",
     ):
         banksim.run(kernel, 1, 32, [out], engine=engine)
     banksim.run(kernel, 1, 32, [out], arch="sm_80", engine=engine)
@@ -49,12 +50,12 @@ def test_for_a_numba_function_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_there_is_none_none_is_named() -> None:
-    with pytest.raises(UnsupportedError, match=r"not simulated .*clusters\.cu:\d+\)$"):
-        banksim.run(banksim.load(CLUSTERS)["only"], 1, 32, [np.zeros(32, np.int32)])
+    with pytest.raises(UnsupportedError, match=r"not simulated .*refused\.cu:\d+\)$"):
+        banksim.run(banksim.load(REFUSED)["only"], 1, 32, [np.zeros(32, np.int32)])
 
 
 def test_a_cubin_has_no_other_code(tmp_path: Path) -> None:
-    cubin = tmp_path / "clusters.cubin"
-    cubin.write_bytes(compile_cuda(CLUSTERS))
-    with pytest.raises(UnsupportedError, match=r"not simulated .*clusters\.cu:\d+\)$"):
+    cubin = tmp_path / "refused.cubin"
+    cubin.write_bytes(compile_cuda(REFUSED))
+    with pytest.raises(UnsupportedError, match=r"not simulated .*refused\.cu:\d+\)$"):
         banksim.run(banksim.load(cubin)["either"], 1, 32, [np.zeros(32, np.int32)])

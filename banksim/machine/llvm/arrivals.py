@@ -1,4 +1,4 @@
-"""Barriers of the block, as compiled kernels call them: who arrives, and when a phase ends."""
+"""Barriers of the block and of its cluster, as compiled kernels call them: who arrives, and when a phase ends."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 from numba import types
 
 from banksim.machine import codes
-from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, POPC, READY
+from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, OF_CLUSTER, POPC, READY
 from banksim.machine.compiled_records import Context
-from banksim.machine.llvm.groups import put_aside, tell
+from banksim.machine.llvm.groups import cluster_of, put_aside, tell
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import ones
 from banksim.system.compiled_types import Integer, Place
@@ -72,3 +72,32 @@ def leave(context: Place, warp: Place, mask: Integer) -> None:
     for b in range(BLOCK_BARRIERS):
         if c.arrived[b] and not c.expected[b] and c.arrived[b] >= c.live:
             complete(c, b)
+    cluster_of(c).live -= ones(mask)
+    gather_cluster(c)
+
+
+# ---- the barrier of a cluster of blocks
+
+
+@inner
+def gather_cluster(c: Context) -> None:
+    """End the phase of the cluster's barrier if all of its threads have arrived that have not exited."""
+    cluster = cluster_of(c)
+    if cluster.arrived and cluster.arrived >= cluster.live:
+        if c.watch:
+            tell(c.follow, c, c, 0, codes.PASSED, OF_CLUSTER)
+        cluster.arrived = 0
+        cluster.phase += np.uint32(1)
+
+
+@callback(types.void(CONTEXT, WARP, types.uint32))
+def cluster_arrive(context: Place, warp: Place, mask: Integer) -> None:
+    """Threads arrive at the barrier of their cluster; none waits."""
+    c = carray(context, 1)[0]
+    w = carray(warp, 1)[0]
+    cluster = cluster_of(c)
+    w.cluster_phase = cluster.phase
+    if c.watch:
+        tell(c.follow, c, w, mask, codes.ARRIVED, OF_CLUSTER)
+    cluster.arrived += ones(mask)
+    gather_cluster(c)

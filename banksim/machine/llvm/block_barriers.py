@@ -1,4 +1,4 @@
-"""Barriers of the block, in the LLVM engine: __syncthreads(), named barriers, and their reductions."""
+"""Barriers of the block and of its cluster, in the LLVM engine: __syncthreads(), named barriers, and their reductions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import llvmlite.ir as ir
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
-from banksim.machine.codes import AT_BARRIER, READY
+from banksim.machine.codes import AT_BARRIER, AT_CLUSTER, READY
 from banksim.machine.llvm.control_flow import ControlFlow
-from banksim.machine.llvm.values import INT, VOID
-from banksim.machine.state import CONTEXT, WARP
+from banksim.machine.llvm.values import INT, POINTER, VOID
+from banksim.machine.state import CLUSTER, CONTEXT, WARP
 
 
 class BlockBarriers(ControlFlow):
@@ -70,3 +70,33 @@ class BlockBarriers(ControlFlow):
         result = x.new("u", 32, 1, e.load(where, INT[32]))
         for o in i.operands:
             x.write_predicate(o, result != 0) if o.kind == "P" else x.write(o, result)
+
+    # ---- the barrier of a cluster of blocks
+
+    def cluster_arrive(self, i: Instruction) -> None:
+        """UCGABAR_ARV: the threads arrive at the barrier of their cluster, and go on."""
+        e = self.e
+        arrive = self.x.executing()
+        with e.b.if_then(e.b.not_(e.empty(arrive))):
+            e.call("cluster_arrive", VOID, self.context, self.warp, arrive)
+
+    def cluster_wait(self, i: Instruction, next_pc: int) -> None:
+        """UCGABAR_WAIT: wait for the end of the phase in which the threads arrived."""
+        e = self.e
+
+        def act(mask: ir.Value) -> None:
+            phase = e.get(self.warp, WARP, "cluster_phase")
+            now = e.get(e.get(self.context, CONTEXT, "cluster", as_type=POINTER), CLUSTER, "phase")
+            over, wait = e.b.append_basic_block("over"), e.b.append_basic_block("wait")
+            e.b.cbranch(e.b.icmp_unsigned("!=", now, phase), over, wait)
+            e.b.position_at_end(over)
+            if i.predicate is not None:
+                self.put_aside(mask, INT[32](next_pc), READY)
+                e.b.branch(self.scheduler)
+            else:
+                self.go(next_pc, i.pc)
+            e.b.position_at_end(wait)
+            self.put_aside(mask, INT[32](next_pc), AT_CLUSTER, phase)
+            e.b.branch(self.scheduler)
+
+        self.only_guarded(i, next_pc, act)

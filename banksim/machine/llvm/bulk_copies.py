@@ -5,6 +5,7 @@ from __future__ import annotations
 import llvmlite.ir as ir
 
 from banksim.kernels.global_addresses import AddressMap
+from banksim.machine.codes import RANK_BIT
 from banksim.machine.llvm.buffers import find_buffer
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.values import INT, POINTER, VOID
@@ -26,8 +27,10 @@ def bulk_copy(e: Emitter, name: str, shared_start: int, layout: AddressMap) -> i
         known, _, base, length = find_buffer(e, context, layout, b.trunc(b.lshr(outside, INT[64](32)), INT[32]))
         offset = b.and_(outside, INT[64]((1 << 32) - 1))
         inside = b.icmp_unsigned("<=", b.add(offset, size), length)
-        above = b.icmp_unsigned(">=", shared, INT[64](shared_start))
-        below = b.icmp_unsigned("<=", b.add(shared, size), e.get(context, CONTEXT, "shared_size"))
+        rank, start = b.lshr(shared, INT[64](RANK_BIT)), b.and_(shared, INT[64]((1 << RANK_BIT) - 1))
+        above = b.icmp_unsigned(">=", start, INT[64](shared_start))
+        above = b.and_(above, b.icmp_unsigned("<", rank, e.get(context, CONTEXT, "cluster_blocks")))
+        below = b.icmp_unsigned("<=", b.add(start, size), e.get(context, CONTEXT, "shared_size"))
         unnoted = b.icmp_unsigned("==", e.get(context, CONTEXT, "notes"), INT[64](0))
         good = b.and_(b.and_(b.and_(known, inside), b.and_(above, below)), unnoted)
         with b.if_then(good, likely=True):

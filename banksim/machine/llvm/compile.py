@@ -20,7 +20,7 @@ from banksim.machine import codes, state
 from banksim.machine.llvm.emit import MOVES, Emitter
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID
-from banksim.machine.state import CONTEXT, ERROR, WARP
+from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
 from banksim.system.progress import TranslationProgress
 
 TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
@@ -72,11 +72,15 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     e.set(context, CONTEXT, "now", INT[64](0))
     e.set(context, CONTEXT, "nanoseconds", INT[64](0))
     e.set(context, CONTEXT, "live", e.get(context, CONTEXT, "threads"))
+    cluster = e.get(context, CONTEXT, "cluster", as_type=POINTER)
+    e.set(cluster, CLUSTER, "live", e.get(cluster, CLUSTER, "threads"))
+    e.set(cluster, CLUSTER, "arrived", INT[64](0))
     allowance, budget = e.get(context, CONTEXT, "allowance"), e.get(context, CONTEXT, "budget")
     e.set(context, CONTEXT, "budget", b.select(b.icmp_unsigned("==", allowance, INT[64](0)), budget, allowance))
     e.call("llvm.memcpy.p0.p0.i64", VOID, warps, template, b.mul(count, size), INT[1](0))
     bytes_of = e.get(context, CONTEXT, "shared_size")
-    e.call("llvm.memset.p0.i64", VOID, shared, INT[8](0), bytes_of, INT[1](0))
+    own = e.at(shared, e.get(context, CONTEXT, "own_shared"))
+    e.call("llvm.memset.p0.i64", VOID, own, INT[8](0), bytes_of, INT[1](0))
     barriers = e.field(context, CONTEXT, "arrived")
     e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * codes.BLOCK_BARRIERS), INT[1](0))
     if watched:
@@ -263,11 +267,11 @@ def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
-def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> tuple[bytes, bytes]:
+def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> tuple[bytes, bytes]:
     """(object code, JSON of what its counters mean)."""
     progress = TranslationProgress(kernel.plain_name, len(kernel.instructions))
     shown = sys.stderr is not None and sys.stderr.isatty()
-    out = translate(kernel, traced, stepwise, watched, progress if shown else None)
+    out = translate(kernel, traced, stepwise, watched, clustered, progress if shown else None)
     if shown:
         progress(len(kernel.instructions) - progress.done)
         progress(0)
@@ -292,10 +296,14 @@ def finished(out: Translation, watched: bool = False) -> tuple[bytes, bytes]:
 
 
 @lru_cache(maxsize=256)
-def compile_kernel(kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
+def compile_kernel(
+    kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False, clustered: bool = False
+) -> Compiled:
     """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
-    `races.watched_requests`): from the user's cache if it was compiled before."""
-    return loaded(kernel, f"{traced} {stepwise} {watched}", partial(build, kernel, traced, stepwise, watched), watched)
+    `races.watched_requests`; if `clustered`, for launches whose blocks reach into each other's shared memory): from the
+    user's cache if it was compiled before."""
+    ways = traced, stepwise, watched, clustered
+    return loaded(kernel, " ".join(map(str, ways)), partial(build, kernel, *ways), watched)
 
 
 def loaded(kernel: Kernel, ways: str, make: Callable[[], tuple[bytes, bytes]], watched: bool = False) -> Compiled:

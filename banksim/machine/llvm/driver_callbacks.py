@@ -28,14 +28,14 @@ class Server:
         self,
         launch: Launch,
         context: Array,
-        shared: Array,
+        shared: Sequence[Bytes],
         local: Array,
         scratch: Array,
         error: Array,
         notes: Sequence[Bytes] = (),
     ) -> None:
         self.launch, self.context, self.error, self.notes = launch, context, error, notes
-        self.shared: Bytes = shared.view(np.uint8)
+        self.shared = shared
         self.shared_start = shared_start(launch.kernel)
         self.scratch: Bytes = scratch.view(np.uint8)
         self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
@@ -56,6 +56,7 @@ class Server:
             buffers=self.buffers,
             shared=self.shared,
             shared_start=self.shared_start,
+            rank=int(c["own_shared"]) >> codes.RANK_BIT,
             local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
             notes=self.notes,
             layout=layout_of(self.launch.kernel),

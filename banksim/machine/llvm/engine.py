@@ -27,6 +27,7 @@ from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS,
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
+from banksim.requests.opcodes import REACHING
 
 LANE_TABLES = {
     "SR_LANEID": lambda lane: lane,
@@ -38,7 +39,6 @@ LANE_TABLES = {
 }
 FIXED = {
     "SRZ": 0,
-    "SR_CgaCtaId": 0,
     "SR_CgaSize": 0,
     "SR_SWINHI": SHARED_WINDOW >> 32,
     "SR_SWINLO": 0,
@@ -212,10 +212,16 @@ class LLVMEngine(Arithmetic):
         return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)
 
     def special(self, name: str, uniform: bool) -> Value:
+        e = self.e
         if name in FIXED:
             return self.const(FIXED[name])
         if name in LANE_TABLES:
             v = self.new("u", 32, LANES, vector([LANE_TABLES[name](lane) for lane in range(LANES)]))
+        elif name == "SR_CgaCtaId":
+            if not self.memory.clustered:
+                return self.const(0)
+            own = e.get(self.context, CONTEXT, "own_shared")
+            return self.new("u", 32, 1, e.b.trunc(e.b.lshr(own, INT[64](codes.RANK_BIT)), INT[32]))
         elif name == "SR_SMEMSZ":
             return self.new("u", 32, 1, self.e.b.trunc(self.e.get(self.context, CONTEXT, "shared_allocated"), INT[32]))
         elif name.startswith("SR_CTAID."):
@@ -262,7 +268,12 @@ class LLVMEngine(Arithmetic):
     def site(self, i: Instruction) -> ir.Value:
         """The memo of an instruction that may make requests to shared memory."""
         asked = request(i)
-        return ir.Constant(POINTER, None) if asked is None else self.memo(i, *asked)
+        if asked is None:
+            return ir.Constant(POINTER, None)
+        memo = self.memo(i, *asked)
+        if i.name in REACHING and (self.memory.clustered or asked[0] == "remote"):
+            self.memo(i, "remote", asked[1])  # behind the other: MemoryFunctions.one_block
+        return memo
 
     def memo(self, i: Instruction, op: str, width: int) -> ir.Value:
         number = len(self.sites)
@@ -322,7 +333,7 @@ class LLVMEngine(Arithmetic):
         mask = self.executing()
         if lanes is not None:
             mask = self.e.b.and_(mask, self.e.as_mask(lanes.spread().ir))
-        memo = self.site(i) if space in ("shared", "generic") else ir.Constant(POINTER, None)
+        memo = self.site(i) if space in ("shared", "cluster", "generic") else ir.Constant(POINTER, None)
         return [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address), mask]
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:

@@ -6,6 +6,8 @@ record, each with its mask, its pc and what it waits for (machine/codes.py).
 
 from __future__ import annotations
 
+from typing import Any
+
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
@@ -14,6 +16,7 @@ from numba.core import cgutils
 from banksim.machine import codes
 from banksim.machine.codes import APART, COLLECTIVE, CONVERGENCE, READY, WARPSYNC, YIELDED
 from banksim.machine.compiled_records import Context, Warp
+from banksim.machine.record_types import _CLUSTER
 from banksim.requests.lane_intrinsics import lowest, ones, pointer, room
 from banksim.system.compiled_types import Code, Integer, Integers, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inner, intrinsic
@@ -150,6 +153,12 @@ def left_alone(c: Context, w: Warp) -> Integer:
         if w.group_wait[g] == WARPSYNC and not w.convergence[WARPSYNC, lowest(mask)] & w.live & ~mask & ~converging:
             return release(c, w, g, np.uint64(mask))  # as `join` calls it: compiled once
     return -1
+
+
+@inner
+def cluster_of(c: Context) -> Any:
+    """The barrier of the block's cluster, as a `Cluster`."""
+    return carray(pointer(c.cluster), 1, _CLUSTER)[0]
 
 
 @inner

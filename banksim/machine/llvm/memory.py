@@ -27,10 +27,11 @@ from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall, Place
 from banksim.machine.llvm.scratch import ADDRESSES
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, vector
-from banksim.machine.state import CONTEXT, WARP
+from banksim.machine.state import CONTEXT, MEMO, WARP
 
 FAULT_OF = {
     "shared": codes.OUT_OF_SHARED,
+    "cluster": codes.OUT_OF_SHARED,
     "barrier": codes.OUT_OF_SHARED,
     "global": codes.OUT_OF_GLOBAL,
     "local": codes.OUT_OF_LOCAL,
@@ -40,18 +41,21 @@ WINDOWS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "anywhere": (("global", None),),
 }
 """Spaces whose addresses are told apart by their upper words: what lies where. "anywhere": in several buffers."""
-NARROW = ("shared", "barrier", "local")
-"""Spaces whose addresses have 32 bits."""
+NARROW = ("shared", "cluster", "barrier", "local")
+"""Spaces whose addresses have 32 bits. "cluster": the shared memory of any block of the cluster."""
+SHARED = ("shared", "cluster", "barrier")
 COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
 
 class MemoryFunctions:
     """Builds the functions, each when it is first needed."""
 
-    def __init__(self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, kernel: Kernel) -> None:
+    def __init__(
+        self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, kernel: Kernel, clustered: bool
+    ) -> None:
         self.e = emit
         self.shared_start, self.layout = shared_start(kernel), layout_of(kernel)
-        self.traced, self.stepwise, self.watched = traced, stepwise, watched
+        self.traced, self.stepwise, self.watched, self.clustered = traced, stepwise, watched, clustered
 
     # ---- the functions that the engine calls
     def load(self, space: str, width: int, signed: bool) -> ir.Function:
@@ -66,6 +70,8 @@ class MemoryFunctions:
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.load(s, width, signed), (), result)
                 return
+            if space == "cluster":
+                self.one_block(a, lambda: self.load("shared", width, signed), (), result)
             if space == "global":
                 self.one_buffer(a, lambda: self.load("anywhere", width, signed), (), result)
             move_in(self.e, a, self.place(a, space, width, result, READ), width, signed)
@@ -83,6 +89,8 @@ class MemoryFunctions:
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.store(s, width), values, VOID)
                 return
+            if space == "cluster":
+                self.one_block(a, lambda: self.store("shared", width), values, VOID)
             if space == "global":
                 self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
             if self.watched and space == "shared":
@@ -120,6 +128,8 @@ class MemoryFunctions:
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.atomic(s, kind, function, wanted, float_sum), values, VOID)
                 return
+            if space == "cluster":
+                self.one_block(a, lambda: self.atomic("shared", kind, function, wanted, float_sum), values, VOID)
             if space == "global":
                 self.one_buffer(a, lambda: self.atomic("anywhere", kind, function, wanted, float_sum), values, VOID)
             at = self.place(a, space, bits // 8, VOID, use)
@@ -159,6 +169,11 @@ class MemoryFunctions:
         )
 
     # ---- parts of a function
+    def in_own_block(self, a: MemoryCall, addresses: ir.Value) -> ir.Value:
+        """Addresses of the block's own shared memory, less its rank in the cluster."""
+        e = self.e
+        return e.b.sub(addresses, splat(e.b, e.b.trunc(e.get(a.context, CONTEXT, "own_shared"), INT[32])))
+
     def leave(self, result: ir.Type) -> None:
         self.e.b.ret_void() if isinstance(result, ir.VoidType) else self.e.b.ret(ir.Constant(result, None))
 
@@ -182,6 +197,20 @@ class MemoryFunctions:
             arguments = (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values)
             r = e.b.call(apart(), arguments)
             e.b.ret_void() if isinstance(result, ir.VoidType) else e.b.ret(r)
+
+    def one_block(
+        self, a: MemoryCall, own: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
+    ) -> None:
+        """Where all addresses are of the block's own shared memory, access that. A request to other blocks' has its
+        memo behind that of the plain one."""
+        e = self.e
+        rank = e.b.trunc(e.get(a.context, CONTEXT, "own_shared"), INT[32])
+        ranks = e.b.and_(a.address, vector([-1 << codes.RANK_BIT] * LANES))
+        same = e.everywhere(e.b.icmp_unsigned("==", ranks, splat(e.b, rank)), e.b.not_(a.mask))
+        with e.b.if_then(same):
+            r = e.b.call(own(), (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values))
+            e.b.ret_void() if isinstance(result, ir.VoidType) else e.b.ret(r)
+        a.memo = e.at(a.memo, MEMO.itemsize)
 
     def by_window(
         self,
@@ -221,6 +250,7 @@ class MemoryFunctions:
                 switch.add_case(INT[32](window >> 32), block)
             b.position_at_end(block)
             place = a.address if name == "global" else lower
+            name = "cluster" if name == "shared" and self.clustered else name
             r = b.call(part(name), (a.context, a.warp, a.memo, a.pc, place, lanes, *values))
             cases.append((r, b.block))
             b.branch(join)
@@ -253,17 +283,25 @@ class MemoryFunctions:
             known, number, base, size = find_buffer(e, a.context, self.layout, upper)
             offsets = b.trunc(a.address, WORDS)
         else:
-            field = "shared" if space == "barrier" else space
+            field = "local" if space == "local" else "shared"
             base = e.get(a.context, CONTEXT, field, as_type=POINTER)
             size = e.get(a.context, CONTEXT, f"{field}_size")
             offsets = a.address
-        start = self.shared_start if space in ("shared", "barrier") else 0
+        ranked = self.clustered and space in SHARED
+        places, offsets = offsets, self.in_own_block(a, offsets) if ranked and space == "shared" else offsets
+        start = self.shared_start if space in SHARED else 0
+        if ranked and space != "shared":
+            offsets = b.and_(offsets, vector([(1 << codes.RANK_BIT) - 1] * LANES))
         inside = b.sub(offsets, vector([start] * LANES)) if start else offsets
         limit = b.trunc(b.sub(size, INT[64](start + width)), INT[32])
         fits = b.icmp_unsigned("<=", inside, splat(b, limit))
         if width > 1:
             low_bits = b.and_(offsets, vector([width - 1] * LANES))
             fits = b.and_(fits, b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
+        if ranked and space != "shared":
+            blocks = b.trunc(e.get(a.context, CONTEXT, "cluster_blocks"), INT[32])
+            ranks = b.lshr(places, vector([codes.RANK_BIT] * LANES))
+            fits = b.and_(fits, b.icmp_unsigned("<", ranks, splat(b, blocks)))
         good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[64](start + width)))
         if known is not None:
             good = b.and_(good, known)
@@ -288,7 +326,8 @@ class MemoryFunctions:
                 e.store(offsets, places)
                 of_buffer = b.load(e.at(notes, b.shl(b.zext(number, INT[64]), INT[64](3))), typ=INT[64])
                 e.call("note", VOID, of_buffer, places, a.mask, INT[32](width), INT[32](use))
-        if space == "shared":
+        if space in ("shared", "cluster"):
+            offsets = places if space == "cluster" else offsets
             asked = offsets if source is None else b.or_(offsets, source)
             leader, copied = (first, False) if source is None else (b.extract_element(asked, lane), True)
             shared_requests.ask(e, a, asked, leader, copied, self.stepwise)
@@ -302,4 +341,6 @@ class MemoryFunctions:
             thread_bytes = e.get(a.context, CONTEXT, "local_size")
             warp = b.zext(e.get(a.warp, WARP, "index"), INT[64])
             base = e.at(base, b.mul(warp, b.mul(thread_bytes, INT[64](LANES))))
+        if ranked:
+            offsets, first = places, b.extract_element(places, lane)
         return Place(base, offsets, first, interleaved=space == "local")

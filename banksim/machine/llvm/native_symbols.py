@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from banksim.machine.llvm.arrivals import arrive, leave
+from banksim.machine.llvm.arrivals import arrive, cluster_arrive, leave
 from banksim.machine.llvm.request_counts import judge_new, note, settle
 from banksim.machine.llvm.scheduler import (
     end_collective,
@@ -15,7 +15,10 @@ from banksim.machine.llvm.scheduler import (
 )
 from banksim.system.jit import Callback
 
-CALLED = (schedule, part, end_collective, scatter, sync_by_mask, meet, give_way, arrive, leave, judge_new, note, settle)
+CALLED = (
+    schedule, part, end_collective, scatter, sync_by_mask, meet, give_way, arrive, cluster_arrive, leave, judge_new,
+    note, settle,
+)  # fmt: skip
 
 
 SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}

@@ -13,6 +13,7 @@ from banksim.machine import codes
 from banksim.machine.codes import (
     APART,
     AT_BARRIER,
+    AT_CLUSTER,
     AT_WORD,
     BLOCKED,
     DONE,
@@ -22,6 +23,7 @@ from banksim.machine.codes import (
 )
 from banksim.machine.compiled_records import Warp
 from banksim.machine.llvm.groups import (
+    cluster_of,
     come_to,
     find_parts,
     join,
@@ -61,6 +63,8 @@ def schedule(context: Place, warp: Place) -> Integer:
         b = w.group_wait[g] - AT_BARRIER
         if w.group_wait[g] == AT_WORD:
             over = phase_over(c, w.group_phase[g])
+        elif w.group_wait[g] == AT_CLUSTER:
+            over = cluster_of(c).phase != w.group_phase[g]
         else:
             over = b >= 0 and c.phase[b] != w.group_phase[g]
         if over:

@@ -60,12 +60,13 @@ class Body(NamedTuple):
 class Translator(Sections):
     """Builds the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool) -> None:
+    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> None:
         self.kernel = kernel
         self.stepwise, self.watched = stepwise, watched
         self.module = ir.Module(kernel.plain_name)
         self.e = Emitter(self.module)
-        self.x = LLVMEngine(self.e, MemoryFunctions(self.e, traced, stepwise, watched, kernel), stepwise)
+        memory = MemoryFunctions(self.e, traced, stepwise, watched, kernel, clustered)
+        self.x = LLVMEngine(self.e, memory, stepwise)
         self.x.registers = kernel.register_limit
         self.x.kernel = kernel
         self.out = Translation(self.module)
@@ -250,16 +251,18 @@ def translate(
     traced: bool = False,
     stepwise: bool = False,
     watched: bool = False,
+    clustered: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
     after each instruction; if `watched`, one that calls `races.watched_requests` before every access to shared memory,
-    and at what orders them. `progress` is told of every few instructions that are done.
+    and at what orders them; if `clustered`, for blocks that reach into each other's shared memory. `progress` is told of
+    every few instructions that are done.
 
     Raises `UnsupportedError` naming the instruction that is not known.
     """
     check(kernel)
-    translator = Translator(kernel, traced, stepwise, watched)
+    translator = Translator(kernel, traced, stepwise, watched, clustered)
     out = translator.translate(progress)
     out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
     return out

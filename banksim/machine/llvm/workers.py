@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import threading
 import time
@@ -27,7 +28,7 @@ from banksim.machine.llvm.scratch import SCRATCH_BYTES
 from banksim.machine.llvm.trace_callbacks import Collector, Sink
 from banksim.machine.races.findings import by_lines, first_hint
 from banksim.machine.races.probe import Probe
-from banksim.machine.state import CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
+from banksim.machine.state import CLUSTER, CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.requests.kinds import LANES, OP_CODES
 from banksim.system.ending import OWN_THREADS
 
@@ -50,6 +51,25 @@ def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.in
     return rules, max(a.period for a in architectures)
 
 
+class ClusterMemory:
+    """What the workers share that run the blocks of one cluster: shared memory, which lies apart by rank, and the
+    cluster's barrier."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.size = launch.cluster_blocks
+        self.barrier = aligned(CLUSTER, 1)
+        self.barrier[0]["threads"] = launch.threads * self.size
+        if self.size == 1:
+            self.shared = aligned(np.dtype(np.uint8), launch.shared_bytes).view(np.uint8)
+            return
+        # Pages that are never touched take no memory.
+        self.shared = np.frombuffer(mmap.mmap(-1, self.size << codes.RANK_BIT), np.uint8)
+
+    def of(self, rank: int, size: int) -> npt.NDArray[np.uint8]:
+        """The first `size` bytes of a block's shared memory."""
+        return self.shared[rank << codes.RANK_BIT :][:size]
+
+
 class Worker:
     """The memory with which one thread of the host runs blocks, one after the other."""
 
@@ -62,8 +82,11 @@ class Worker:
         budget: int,
         stop: npt.NDArray[np.uint32],
         notes: Sequence[npt.NDArray[np.uint8]] = (),
+        place: tuple[ClusterMemory, int] | None = None,
     ) -> None:
+        """`place`: the cluster of its blocks, and their rank in it; a cluster of its own where there is none."""
         self.launch = launch
+        self.cluster, self.rank = place or (ClusterMemory(launch), 0)
         self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit + compiled.spare
         sites, architectures = len(compiled.sites), len(rules)
         self.context = aligned(CONTEXT, 1)
@@ -74,7 +97,7 @@ class Worker:
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
         self.template = warps_at_start(launch.block, self.warp_size)
-        self.shared = aligned(byte, launch.shared_bytes)
+        self.shared = self.cluster.of(0, len(self.cluster.shared))
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
         self.buffers = np.array([buffer.place for buffer in launch.buffers], np.uint64)
@@ -100,6 +123,8 @@ class Worker:
             "template",
         ):
             c[name] = getattr(self, name).ctypes.data
+        c["own_shared"], c["cluster_blocks"] = self.rank << codes.RANK_BIT, self.cluster.size
+        c["cluster"] = self.cluster.barrier.ctypes.data
         c["scratch"], c["stop"] = self.scratch.ctypes.data, stop.ctypes.data
         c["error"], c["stray"] = self.error.ctypes.data, self.stray.ctypes.data
         if launch.pages:
@@ -117,11 +142,12 @@ class Worker:
         c["notes"] = self.notes.ctypes.data if notes else 0
         c["grid"], c["budget"] = launch.grid, budget
         c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
-        c["turn_length"] = codes.SHORT_TURN if launch.cooperative else codes.TURN
+        c["turn_length"] = codes.TURN if launch.apart else codes.SHORT_TURN
         self.probe = Probe(launch, c)
         if not architectures:
             c["probed"] = 0
-        self.server = Server(launch, self.context, self.shared, self.local, self.scratch, self.error, notes)
+        shared = [self.cluster.of(rank, launch.shared_bytes) for rank in range(self.cluster.size)]
+        self.server = Server(launch, self.context, shared, self.local, self.scratch, self.error, notes)
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
         return compiled.blocks(self.context.ctypes.data, first, last)
@@ -178,14 +204,21 @@ def execute(
     rules, period = bank_rules(architectures)
     stop_word = np.zeros(1, np.uint32)
     blocks = range(launch.blocks) if blocks is None else blocks
+    if not launch.apart and (len(blocks) < launch.blocks or without):
+        kind = "cooperative launch" if launch.cooperative else "launch of clusters"
+        raise UnsupportedError(f"{launch.kernel.plain_name}: a {kind} cannot be run in parts")
+    size = launch.cluster_blocks
+    clusters = [launch.blocks_of_cluster(n) for n in range(launch.blocks // size)] if not launch.apart else []
     if launch.cooperative:
-        if len(blocks) < launch.blocks or without:
-            raise UnsupportedError(f"{launch.kernel.plain_name}: a cooperative launch cannot be run in parts")
-        workers = launch.blocks
+        workers, clusters = 1, [[block for cluster in clusters for block in cluster]]
+        size = launch.blocks
     elif workers is None:
-        workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks))
+        workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks) // size)
     budget = max_instructions or 2**62
-    team = [Worker(launch, compiled, rules, period, budget // workers, stop_word, notes) for _ in range(workers)]
+    team = [
+        Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes, place)
+        for place in places(launch, workers * size)
+    ]
     if max_instructions is None:
         for worker in team:
             worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
@@ -210,12 +243,21 @@ def execute(
                     stops.append(worker.stopped(code - codes.FAULT))
                 return
 
-    def together() -> None:
-        stop = run_together(team, compiled, stop_word)
-        stops.extend([stop] if stop else [])
+    def together(workers: Sequence[Worker]) -> None:
+        while not stop_word[0]:
+            with queue:
+                numbers = clusters.pop(0) if clusters else None
+            if numbers is None:
+                return
+            stop = run_together(workers, numbers, compiled, stop_word)
+            if stop:
+                with queue:
+                    stops.append(stop)
 
     began = time.perf_counter()
-    works: list[Callable[[], None]] = [together] if launch.cooperative else [partial(work, w) for w in team]
+    works: list[Callable[[], None]] = [partial(work, w) for w in team]
+    if not launch.apart:
+        works = [partial(together, team[n : n + size]) for n in range(0, len(team), size)]
     in_threads(works, stop_word, lambda: progress and progress(*progress_of(team)))
     seconds = time.perf_counter() - began
     real = [s for s in stops if s.code != codes.INTERRUPTED] or stops
@@ -237,9 +279,18 @@ def execute(
     )
 
 
-def run_together(team: Sequence[Worker], compiled: Compiled, stop_word: npt.NDArray[np.uint32]) -> Stop | None:
-    """All blocks of a cooperative launch in turn, each on a worker of its own."""
-    for block, worker in enumerate(team):
+def places(launch: Launch, workers: int) -> Iterator[tuple[ClusterMemory, int]]:
+    """For each worker its cluster and its rank in it."""
+    for _ in range(workers // launch.cluster_blocks):
+        cluster = ClusterMemory(launch)
+        yield from ((cluster, rank) for rank in range(cluster.size))
+
+
+def run_together(
+    team: Sequence[Worker], blocks: Sequence[int], compiled: Compiled, stop_word: npt.NDArray[np.uint32]
+) -> Stop | None:
+    """Blocks that wait for each other in turn, each on a worker of its own."""
+    for block, worker in zip(blocks, team, strict=True):
         compiled.begin(worker.context.ctypes.data, block)
     waiting = list(team)
     while waiting:

@@ -15,6 +15,7 @@ matrix_product.py     HMMA, IMMA, BMMA, DMMA
 moves.py              moves between registers, and what changes nothing here
 warp.py               votes, shuffles, matches, reductions of a warp
 loads_and_stores.py   loads, stores and atomics
+cluster_accesses.py   stores into the shared memory of other blocks
 float_atomics.py      what atomic additions of floats compute
 ldmatrix.py           loads and stores of matrices
 async_copies.py       cp.async
@@ -24,6 +25,7 @@ driver_calls.py       what needs the host: printf, malloc, bulk copies
 
 from banksim.machine.operations import (  # noqa: F401  (importing a room registers its rows)
     async_copies,
+    cluster_accesses,
     conversion,
     double,
     driver_calls,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine import codes
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.float_atomics import check_float
 from banksim.machine.operations.table import operation, which
@@ -132,13 +133,15 @@ def load_constant(x: Engine, i: Instruction) -> None:
 
 @operation("QSPC", "E S G L D")
 def query_space(x: Engine, i: Instruction) -> None:
-    """Whether a generic address is shared, local or global; D, in another block's shared memory, it never is."""
-    window = x.high(x.address(memory_operand(i), True))
+    """Whether a generic address is shared, local or global; D: in shared memory of any block of the cluster."""
+    address = x.address(memory_operand(i), True)
+    window = x.high(address)
     shared, local = window == SHARED_WINDOW >> 32, window == LOCAL_WINDOW >> 32
+    own = x.low(address) >> codes.RANK_BIT == x.special("SR_CgaCtaId", True)
     if "D" in i.modifiers:
-        v = shared & ~shared
+        v = shared
     else:
-        v = shared if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
+        v = shared & own if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
     x.write_predicate(i.operands[0], v)
 
 

@@ -80,7 +80,7 @@ def watch_block(context: Place) -> None:
     r.floor = r.began = r.now + 1
     for who in range(AGENTS):
         r.copied[who] = r.floor
-        for b in range(codes.BLOCK_BARRIERS):
+        for b in range(codes.OF_CLUSTER + 1):
             r.gathered[b, who] = 0
     members = members_of(r)
     for n in range(r.warps):

@@ -34,7 +34,7 @@ from banksim.machine.races.records import (
     WRITE,
 )
 from banksim.machine.record_types import CONTEXT, WARP
-from banksim.machine.state import aligned, layout
+from banksim.machine.state import CLUSTER, aligned, layout
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.jit import Callback, callback, carray
 
@@ -65,6 +65,7 @@ PROBE = layout(
     ("second", "i8"),
 )
 _PROBE = PROBE
+_CLUSTER = CLUSTER
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr))
@@ -80,6 +81,7 @@ def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) 
     epoch = r.base + r.acquired
     for b in range(BLOCK_BARRIERS):
         epoch += np.int64(c.phase[b])
+    epoch += np.int64(carray(pointer(c.cluster), 1, _CLUSTER)[0].phase)
     r.latest = epoch
     number = np.int64(pc) // BYTES
     kind = carray(pointer(r.kinds), r.instructions, np.uint8)[number]

@@ -8,7 +8,7 @@ ordered before the warp's next ones only when the warp has waited for the copies
 
 from __future__ import annotations
 
-from banksim.machine.codes import BLOCK_BARRIERS, LANES
+from banksim.machine.codes import LANES, OF_CLUSTER
 from banksim.machine.state import layout
 
 AGENTS = 2 * LANES
@@ -81,7 +81,7 @@ WATCH = layout(
     ("found", "u8"),  # (FOUND) records
     ("lost", "i8"),  # findings that found no room
     ("copied", "i4", AGENTS),  # of agents: what the whole block has waited for
-    ("gathered", "i4", (BLOCK_BARRIERS, AGENTS)),  # clocks of those who have arrived at a barrier
+    ("gathered", "i4", (OF_CLUSTER + 1, AGENTS)),  # clocks of those who have arrived at a barrier
 )
 
 MEMBER = layout(

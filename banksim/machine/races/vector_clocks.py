@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from banksim.machine import state
-from banksim.machine.codes import AT_BARRIER, LANES
+from banksim.machine.codes import AT_BARRIER, LANES, OF_CLUSTER
 from banksim.machine.compiled_records import Context
 from banksim.machine.races import records
 from banksim.machine.races.compiled_records import Member, Watch
@@ -115,7 +115,7 @@ def pass_barrier(c: Context, r: Watch, b: Integer) -> None:
     """The phase of barrier b ends. One that all threads of the block came to (or left) orders all that they did; one
     of some threads hands those that wait what all that came have published."""
     clock = r.gathered[b]
-    if not c.expected[b]:
+    if b == OF_CLUSTER or not c.expected[b]:
         r.floor = r.now + 1
         for who in range(AGENTS):
             r.copied[who] = max(r.copied[who], clock[who])

@@ -65,10 +65,28 @@ class Barrier:
     """The result of the reduction of the phase that ended last."""
 
 
+class Cluster:
+    """Blocks that reach into each other's shared memory, in the order of their ranks, and their barrier."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.arrived = 0
+        self.phase = 0
+
+    def arrive(self, threads: int) -> None:
+        """Threads arrive at the barrier; the last of all that live ends its phase."""
+        self.arrived += threads
+        if self.arrived and self.arrived >= sum(block.live for block in self.blocks):
+            self.arrived = 0
+            self.phase += 1
+
+
 class Block:
     """A block's shared memory, local memory and barriers, and which of its threads live."""
 
-    def __init__(self, launch: Launch, number: int, outcome: Executed, limit: int) -> None:
+    def __init__(self, launch: Launch, number: int, outcome: Executed, limit: int, cluster: Cluster) -> None:
+        self.cluster, self.rank = cluster, len(cluster.blocks)
+        cluster.blocks.append(self)
         self.launch, self.number, self.outcome, self.limit = launch, number, outcome, limit
         self.shared = np.zeros(launch.shared_bytes, np.uint8)
         self.shared_start = shared_start(launch.kernel)
@@ -92,6 +110,7 @@ class Block:
     def leave(self, warp: int, lanes: int) -> None:
         """Threads of a warp end; barriers wait for them no more."""
         self.live_lanes[warp] &= ~lanes
+        self.cluster.arrive(0)
         for barrier in self.barriers:
             if not barrier.expected:
                 self.complete(barrier)

@@ -24,8 +24,8 @@ from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.requests.kinds import FULL_MASK, LANES
 
 Bytes = npt.NDArray[np.uint8]
-NO_CONSTANTS = np.zeros(0, np.uint8)
-"""A constant bank that the kernel has not."""
+NOTHING = np.zeros(0, np.uint8)
+"""A constant bank that the kernel has not, or the shared memory of a block that the cluster has not."""
 KINDS: dict[str, Any] = {
     "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64, "f64": np.uint64,
     "f32": np.uint32, "f32_ftz": np.uint32, "f16x2": np.uint32, "bf16x2": np.uint32,
@@ -87,14 +87,17 @@ class MemoryEngine(NumpyEngine):
             where, memory, offset = self.find(space, at, int(lane))
             start = self.block.shared_start if where == "shared" else 0
             if offset % width or offset < start or offset + width > len(memory):
-                raise self.fault(OUT_OF[where], int(lane), at if where == "global" else offset)
+                raise self.fault(OUT_OF[where], int(lane), at if where == "global" else at & FULL_MASK)
             yield int(lane), memory, offset
 
     def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
         """The space, memory and offset of an address."""
         window, offset = at >> 32 << 32, at & 0xFFFFFFFF
-        if space in ("shared", "barrier") or (space == "generic" and window == SHARED_WINDOW):
-            return "shared", self.block.shared, offset
+        if space in ("shared", "cluster", "barrier") or (space == "generic" and window == SHARED_WINDOW):
+            blocks, rank = self.block.cluster.blocks, offset >> codes.RANK_BIT
+            if rank >= len(blocks) or (space == "shared" and rank != self.block.rank):
+                return "shared", NOTHING, offset
+            return "shared", blocks[rank].shared, offset & (1 << codes.RANK_BIT) - 1
         if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
             return "local", self.block.local[self.thread[lane]], offset
         number, offset = layout_of(self.launch.kernel).place_of(at)
@@ -122,9 +125,14 @@ class MemoryEngine(NumpyEngine):
         if space == "generic":
             asking &= address >> 32 == SHARED_WINDOW >> 32
         asked = kind or request(i)
-        if asked is None or space not in ("shared", "generic") or not asking.any():
+        if asked is None or space not in ("shared", "cluster", "generic") or not asking.any():
             return
         offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
+        own = np.uint32(self.block.rank << codes.RANK_BIT)
+        if ((offsets >> codes.RANK_BIT != self.block.rank) & asking).any() and space != "shared":
+            asked = "remote", asked[1]
+        else:
+            offsets[asking] -= own
         self.block.outcome.requests.append(
             Request(i.pc, *asked, mask_of(asking), offsets, self.block.number, self.index)
         )
@@ -172,7 +180,8 @@ class MemoryEngine(NumpyEngine):
         for lane, memory, offset in found:
             memory[offset : offset + width] = content[lane, :width]
         kind = (other[1], width) if other is not None and other[0] else None
-        self.note(i, space, address if source is None else address | source, lanes, kind)
+        own = np.uint32(self.block.rank << codes.RANK_BIT)
+        self.note(i, space, address if source is None else (address - own | source) + own, lanes, kind)
 
     def atomic(
         self,
@@ -227,7 +236,8 @@ class MemoryEngine(NumpyEngine):
             instruction=i,
             block=self.block.number,
             buffers=[buffer.data for buffer in self.launch.buffers],
-            shared=self.block.shared,
+            shared=[block.shared for block in self.block.cluster.blocks],
+            rank=self.block.rank,
             shared_start=self.block.shared_start,
             local=lambda lane: self.block.local[self.thread[lane]],
             layout=layout_of(self.launch.kernel),
@@ -240,7 +250,7 @@ class MemoryEngine(NumpyEngine):
     def constant_bytes(self, bank: int, address: Value, width: int, signed: bool) -> Value:
         if bank >= code_layout.CONSTANT_BANKS:
             raise UnsupportedError(f"constant bank {bank}")
-        content = self.launch.constants.get(bank, NO_CONSTANTS)
+        content = self.launch.constants.get(bank, NOTHING)
         at = np.asarray(address).astype(np.int64)
         inside = (at + width <= len(content)) & (at % width == 0)
         bad = self.executing & ~inside
@@ -278,7 +288,7 @@ class MemoryEngine(NumpyEngine):
             "SR_LEMASK": 2 * below + 1,
             "SR_GTMASK": FULL_MASK - (2 * below + 1),
             "SR_GEMASK": FULL_MASK - below,
-            "SR_CgaCtaId": 0,
+            "SR_CgaCtaId": self.block.rank,
             "SR_CgaSize": 0,
             "SR_SMEMSZ": self.launch.shared_allocated,
             "SR_LMEMHIOFF": 0,

@@ -5,13 +5,15 @@ It says what a GPU does; the LLVM engine says it fast, and tests hold the two to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from banksim.errors import Fault
 from banksim.kernels.kernel import BYTES
 from banksim.machine import faults
 from banksim.machine.launch import Launch
-from banksim.machine.reference.block import Block, Executed
+from banksim.machine.reference.block import Block, Cluster, Executed
 from banksim.machine.reference.warp import Warp, Word
 from banksim.machine.supported import check
 
@@ -29,14 +31,22 @@ def run(launch: Launch, max_instructions: int | None = None) -> Executed:
     outcome = Executed(launch, np.zeros((len(launch.kernel.instructions), 3), np.int64))
     limit = max_instructions if max_instructions is not None else ALLOWANCE
     with np.errstate(all="ignore"):
+        size = launch.cluster_blocks
+        clusters = [launch.blocks_of_cluster(n) for n in range(launch.blocks // size)]
         if launch.cooperative:
-            run_together([warps_of(Block(launch, number, outcome, limit)) for number in range(launch.blocks)])
+            run_together([blocks for numbers in clusters for blocks in blocks_of(launch, numbers, outcome, limit)])
             return outcome
-        for number in range(launch.blocks):
-            block = Block(launch, number, outcome, limit)
-            run_together([warps_of(block)])
-            limit = ALLOWANCE if max_instructions is None else block.limit
+        for numbers in clusters:
+            blocks = blocks_of(launch, numbers, outcome, limit)
+            run_together(blocks)
+            limit = ALLOWANCE if max_instructions is None else min(warps[0].block.limit for warps in blocks)
     return outcome
+
+
+def blocks_of(launch: Launch, numbers: Sequence[int], outcome: Executed, limit: int) -> list[list[Warp]]:
+    """The warps of each block of a cluster."""
+    cluster = Cluster()
+    return [warps_of(Block(launch, number, outcome, limit, cluster)) for number in numbers]
 
 
 def warps_of(block: Block) -> list[Warp]:

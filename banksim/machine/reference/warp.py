@@ -52,6 +52,18 @@ class Word:
     address: int
     parity: int
 
+    @property
+    def place(self) -> int:
+        """The address less the block's rank in its cluster."""
+        return self.address & (1 << codes.RANK_BIT) - 1
+
+
+@dataclass(frozen=True)
+class OfCluster:
+    """A group waits for the end of this phase of its cluster's barrier."""
+
+    phase: int
+
 
 @dataclass(frozen=True)
 class Yielded:
@@ -64,7 +76,7 @@ class Group:
 
     mask: int
     pc: int
-    waits: Convergence | Phase | Word | Yielded | None = None
+    waits: Convergence | Phase | Word | OfCluster | Yielded | None = None
 
     @property
     def lowest(self) -> int:
@@ -88,6 +100,8 @@ class Warp(MemoryEngine):
         self.resume = np.zeros(LANES, np.uint32)
         """Where each thread goes on behind ENDCOLLECTIVE."""
         self.last_barrier = 0
+        self.cluster_phase = 0
+        """Of the cluster's barrier, when the warp arrived there last."""
 
     @property
     def live(self) -> int:
@@ -116,8 +130,10 @@ class Warp(MemoryEngine):
         for g in self.groups:
             if isinstance(g.waits, Phase):
                 gone = self.block.barriers[g.waits.number].phase != g.waits.phase
+            elif isinstance(g.waits, OfCluster):
+                gone = self.block.cluster.phase != g.waits.phase
             else:
-                gone = isinstance(g.waits, Word) and self.block.shared[g.waits.address + 7] >> 7 != g.waits.parity
+                gone = isinstance(g.waits, Word) and self.block.shared[g.waits.place + 7] >> 7 != g.waits.parity
             g.waits = None if gone else g.waits
         ready = [g for g in self.groups if g.waits is None] or [g for g in self.groups if g.waits == Yielded()]
         ready = ready or self.left_alone()
@@ -193,7 +209,7 @@ class Warp(MemoryEngine):
         return Group(group.mask, group.behind)
 
     # ---- branches: what goes on, or None once every part is parked
-    def park(self, mask: int, pc: int, waits: Convergence | Phase | Word | Yielded | None = None) -> None:
+    def park(self, mask: int, pc: int, waits: Convergence | Phase | Word | OfCluster | Yielded | None = None) -> None:
         if mask:
             self.groups.append(Group(mask, pc, waits))
 
@@ -362,6 +378,18 @@ class Warp(MemoryEngine):
             else:
                 self.write(o, np.uint32(result))
         return Group(group.mask, group.behind)
+
+    def cluster_arrive(self, i: Instruction, group: Group, executing: int) -> Group:
+        """UCGABAR_ARV: the threads arrive at the barrier of their cluster, and go on."""
+        self.cluster_phase = self.block.cluster.phase
+        self.block.cluster.arrive(executing.bit_count())
+        return Group(group.mask, group.behind)
+
+    def cluster_wait(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        """UCGABAR_WAIT: wait for the end of the phase in which the threads arrived."""
+        self.park(group.mask & ~executing, group.behind)
+        self.park(executing, group.behind, OfCluster(self.cluster_phase))
+        return None
 
     def give_way(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """YIELD, NANOSLEEP: all other groups that can go on go first. Groups that yield to each other take turns."""

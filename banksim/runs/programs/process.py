@@ -38,14 +38,14 @@ from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 
 if TYPE_CHECKING:
-    from banksim.kernels.kernel import Kernel
+    from banksim.machine.launch import Launch
     from banksim.runs.programs.shared import Shared
 
 SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
 """Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")
-LAUNCH = struct.Struct("<Q3I3I4I")
+LAUNCH = struct.Struct("<Q3I3I3I4I4x")
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 MAP_NORESERVE = 0x4000
 NOTHING = np.zeros(0, np.uint8)
@@ -218,14 +218,18 @@ class Process:
         return module.described(module.kernel(content[8:].decode())).encode()
 
     def launch(self, content: bytes) -> bytes:
-        number, gx, gy, gz, bx, by, bz, shared, _, size, _ = LAUNCH.unpack_from(content)
+        number, gx, gy, gz, bx, by, bz, *cluster, shared, _, size, _ = LAUNCH.unpack_from(content)
         parameters, name = content[LAUNCH.size :][:size], content[LAUNCH.size + size :].decode()
         module = self.modules[number]
-        return self.execute(module, module.kernel(name), Shape((gx, gy, gz), (bx, by, bz), shared), parameters)
-
-    def execute(self, module: LoadedModule, kernel: Kernel, shape: Shape, parameters: bytes) -> bytes:
+        kernel, shape = module.kernel(name), Shape((gx, gy, gz), (bx, by, bz), shared)
         pieces = [parameters[one.offset : one.offset + one.size] for one in kernel.parameters]
-        launch = prepare(kernel, shape.grid, shape.block, pieces, self.buffers, shape.dynamic_shared)
+        launch = prepare(
+            kernel, shape.grid, shape.block, pieces, self.buffers, shared, cluster if any(cluster) else None
+        )
+        return self.execute(module, launch, shape, pieces)
+
+    def execute(self, module: LoadedModule, launch: Launch, shape: Shape, pieces: Sequence[bytes]) -> bytes:
+        kernel = launch.kernel
         module.into(launch)
         launch.pages = self.mapped.pages
         self.device.printed, self.device.size = {}, 0

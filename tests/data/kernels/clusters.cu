@@ -1,17 +1,109 @@
-// Code for sm_90 that waits for a cluster of blocks; that of older architectures need not, or cannot be made.
+// Clusters of blocks: their barrier, their shared memory by C++ and by PTX, the special registers.
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
 
-extern "C" __global__ void either(int* out) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
-#else
-    __syncthreads();
-#endif
-    out[threadIdx.x] = 1;
+// Each block's numbers go to the next block of the cluster, the last one's to the first.
+extern "C" __global__ void __cluster_dims__(2, 2, 1) passed_on(int *out, const int *in) {
+    __shared__ int mine[64];
+    cg::cluster_group cluster = cg::this_cluster();
+    int block = blockIdx.y * gridDim.x + blockIdx.x, next = (cluster.block_rank() + 1) % cluster.num_blocks();
+    cluster.map_shared_rank(mine, next)[threadIdx.x] = in[64 * block + threadIdx.x];
+    cluster.sync();
+    out[64 * block + threadIdx.x] = mine[threadIdx.x];
 }
 
-#if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
-extern "C" __global__ void only(int* out) {
-    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
-    out[threadIdx.x] = 1;
+// A histogram that lies in the shared memory of all blocks of a cluster of any size.
+extern "C" __global__ void histogram(unsigned *bins, const unsigned *in, int n) {
+    extern __shared__ unsigned part[];
+    cg::cluster_group cluster = cg::this_cluster();
+    for (int i = threadIdx.x; i < 32; i += blockDim.x) part[i] = 0;
+    cluster.sync();
+    for (int i = cluster.thread_rank(); i < n; i += cluster.num_threads())
+        atomicAdd(cluster.map_shared_rank(part, in[i] / 32) + in[i] % 32, 1u);
+    cluster.sync();
+    for (int i = threadIdx.x; i < 32; i += blockDim.x) bins[32 * cluster.block_rank() + i] = part[i];
 }
-#endif
+
+// Warps of a block that wait apart; the last ones leave before the barrier is passed.
+extern "C" __global__ void early(int *out) {
+    __shared__ int told;
+    cg::cluster_group cluster = cg::this_cluster();
+    if (threadIdx.x == 0) *cluster.map_shared_rank(&told, cluster.block_rank() ^ 1) = 10 + cluster.block_rank();
+    auto token = cluster.barrier_arrive();
+    if (threadIdx.x >= 32 && cluster.block_rank() == 1) return;
+    cluster.barrier_wait(std::move(token));
+    out[blockIdx.x * blockDim.x + threadIdx.x] = told;
+}
+
+static __device__ unsigned mapped(unsigned address, unsigned rank) {
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+
+// The operations of PTX on shared::cluster: lane by lane in the block opposite.
+extern "C" __global__ void by_ptx(unsigned *out) {
+    __shared__ __align__(16) unsigned s[4][128];
+    __shared__ unsigned counts[32];
+    unsigned rank, blocks, lane = threadIdx.x;
+    asm("mov.u32 %0, %%cluster_ctarank;\n\tmov.u32 %1, %%cluster_nctarank;" : "=r"(rank), "=r"(blocks));
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) s[i][4 * lane + j] = 1000 * rank + 4 * lane + j;
+    counts[lane] = rank;
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    unsigned other = blocks - 1 - rank, there = mapped((unsigned)__cvta_generic_to_shared(s), other) + 16 * lane;
+    unsigned a, b, c, d, e, ranked, place = mapped((unsigned)__cvta_generic_to_shared(counts), other);
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(a) : "r"(there) : "memory");
+    asm volatile("ld.shared::cluster.v2.u32 {%0, %1}, [%2];" : "=r"(b), "=r"(c) : "r"(there + 8) : "memory");
+    asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %1, %1, %2};" ::"r"(there + 512), "r"(lane), "r"(rank) : "memory");
+    asm volatile("st.shared::cluster.u8 [%0], %1;" ::"r"(there + 1024), "r"(7u) : "memory");
+    asm volatile("atom.shared::cluster.add.u32 %0, [%1], 5;" : "=r"(d) : "r"(place + 4 * lane) : "memory");
+    asm volatile("atom.shared::cluster.cas.b32 %0, [%1], %2, 77;" : "=r"(e) : "r"(there + 1536), "r"(a) : "memory");
+    asm volatile("red.shared::cluster.max.u32 [%0], 2000;" ::"r"(there + 1540) : "memory");
+    asm("getctarank.shared::cluster.u32 %0, %1;" : "=r"(ranked) : "r"(there));
+    unsigned x, y, z, explicitly;
+    asm("mov.u32 %0, %%cluster_ctaid.x;\n\tmov.u32 %1, %%clusterid.x;\n\tmov.u32 %2, %%nclusterid.x;" : "=r"(x), "=r"(y), "=r"(z));
+    asm("{.reg .pred p;\n\tmov.pred p, %%is_explicit_cluster;\n\tselp.u32 %0, 1, 0, p;}" : "=r"(explicitly));
+    unsigned inside, anywhere;
+    asm("{.reg .pred p;\n\t.reg .u64 g, h;\n\tcvta.shared::cluster.u64 g, %2;\n\tisspacep.shared::cta p, g;\n\tselp.u32 %0, 1, 0, p;\n\tisspacep.shared::cluster p, g;\n\tselp.u32 %1, 1, 0, p;}" : "=r"(inside), "=r"(anywhere) : "l"((unsigned long long)there));
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+    unsigned values[] = {a, b, c, d, e, ranked, x, y, z, explicitly, s[1][4 * lane], s[1][4 * lane + 3], s[2][4 * lane], s[3][4 * lane], s[3][4 * lane + 1], counts[lane], inside, anywhere};
+    for (int i = 0; i < 18; i++) out[(18 * blockIdx.x + i) * 32 + lane] = values[i];
+}
+
+// A block of rank 1 signals the mbarrier of rank 0, which waits for the bytes of its stores.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) signalled(int *out) {
+    __shared__ __align__(16) int got[64];
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned rank, bar = (unsigned)__cvta_generic_to_shared(&barrier), lane = threadIdx.x;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (lane == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 2;\n\tfence.mbarrier_init.release.cluster;" ::"r"(bar) : "memory");
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+    unsigned there = mapped((unsigned)__cvta_generic_to_shared(got), 0), remote = mapped(bar, 0);
+    if (rank == 0) {
+        if (lane == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(32 * 8 + 32) : "memory");
+        asm volatile("{\n.reg .pred p;\nAGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra AGAIN;\n}" ::"r"(bar) : "memory");
+        out[lane] = got[lane];
+        out[32 + lane] = got[32 + lane];
+    } else {
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(there + 4 * lane), "r"(lane * lane), "r"(remote) : "memory");
+        asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];" ::"r"(there + 128), "r"(lane), "r"(remote) : "memory");
+        if (lane < 2) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %1, %1, %1}, [%2];" ::"r"(there + 192 + 16 * lane), "r"(90 + lane), "r"(remote) : "memory");
+        if (lane == 0) asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+extern "C" __global__ void astray(int *out) {
+    __shared__ int mine;
+    unsigned there = mapped((unsigned)__cvta_generic_to_shared(&mine), 5), v;
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(there) : "memory");
+    out[0] = v;
+}
+
+// One block never arrives.
+extern "C" __global__ void stuck(int *out) {
+    if (blockIdx.x == 0) asm volatile("barrier.cluster.arrive;\n\tbarrier.cluster.wait;" ::: "memory");
+    else asm volatile("barrier.sync 1, 64;" ::: "memory");
+    out[blockIdx.x] = 1;
+}

@@ -34,7 +34,7 @@ def test_a_name_stands_once() -> None:
         ("LDS.U.256 R1, [R2]", ".256"),
         ("TEX.LL R0, R2, R4, UR4, 0x0, 2D", "the use of textures is not simulated"),
         ("SUST.D.BA.2D.STRONG.SM.TRAP [R2], R0, UR6, 0x0", "the use of surfaces is not simulated"),
-        ("UCGABAR_ARV", "a cluster of blocks is not simulated"),
+        ("LDGMC.E R4, [R2]", "the memory of several GPUs .* is not simulated"),
         ("UTMALDG.2D [UR8], [UR4]", "TMA"),
         ("HGMMA.64x64x16.F32 R24, gdesc[UR4], R24", "a matrix product of warp groups is not simulated"),
     ],

@@ -62,6 +62,7 @@ struct CUfunc_st {
     char *name;
     struct CUmod_st *module;
     int registers, shared, local, constant, threads, bound, parameters;
+    int large_clusters; /* whether a cluster may have more than 8 blocks */
     int dynamic; /* bytes of dynamic shared memory that may be asked for */
     int *offset, *size;
     struct CUfunc_st *next;

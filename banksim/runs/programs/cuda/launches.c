@@ -9,7 +9,7 @@
 
 struct head { /* as banksim.runs.programs.process reads it */
     uint64_t module;
-    uint32_t grid[3], block[3], shared, cooperative, parameters, name;
+    uint32_t grid[3], block[3], cluster[3], shared, cooperative, parameters, name; /* a cluster of 0: as compiled */
 };
 struct launch {
     CUfunction function;
@@ -73,6 +73,10 @@ static CUresult check_shape(CUfunction f, const struct head *h) {
         if (!h->grid[n] || !h->block[n] || h->grid[n] > (unsigned)grid_limit[n] ||
             h->block[n] > (unsigned)block_limit[n])
             return CUDA_ERROR_INVALID_VALUE;
+    uint64_t cluster = (uint64_t)h->cluster[0] * h->cluster[1] * h->cluster[2];
+    if (cluster > (f->large_clusters ? 16 : 8)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (int n = 0; cluster && n < 3; n++)
+        if (h->grid[n] % h->cluster[n]) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     uint64_t threads = (uint64_t)h->block[0] * h->block[1] * h->block[2];
     if (threads > (uint64_t)f->bound || (int64_t)h->shared > f->dynamic) return CUDA_ERROR_INVALID_VALUE;
     return threads > (uint64_t)f->threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_SUCCESS;
@@ -125,9 +129,11 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **each, vo
     for (unsigned n = 0; n < c->numAttrs; n++) {
         const CUlaunchAttributeValue *value = &c->attrs[n].value;
         if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) head.cooperative = value->cooperative != 0;
-        if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-            (uint64_t)value->clusterDim.x * value->clusterDim.y * value->clusterDim.z > 1)
-            return banksim_missing("a launch of clusters of blocks");
+        if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            head.cluster[0] = value->clusterDim.x;
+            head.cluster[1] = value->clusterDim.y;
+            head.cluster[2] = value->clusterDim.z;
+        }
     }
     return submit(f, head, c->hStream, each, extra);
 }

@@ -256,6 +256,7 @@ CUresult cuKernelGetAttribute(int *value, CUfunction_attribute which, CUkernel k
 }
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value) {
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    if (which == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) f->large_clusters = value;
     if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS; /* hints */
     int most = banksim_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - f->shared;
     if (value < 0 || value > most) return CUDA_ERROR_INVALID_VALUE;

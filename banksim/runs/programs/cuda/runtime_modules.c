@@ -148,12 +148,14 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     return cudaSuccess;
 }
 
+static bool beyond_limits(dim3 grid, dim3 block) {
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    return !grid.x || !grid.y || !grid.z || !threads || threads > 1024 || block.z > 64 || grid.x > 0x7FFFFFFF ||
+           grid.y > 65535 || grid.z > 65535;
+}
 static cudaError_t launch(CUfunction f, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
                           bool cooperative) {
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    bool empty = !grid.x || !grid.y || !grid.z || !threads;
-    if (empty || threads > 1024 || block.z > 64 || grid.x > 0x7FFFFFFF || grid.y > 65535 || grid.z > 65535)
-        return banksim_done(cudaErrorInvalidConfiguration);
+    if (beyond_limits(grid, block)) return banksim_done(cudaErrorInvalidConfiguration);
     void *none = NULL;
     if (!arguments) arguments = &none;
     return banksim_done(cooperative
@@ -180,17 +182,15 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ho
     BEGIN();
     CUfunction f;
     int failed = banksim_function(host, &f);
-    bool cooperative = false;
-    for (unsigned n = 0; n < config->numAttrs; n++) {
-        const cudaLaunchAttributeValue *value = &config->attrs[n].val;
-        if (config->attrs[n].id == cudaLaunchAttributeCooperative) cooperative = value->cooperative;
-        if (config->attrs[n].id == cudaLaunchAttributeClusterDimension &&
-            (uint64_t)value->clusterDim.x * value->clusterDim.y * value->clusterDim.z > 1)
-            return banksim_done(banksim_missing("a launch of clusters of blocks"));
-    }
     if (failed) return banksim_done(failed);
-    return launch(f, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
-                  cooperative);
+    dim3 grid = config->gridDim, block = config->blockDim;
+    if (beyond_limits(grid, block)) return banksim_done(cudaErrorInvalidConfiguration);
+    /* The attributes are those of the driver by another name. */
+    CUlaunchConfig same = {grid.x,  grid.y,  grid.z,         block.x,
+                           block.y, block.z, config->dynamicSmemBytes, config->stream,
+                           (CUlaunchAttribute *)config->attrs, config->numAttrs};
+    void *none = NULL;
+    return banksim_done(cuLaunchKernelEx(&same, f, arguments ? arguments : &none, NULL));
 }
 cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host) {
     BEGIN();

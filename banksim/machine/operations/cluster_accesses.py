@@ -1,0 +1,39 @@
+"""Stores and reductions in the shared memory of a block of the cluster, whose bytes an mbarrier there counts (st.async,
+red.async). They are simulated as if each were done at once; how many transactions they take no counter tells.
+"""
+
+from __future__ import annotations
+
+from banksim.kernels.kernel import Instruction
+from banksim.machine.engine import Engine, Value
+from banksim.machine.operations.loads_and_stores import atomic_kind, function, memory_operand, width
+from banksim.machine.operations.mbarriers import changed
+from banksim.machine.operations.table import operation
+from banksim.requests.opcodes import FUNCTIONS
+
+
+def ends(x: Engine, i: Instruction) -> tuple[Value, Value]:
+    """The address, and that of the mbarrier, which the next register holds."""
+    at = memory_operand(i)
+    return x.address(at, False), x.raw(at.parts[0], 1)
+
+
+@operation("STAS", "64 128")
+def store(x: Engine, i: Instruction) -> None:
+    address, barrier = ends(x, i)
+    x.store(i, "cluster", address, width(i), i.operands[-1])
+    complete(x, i, barrier, width(i))
+
+
+@operation("REDAS", f"{' '.join(FUNCTIONS)} 32 64 U32 S32 U64 S64")
+def reduce(x: Engine, i: Instruction) -> None:
+    address, barrier = ends(x, i)
+    kind, source = atomic_kind(i), i.operands[-1]
+    value = x.wide(source) if kind.endswith("64") else x.value(source)
+    x.atomic(i, "cluster", address, kind, function(i).lower(), (value,), None)
+    complete(x, i, barrier, 8 if kind.endswith("64") else 4)
+
+
+def complete(x: Engine, i: Instruction, barrier: Value, size: int) -> None:
+    change = changed(x, x.const(0), 0, -size)
+    x.atomic(i, "barrier", barrier, "u64", "arrive", (change,), None)

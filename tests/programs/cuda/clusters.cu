@@ -1,0 +1,43 @@
+// Launches of clusters by attributes, as the runtime and the driver take them.
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cuda.h>
+#include <cuda_runtime.h>
+namespace cg = cooperative_groups;
+
+__global__ void sizes(int *out) {
+    __shared__ int mine;
+    cg::cluster_group cluster = cg::this_cluster();
+    if (threadIdx.x == 0) *cluster.map_shared_rank(&mine, cluster.num_blocks() - 1 - cluster.block_rank()) = blockIdx.x;
+    cluster.sync();
+    if (threadIdx.x == 0) out[blockIdx.x] = 100 * cluster.num_blocks() + mine;
+}
+__global__ void __cluster_dims__(2) pairs(int *out) { out[blockIdx.x] = cg::this_cluster().num_blocks(); }
+
+static int failed;
+static void expect(bool right, const char *what) { if (!right) failed = 1, printf("wrong: %s\n", what); }
+
+int main() {
+    int *out, host[16];
+    cudaMalloc(&out, sizeof host);
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {4, 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 16, config.blockDim = 64, config.attrs = &attribute, config.numAttrs = 1;
+    expect(cudaLaunchKernelEx(&config, sizes, out) == cudaSuccess, "a launch of clusters");
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 16; i++) expect(host[i] == 400 + i / 4 * 4 + 3 - i % 4, "four blocks");
+    config.gridDim = 14;
+    expect(cudaLaunchKernelEx(&config, sizes, out) == cudaErrorInvalidClusterSize, "a grid of 14");
+    config.gridDim = 16, attribute.val.clusterDim.x = 16;
+    expect(cudaLaunchKernelEx(&config, sizes, out) == cudaErrorInvalidClusterSize, "16 blocks");
+    cudaFuncSetAttribute(sizes, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    expect(cudaLaunchKernelEx(&config, sizes, out) == cudaSuccess, "16 blocks, allowed");
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    expect(host[5] == 1610, "sixteen blocks");
+    pairs<<<4, 1>>>(out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    expect(host[3] == 2, "a cluster that the kernel names");
+    return failed;
+}
