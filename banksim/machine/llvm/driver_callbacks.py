@@ -28,14 +28,14 @@ class Server:
         self,
         launch: Launch,
         context: Array,
-        shared: Sequence[Bytes],
         local: Array,
         scratch: Array,
         error: Array,
         notes: Sequence[Bytes] = (),
     ) -> None:
         self.launch, self.context, self.error, self.notes = launch, context, error, notes
-        self.shared = shared
+        self.shared: Sequence[Bytes] = ()
+        """That of each block of the cluster."""
         self.shared_start = shared_start(launch.kernel)
         self.scratch: Bytes = scratch.view(np.uint8)
         self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)

@@ -256,8 +256,8 @@ def translate(
 ) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
     after each instruction; if `watched`, one that calls `races.watched_requests` before every access to shared memory,
-    and at what orders them; if `clustered`, for blocks that reach into each other's shared memory. `progress` is told of
-    every few instructions that are done.
+    and at what orders them; if `clustered`, for blocks that reach into each other's shared memory. `progress` is told
+    of every few instructions that are done.
 
     Raises `UnsupportedError` naming the instruction that is not known.
     """

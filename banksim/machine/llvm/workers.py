@@ -55,8 +55,8 @@ class ClusterMemory:
     """What the workers share that run the blocks of one cluster: shared memory, which lies apart by rank, and the
     cluster's barrier."""
 
-    def __init__(self, launch: Launch) -> None:
-        self.size = launch.cluster_blocks
+    def __init__(self, launch: Launch, size: int) -> None:
+        self.size = size
         self.barrier = aligned(CLUSTER, 1)
         self.barrier[0]["threads"] = launch.threads * self.size
         if self.size == 1:
@@ -82,11 +82,8 @@ class Worker:
         budget: int,
         stop: npt.NDArray[np.uint32],
         notes: Sequence[npt.NDArray[np.uint8]] = (),
-        place: tuple[ClusterMemory, int] | None = None,
     ) -> None:
-        """`place`: the cluster of its blocks, and their rank in it; a cluster of its own where there is none."""
         self.launch = launch
-        self.cluster, self.rank = place or (ClusterMemory(launch), 0)
         self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit + compiled.spare
         sites, architectures = len(compiled.sites), len(rules)
         self.context = aligned(CONTEXT, 1)
@@ -97,7 +94,6 @@ class Worker:
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
         self.template = warps_at_start(launch.block, self.warp_size)
-        self.shared = self.cluster.of(0, len(self.cluster.shared))
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
         self.buffers = np.array([buffer.place for buffer in launch.buffers], np.uint64)
@@ -112,7 +108,6 @@ class Worker:
         self.written = written(launch.kernel)
         c["written"] = self.written.ctypes.data
         for name in (
-            "shared",
             "local",
             "buffers",
             "counters",
@@ -123,8 +118,6 @@ class Worker:
             "template",
         ):
             c[name] = getattr(self, name).ctypes.data
-        c["own_shared"], c["cluster_blocks"] = self.rank << codes.RANK_BIT, self.cluster.size
-        c["cluster"] = self.cluster.barrier.ctypes.data
         c["scratch"], c["stop"] = self.scratch.ctypes.data, stop.ctypes.data
         c["error"], c["stray"] = self.error.ctypes.data, self.stray.ctypes.data
         if launch.pages:
@@ -146,8 +139,15 @@ class Worker:
         self.probe = Probe(launch, c)
         if not architectures:
             c["probed"] = 0
-        shared = [self.cluster.of(rank, launch.shared_bytes) for rank in range(self.cluster.size)]
-        self.server = Server(launch, self.context, shared, self.local, self.scratch, self.error, notes)
+        self.server = Server(launch, self.context, self.local, self.scratch, self.error, notes)
+        self.join(ClusterMemory(launch, 1), 0)
+
+    def join(self, cluster: ClusterMemory, rank: int) -> None:
+        """From now on its blocks are of this rank in a cluster."""
+        c, self.cluster = self.context[0], cluster
+        c["shared"], c["own_shared"] = cluster.shared.ctypes.data, rank << codes.RANK_BIT
+        c["cluster_blocks"], c["cluster"] = cluster.size, cluster.barrier.ctypes.data
+        self.server.shared = [cluster.of(n, self.launch.shared_bytes) for n in range(cluster.size)]
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
         return compiled.blocks(self.context.ctypes.data, first, last)
@@ -216,9 +216,13 @@ def execute(
         workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks) // size)
     budget = max_instructions or 2**62
     team = [
-        Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes, place)
-        for place in places(launch, workers * size)
+        Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes)
+        for _ in range(workers * size)
     ]
+    for n, worker in enumerate(team if launch.cluster_blocks > 1 else ()):
+        if n % launch.cluster_blocks == 0:
+            cluster = ClusterMemory(launch, launch.cluster_blocks)
+        worker.join(cluster, n % launch.cluster_blocks)
     if max_instructions is None:
         for worker in team:
             worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
@@ -277,13 +281,6 @@ def execute(
         lost=sum(watcher.lost for watcher in watchers),
         hint=first_hint(worker.probe.found() for worker in team),
     )
-
-
-def places(launch: Launch, workers: int) -> Iterator[tuple[ClusterMemory, int]]:
-    """For each worker its cluster and its rank in it."""
-    for _ in range(workers // launch.cluster_blocks):
-        cluster = ClusterMemory(launch)
-        yield from ((cluster, rank) for rank in range(cluster.size))
 
 
 def run_together(
