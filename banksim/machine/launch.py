@@ -101,7 +101,7 @@ class Launch:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a launch on a GPU also needs in the host's code."""
-        notes = (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
+        notes: tuple[str, ...] = (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()
         if self.cluster_blocks > PORTABLE_CLUSTER:
             call = "cudaFuncSetAttribute(…, cudaFuncAttributeNonPortableClusterSizeAllowed, 1)"
             notes += (f"On a GPU, clusters of more than {PORTABLE_CLUSTER} blocks need {call}.",)
@@ -202,9 +202,10 @@ def constants_written(launch: Launch) -> dict[str, bytes]:
 def cluster_of(kernel: Kernel, grid: Dim3, asked: int | Sequence[int] | None) -> tuple[Dim3, bool]:
     """The cluster of a launch, and whether the kernel or the launch names one. `InputError` for one that cannot be."""
     name, required = kernel.plain_name, kernel.required_cluster
-    if asked is None and required is None:
+    wanted = required if asked is None else asked
+    if wanted is None:
         return (1, 1, 1), False
-    cluster = dim3(required if asked is None else asked, "cluster", (CLUSTER_LIMIT,) * 3)
+    cluster = dim3(wanted, "cluster", (CLUSTER_LIMIT,) * 3)
     if required and cluster != required:
         raise InputError(f"{name} requires clusters of {required} blocks, not {cluster}")
     if math.prod(cluster) > 1 and architecture(kernel.arch).capability < FIRST_WITH_CLUSTERS:

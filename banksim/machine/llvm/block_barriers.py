@@ -1,4 +1,4 @@
-"""Barriers of the block and of its cluster, in the LLVM engine: __syncthreads(), named barriers, and their reductions."""
+"""Barriers of the block and of its cluster: __syncthreads(), named barriers and their reductions, barrier.cluster."""
 
 from __future__ import annotations
 
