@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from banksim.errors import BanksimError
     from banksim.layouts import Layout, layout, layout_pattern
     from banksim.machine.host_memory import absent
+    from banksim.machine.structs import Struct
     from banksim.requests.counts import Range
     from banksim.requests.trace import Site, Trace
     from banksim.timing.block_cycles import block_cycles
@@ -47,6 +48,7 @@ _MODULE_OF = {
     "Layout": "layouts",
     "Range": "requests.counts",
     "Site": "requests.trace",
+    "Struct": "machine.structs",
     "Trace": "requests.trace",
     "architecture": "architectures.bank_rules",
     "absent": "machine.host_memory",
@@ -71,6 +73,7 @@ __all__ = [
     "Layout",
     "Range",
     "Site",
+    "Struct",
     "Trace",
     "absent",
     "architecture",

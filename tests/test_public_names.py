@@ -11,8 +11,8 @@ import pytest
 import banksim
 
 PROMISED = {
-    "banksim": """Architecture BanksimError Conflicts Layout Range Site Trace absent architecture block_cycles errors
-        explain ideal layout layout_pattern load nsight_ideal pattern replay run transactions""",
+    "banksim": """Architecture BanksimError Conflicts Layout Range Site Struct Trace absent architecture block_cycles
+        errors explain ideal layout layout_pattern load nsight_ideal pattern replay run transactions""",
     "banksim.errors": "BanksimError CompileError Fault InputError UnknownCountError UnsupportedError",
     "banksim.testing": "assert_conflict_free",
     "banksim.storage": "open_trace write_trace",
@@ -24,8 +24,8 @@ PROMISED = {
 EXAMPLES = {
     "transactions": "banks.replay", "ideal": "banks.replay", "nsight_ideal": "banks.replay", "explain": "banks.replay",
     "replay": "banks.replay", "pattern": "patterns", "layout": "layouts.build", "layout_pattern": "layouts.build",
-    "Layout": "layouts.algebra", "Trace.from_arrays": "requests.trace", "load": "kernels.load",
-    "run": "runs.run", "absent": "machine.host_memory", "block_cycles": "timing.block_cycles",
+    "Layout": "layouts.algebra", "Struct": "machine.structs", "Trace.from_arrays": "requests.trace",
+    "load": "kernels.load", "run": "runs.run", "absent": "machine.host_memory", "block_cycles": "timing.block_cycles",
 }  # fmt: skip
 TRANSPOSE = """__global__ void transpose(float *out, const float *in) {
     __shared__ float tile[32][32];

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -23,6 +23,7 @@ from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
 from banksim.kernels import demangling
+from banksim.machine.structs import Struct
 from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
@@ -188,10 +189,21 @@ def here(call: Call, how: Options, path: str | None) -> Run:
 def save(arguments: Sequence[object], folder: Path) -> None:
     """Save the arrays as the kernel left them."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name, array in named_arrays(arguments):
+        with replaced(folder / f"{name}.npy") as file:
+            np.save(file, array)
+
+
+def named_arrays(arguments: Sequence[object], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays and their numbers; of one in a struct `0.data`, of one in an array there `0.data.1`."""
     for number, argument in enumerate(arguments):
         if isinstance(argument, np.ndarray):
-            with replaced(folder / f"{number}.npy") as file:
-                np.save(file, argument)
+            yield f"{before}{number}", argument
+        elif isinstance(argument, Struct):
+            for field, value in zip(argument.names, argument.values, strict=True):
+                yield from ((f"{before}{number}.{field}{rest[1:]}", one) for rest, one in named_arrays([value]))
+        elif isinstance(argument, tuple):
+            yield from named_arrays(argument, f"{before}{number}.")
 
 
 def report(done: Run, options: Namespace) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 
 from banksim.errors import InputError
+from banksim.machine.structs import Struct
 
 BUFFER_LIMIT = 1 << 31
 """Bytes that one piece of a launch's memory may have."""
@@ -45,11 +46,11 @@ def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32) -> Abs
 
 
 def arrays(arguments: Iterable[object]) -> Iterator[np.ndarray]:
-    """The arrays among arguments, those in tuples and lists too."""
+    """The arrays among arguments, those in tuples, lists and structs too."""
     for argument in arguments:
         if isinstance(argument, np.ndarray):
             yield argument
-        elif isinstance(argument, tuple | list):
+        elif isinstance(argument, tuple | list | Struct):
             yield from arrays(argument)
 
 
@@ -125,6 +126,8 @@ def copied(arguments: Iterable[object]) -> list[Any]:
     def one(value: object) -> Any:
         if isinstance(value, tuple | list):
             return type(value)(map(one, value)) if type(value) in (tuple, list) else copy.deepcopy(value)
+        if isinstance(value, Struct):
+            return value.holding(map(one, value))
         if not isinstance(value, np.ndarray) or value.dtype.hasobject:
             return copy.deepcopy(value)
         stretch = known.of(value)

@@ -10,6 +10,7 @@ import numpy as np
 from banksim.errors import ArgumentTypeError
 from banksim.kernels import demangling
 from banksim.kernels.kernel import Kernel
+from banksim.machine.structs import Struct
 
 NUMBERS = {
     **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), ("i", 1)),
@@ -55,7 +56,9 @@ def as_declared(value: object, size: int, declared: str | None, where: str) -> A
         return value
     array, dtype = isinstance(value, np.ndarray) and value.ndim > 0, dtype_of(value)
     pointer, kind = POINTER.fullmatch(declared), NUMBERS.get(declared, ("", 0))[0]
-    if pointer:
+    if isinstance(value, Struct):
+        fits = not (pointer or kind)
+    elif pointer:
         fits = points_to(dtype, pointer[1]) if array and dtype else dtype is None or dtype.kind in "iuVS"
     elif kind == "f" and isinstance(value, bool | int):
         return float(value)

@@ -16,6 +16,7 @@ from banksim.machine.addresses import address_of
 from banksim.machine.host_memory import BUFFER_LIMIT, Absent, Stretch, Stretches, bounds, bytes_of
 from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.machine.parameter_types import as_declared, parameter_types
+from banksim.machine.structs import Struct, places, size_of
 
 if TYPE_CHECKING:
     from banksim.kernels.compilers.numba_arguments import Field
@@ -104,6 +105,8 @@ def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequenc
 
 
 def scalar_bytes(argument: object, size: int, name: str, memory: LaunchBuffers) -> bytes:
+    if isinstance(argument, Struct):
+        return struct_bytes(argument, name, memory)
     if isinstance(argument, np.ndarray) and argument.ndim:
         return memory.address(argument, name).to_bytes(8, "little")
     if argument is None:
@@ -121,6 +124,25 @@ def scalar_bytes(argument: object, size: int, name: str, memory: LaunchBuffers) 
             raise InputError(f"{name}: a float for a parameter of {size} bytes; give a NumPy scalar of that size")
         return np.array(argument, "f4" if size == 4 else "f8").tobytes()
     raise InputError(f"{name}: a {type(argument).__name__} cannot be passed to a kernel")
+
+
+def struct_bytes(argument: Struct, name: str, memory: LaunchBuffers) -> bytes:
+    """A struct as it lies in memory, zeros between its fields."""
+    found = bytearray(argument.size)
+    put(found, 0, argument.values, [f"{name}.{field}" for field in argument.names], memory)
+    return bytes(found)
+
+
+def put(found: bytearray, base: int, values: Sequence[Any], names: Sequence[str], memory: LaunchBuffers) -> None:
+    """Write values one behind the other, from `base` on."""
+    for offset, value, name in zip(places(values)[0], values, names, strict=True):
+        start = base + offset
+        if isinstance(value, tuple):
+            put(found, start, value, [f"{name}[{number}]" for number in range(len(value))], memory)
+            continue
+        check_content(value, name)
+        content = scalar_bytes(value, size_of(value), name, memory)
+        found[start : start + len(content)] = content
 
 
 def numba_parameters(

@@ -1,4 +1,4 @@
-"""Kernel arguments as text: `float32[1024,1024]=random`, `int32=5`, `2.5`, `image.npy`."""
+"""Kernel arguments as text: `float32[1024,1024]=random`, `int32=5`, `2.5`, `image.npy`, `{data: float32[8], int32=8}`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from banksim.commands.shared.sizes import natural, short
 from banksim.errors import InputError
+from banksim.machine.structs import Struct
 
 FILLS: dict[str, str] = {
     "zeros": "0 everywhere, as without a value",
@@ -25,6 +26,10 @@ FILLS: dict[str, str] = {
 
 FORM = re.compile(r"([a-zA-Z]\w*) *(?:\[([^\]]*)\])? *(?:=(.*))?", re.DOTALL)
 RANDOM = re.compile(r"random(?:\(([^,()]+),([^,()]+)\))?")
+FIELD = re.compile(r"([A-Za-z_]\w*) *: *(.*)", re.DOTALL)
+CLOSING = {"{": "}", "(": ")"}
+DEEPEST = 100
+"""The most brackets of a kind in one argument."""
 LONGEST = 100
 """The most characters of a number: 64 bits in binary have fewer, and so has every float64."""
 MOST_AXES = 64
@@ -49,6 +54,8 @@ def value_of(text: str, seed: int) -> Any:
         return plain
     if text.endswith(".npy") and "=" not in text:
         return from_file(text)
+    if text.startswith(tuple(CLOSING)):
+        return several(text, seed)
     match = FORM.fullmatch(text)
     if match is None:
         raise InputError("give a type, a shape and a value such as float32[1024,1024]=random, int32=5 or 2.5")
@@ -60,6 +67,36 @@ def value_of(text: str, seed: int) -> Any:
     if plain is None:
         raise InputError(f"give a scalar a number ({dtype}=5) or an array a shape ({dtype}[16])")
     return filled(dtype, (), plain)[()]
+
+
+def several(text: str, seed: int) -> Any:
+    """A struct in braces, whose fields may be named; or a C array in parentheses."""
+    if not text.endswith(CLOSING[text[0]]):
+        raise InputError(f"{CLOSING[text[0]]!r} is missing at its end")
+    values: dict[str, Any] = {}
+    for place, part in enumerate(parted(text[1:-1])):
+        named = FIELD.fullmatch(part) if text[0] == "{" else None
+        name = named[1] if named else str(place)
+        if name in values:
+            raise InputError(f"the field {name!r} stands there twice")
+        values[name] = value_of(named[2] if named else part, seed + place)
+    if text[0] == "(":
+        return tuple(values.values())
+    return Struct(**values)
+
+
+def parted(text: str) -> list[str]:
+    """Values with commas between them, apart."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if max(text.count(bracket) for bracket in "([{") > DEEPEST:
+        raise InputError(f"more than {DEEPEST} brackets")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def number(text: str) -> int | float | bool | None:

@@ -31,7 +31,8 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         default=[],
         metavar="TYPE[SHAPE]=VALUE",
         help="an argument, in the order of the signature: an array such as float32[64,64]=random, "
-        f"a scalar such as int32=5 or 2.5, or a file.npy. VALUE: {values}",
+        f"a scalar such as int32=5 or 2.5, a file.npy, or a struct '{{data: float32[64], size: int32=64}}' with "
+        f"addresses of arrays, structs and C arrays (int32=1, int32=2) inside. VALUE: {values}",
     )
     parser.add_argument(
         "--constant",
