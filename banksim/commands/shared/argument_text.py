@@ -1,4 +1,4 @@
-"""Kernel arguments as text: `float32[1024,1024]=random`, `int32=5`, `2.5`, `image.npy`, `{data: float32[8], int32=8}`."""
+"""Kernel arguments as text: `float32[64,64]=random`, `int32=5`, `2.5`, `image.npy`, `{data: float32[8], int32=8}`."""
 
 from __future__ import annotations
 
