@@ -49,7 +49,7 @@ import banksim
 from banksim.errors import Fault
 from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace
-from helpers.places import H200
+from helpers.places import EXAMPLES, H200, ROOT
 from helpers.recorded_launches import ENDING, ENTRIES, SOURCES, because, executed, kernels, recorded
 
 TIMED = {
@@ -163,6 +163,17 @@ def test_every_launch_is_recorded_and_every_record_is_a_launch() -> None:
         entry = ENTRIES[launch.name]
         assert tuple(entry["arguments"]) == launch.arguments
         assert (tuple(entry["grid"]), tuple(entry["block"])) == (launch.grid, launch.block)
+
+
+def test_the_guide_tells_how_many_launches_are_equal() -> None:
+    compared = [name for name in ENDING if not because(TIMED, name)]
+    rows, shared = (sum(1 for name in compared if because(UNKNOWN[aspect], name)) for aspect in ("rows", "shared"))
+    guide = " ".join((EXAMPLES / "guide" / "hardware.md").read_text(encoding="utf-8").split())
+    assert f"has {len(ENTRIES)} launches more" in guide
+    assert f"of the {len(compared)} whose counts" in guide
+    assert f"{len(compared) - rows} are equal in every row. The other {rows} are" in guide
+    assert f"transactions** are equal in all but {shared}:" in guide
+    assert f"{len(compared) - rows} of {len(compared)} launches" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("source", SOURCES)
