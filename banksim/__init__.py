@@ -13,6 +13,7 @@ machine/         executes machine code
 classes/         a grid at the cost of its distinct blocks
 timing/          how many cycles that takes
 runs/            `banksim.run`, and whole programs
+project/         what a project's file lists, judged together
 distributed.py   traces and grids spread over many computers
 advise/          layouts that cure conflicts
 report/          everything that is shown

@@ -113,6 +113,7 @@ class SiteConflicts:
             "file": self.file,
             "line": self.line,
             "text": self.text,
+            "inlined": [{"function": name, "file": file, "line": line} for name, file, line in self.site.inlined],
             "inside": [{"file": file, "line": line} for file, line in self.site.inside],
             "op": self.op,
             "width": self.width,

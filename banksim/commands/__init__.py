@@ -3,6 +3,7 @@
 pattern.py   `banksim pattern`: an index expression
 kernel.py    `banksim kernel`: one launch
 run.py       `banksim run`: a whole program
+check.py     `banksim check`: all that a project's file lists
 replay.py    `banksim replay`: a trace file
 advise.py    `banksim advise`: layouts
 diff.py      `banksim diff`: two reports or traces
@@ -19,6 +20,7 @@ COMMANDS = {
     "pattern": "count the conflicts of an index expression",
     "kernel": "execute a kernel and count its conflicts by source line",
     "run": "run a whole CUDA program without a GPU, and count the conflicts of its kernels",
+    "check": "judge all kernels and programs that a project's file lists",
     "replay": "count the conflicts of a trace file",
     "advise": "propose a layout that cures conflicts, and prove it",
     "diff": "tell what got better or worse between two reports or traces",

@@ -23,6 +23,7 @@ from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
 from banksim.kernels import demangling
+from banksim.kernels.file_and_name import file_and_name
 from banksim.machine.structs import Struct
 from banksim.runs.options import Call, Options
 from banksim.system import ending
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
     from banksim.kernels.kernel import Kernel
     from banksim.runs.outcome import Run
-from banksim.commands.shared.kernel_options import file_and_name, find, launch_options, names_in
+from banksim.commands.shared.kernel_options import find, launch_options, names_in
 from banksim.report.json import described
 
 EXAMPLE = """\
@@ -114,7 +115,7 @@ def run(options: Namespace) -> int:
 
 def listed(options: Namespace, rules: Sequence[Architecture] | None) -> int:
     """The kernels of a file, one a line, in the words in which one asks for them."""
-    file, name = file_and_name(options)
+    file, name = file_and_name(options.kernel)
     if name is not None:
         raise InputError(f"--list {options.kernel}: give the file alone, {file}")
     _, kernels = names_in(file, options, rules)

@@ -1,6 +1,7 @@
 """From source to decoded code: kernels found by name, compiled, and read from what compilers leave.
 
 load.py                 the kernels of a file, by name: begin here
+file_and_name.py        FILE:NAME, as users name a kernel
 compilers/              source → cubin
 fat_binary.py           cubins and PTX in what nvcc makes
 elf.py                  a cubin's sections and symbols

@@ -6,7 +6,9 @@ svg.py           the picture of a layout
 json.py          plain data
 github.py        annotations of a pull request
 sarif.py         for code scanning
-annotations.py   what these two share
+junit.py         for servers of continuous integration
+annotations.py   what these share
+rules.py         the rules of findings, and their pages
 """
 
 from __future__ import annotations

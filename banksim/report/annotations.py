@@ -8,14 +8,15 @@ from typing import Any
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import Findings, cost, has_conflict, what
 from banksim.banks.source_lines import by_line
+from banksim.report.rules import BY_ID, CHECK_RULES, HINT_RULE
 
 Plain = Mapping[str, Any]
 """A report as plain data."""
 NOTHING: Plain = {}
-TITLE = "Shared-memory bank conflict"
-TITLES = {"races": "Shared-memory race", "uninitialized": "Uninitialized shared memory"}
+TITLE = BY_ID["bank-conflict"].title
+TITLES = {check: BY_ID[rule].title for check, rule in CHECK_RULES.items()}
 """Titles of findings by the name of the check."""
-HINT_RULE, HINT_TITLE = "shared-memory-hint", "Shared memory touched by two warps"
+HINT_TITLE = BY_ID[HINT_RULE].title
 
 
 def conflicting(judged: Sequence[Conflicts]) -> Iterator[tuple[Conflicts, SiteConflicts]]:

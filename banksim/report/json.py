@@ -14,6 +14,8 @@ from banksim.banks.limits import excused
 from banksim.system.paths import portable_all
 
 if TYPE_CHECKING:
+    from banksim.project.file import Entry, Project
+    from banksim.project.verdicts import Verdict
     from banksim.runs.outcome import Run
     from banksim.runs.programs.launches import Launches
 
@@ -121,6 +123,37 @@ def launches(program: str, status: int, found: Launches) -> dict[str, object]:
         out_of_bounds=list(found.strays.values()),
         kernels=[kernel.to_json() for kernel in found.kernels],
     )
+
+
+def project(project: Project, verdicts: Sequence[Verdict]) -> str:
+    """JSON text: what became of each entry, with the whole report of its command."""
+    return document(
+        "check",
+        file=str(project.file),
+        entries=[
+            {
+                **entry(one.entry),
+                "outcome": one.outcome,
+                "seconds": one.seconds,
+                "cached": one.kept,
+                "error": one.error or None,
+                "reasons": list(one.reasons),
+                "report": one.report or None,
+            }
+            for one in verdicts
+        ],
+    )
+
+
+def entries(project: Project, chosen: Sequence[Entry]) -> str:
+    """JSON text: the entries with their commands."""
+    return document("check-list", file=str(project.file), entries=[entry(one) for one in chosen])
+
+
+def entry(one: Entry) -> dict[str, object]:
+    """What a project's file says of an entry."""
+    limits = [str(limit) for limit in one.limits]
+    return {"name": one.name, "kind": one.kind, "line": one.line, "command": list(one.words), "limits": limits}
 
 
 def architectures(chosen: Iterable[Architecture]) -> str:

@@ -52,9 +52,10 @@ def key(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-def sources(package: Path, rooms: Iterable[str]) -> str:
+def sources(package: Path, rooms: Iterable[str], pattern: str = "*.py") -> str:
     """A digest of all source files in some folders of a package."""
-    return key(*(file.read_bytes() for room in rooms for file in sorted((package / room).rglob("*.py"))))
+    files = [file for room in rooms for file in sorted((package / room).rglob(pattern)) if file.is_file()]
+    return key(*(file.read_bytes() for file in files))
 
 
 def get(key: str) -> bytes | None:

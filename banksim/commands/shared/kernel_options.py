@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,16 +9,11 @@ from typing import TYPE_CHECKING, Any
 from banksim.commands.shared.argument_text import FILLS
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.errors import InputError
+from banksim.kernels.file_and_name import file_and_name
 from banksim.system.visible import say
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
-
-
-SUFFIXES = "py|cu|cuh|cpp|cxx|cc|ptx|cubin|fatbin|o|obj|so|dll|exe"
-
-
-FILE = re.compile(rf"(?P<file>.*?\.(?:{SUFFIXES})|[^:]+)(?::(?P<name>.+))?", re.DOTALL)
 
 
 def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
@@ -52,19 +46,12 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any:
     """The kernel that FILE:NAME names: a Numba function, or a decoded kernel, compiled for the first architecture."""
-    file, name = file_and_name(options)
+    file, name = file_and_name(options.kernel)
     if not file.endswith(".py"):
         return filled(found_in(file, name, options, rules), options.constant)
     if options.constant:
         raise InputError(f"--constant is for CUDA C++, PTX and cubins, and {file} is none")
     return found_in(file, name, options, rules)
-
-
-def file_and_name(options: Namespace) -> tuple[str, str | None]:
-    match = FILE.fullmatch(options.kernel)
-    if match is None:
-        raise InputError(f"{options.kernel!r}: give FILE:NAME with a .py, .cu, .ptx or .cubin file")
-    return match["file"], match["name"]
 
 
 def filled(kernel: Any, constants: Sequence[str]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from typing import Any
 
 from banksim.commands.shared.sizes import whole
@@ -13,14 +13,25 @@ def options(parser: ArgumentParser, what: str, do: str) -> None:
     """Add the options. The help says for `what` they are, and what the workers do to it."""
     group = parser.add_argument_group(f"several machines (Dask), {what}")
     group.add_argument("--scheduler", metavar="URL", help=f"{do} on the workers of this scheduler: tcp://host:8786")
-    group.add_argument("--workers", metavar="N", help=f"{do} on N processes of this machine")
+    processes(group, f"{do} on N processes of this machine")
+
+
+def processes(parser: ArgumentParser | _ArgumentGroup, what: str) -> None:
+    """Add `--workers` alone."""
+    parser.add_argument("--workers", metavar="N", help=what)
+
+
+def count(options: Namespace) -> int | None:
+    """The number of `--workers`; None if it is not given."""
+    found = whole(options.workers, "--workers")
+    if found == 0:
+        raise InputError("--workers 0: give a whole number of processes from 1 on")
+    return found
 
 
 def workers(options: Namespace) -> dict[str, Any] | None:
     """The options as arguments of `banksim.distributed`; None if neither is given."""
-    count = whole(options.workers, "--workers")
-    if count == 0:
-        raise InputError("--workers 0: give a whole number of processes from 1 on")
-    if options.scheduler and count:
+    processes = count(options)
+    if options.scheduler and processes:
         raise InputError("--scheduler and --workers: give one of them")
-    return {"scheduler": options.scheduler, "workers": count} if options.scheduler or count else None
+    return {"scheduler": options.scheduler, "workers": processes} if options.scheduler or processes else None

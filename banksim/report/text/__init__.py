@@ -9,6 +9,7 @@ kernel_by_architecture.py   … executed for several architectures
 cycles.py                   … its time
 races.py                    … races and uninitialized reads
 program.py                  of all launches of a program
+project.py                  of what a project's file lists
 comparison.py               of two analyses
 validation.py               of a program here and on a GPU
 pattern_advice.py           of layouts of a pattern

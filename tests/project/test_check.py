@@ -1,0 +1,286 @@
+"""`banksim check`: the entries of a project judged together, in every form, from the cache and against a baseline."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from banksim.__main__ import main
+from banksim.project import from_plain
+from helpers.places import PACKAGES, SARIF_SCHEMA
+
+KERNELS = """\
+#include "pad.h"
+__global__ void transpose(float *out, const float *in) {
+    __shared__ float tile[32][32 + PAD];
+    tile[threadIdx.y][threadIdx.x] = in[32 * threadIdx.y + threadIdx.x];
+    __syncthreads();
+    out[32 * threadIdx.y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void row(float *out) {
+    __shared__ float s[32];
+    s[threadIdx.x] = out[threadIdx.x];
+    __syncwarp();
+    out[threadIdx.x] = s[threadIdx.x];
+}
+__global__ void race(float *out) {
+    __shared__ float s[64];
+    s[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+PROJECT = """\
+[tool.banksim]
+arch = "sm_90"
+
+[[tool.banksim.kernels]]
+name = "transpose"
+kernel = "source/kernels.cu:transpose"
+block = [32, 32]
+args = ["float32[32,32]", "float32[32,32]=random"]
+arch = ["sm_90", "kepler-4"]
+
+[[tool.banksim.kernels]]
+name = "row"
+kernel = "source/kernels.cu:row"
+args = ["float32[32]"]
+
+[[tool.banksim.kernels]]
+name = "race"
+kernel = "source/kernels.cu:race"
+block = 64
+args = ["float32[64]"]
+check = "races"
+
+[[tool.banksim.kernels]]
+name = "absent"
+kernel = "source/kernels.cu:rwo"
+
+[[tool.banksim.programs]]
+name = "program"
+command = "source/program.py 0"
+
+[[tool.banksim.programs]]
+name = "broken"
+command = "source/program.py 3"
+"""
+PROGRAM = "import sys\nprint('its own output')\nsys.exit(int(sys.argv[1]))\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with entries that pass, fail, and cannot be judged."""
+    root = tmp_path_factory.mktemp("project")
+    (root / ".git").mkdir()
+    (root / "source").mkdir()
+    (root / "source" / "kernels.cu").write_text(KERNELS)
+    (root / "source" / "pad.h").write_text("#define PAD 0\n")
+    (root / "source" / "program.py").write_text(PROGRAM)
+    (root / "pyproject.toml").write_text(PROJECT)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def found(words: list[str], capsys: pytest.CaptureFixture[str], status: int) -> str:
+    assert main(["check", *words]) == status
+    return capsys.readouterr().out
+
+
+def entries(words: list[str], capsys: pytest.CaptureFixture[str], status: int) -> Mapping[str, Any]:
+    report = json.loads(found([*words, "--format", "json"], capsys, status))
+    return {one["name"]: one for one in report["entries"]}
+
+
+def test_every_entry_has_its_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    each = entries([], capsys, 2)
+    assert {name: one["outcome"] for name, one in each.items()} == {
+        "transpose": "failed", "row": "passed", "race": "failed", "absent": "error", "program": "passed",
+        "broken": "error",
+    }  # fmt: skip
+    by_arch = {one["arch"]: one["transactions"] for one in each["transpose"]["report"]["conflicts"]}
+    assert by_arch == {"sm_90": 1056, "kepler-4": 544}
+    assert each["transpose"]["reasons"] == [
+        "source/kernels.cu:6  out[32 * threadIdx.y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];: "
+        f"{excess} transactions beyond 32, {each_request} per request, {ways} on {arch}, above excess=0"
+        for excess, each_request, ways, arch in [
+            (992, "32.00", "32-way", "sm_90"),
+            (480, "16.00", "16-way", "kepler-4"),
+        ]
+    ]
+    assert each["race"]["reasons"] == [
+        "race: write at source/kernels.cu:16 and read at source/kernels.cu:17: __syncthreads() is missing before "
+        "source/kernels.cu:17."
+    ]
+    assert each["absent"]["error"].startswith("source/kernels.cu has no kernel 'rwo': it has row")
+    assert "ended with status 3" in each["broken"]["error"]
+
+
+def test_the_exit_status_is_the_worst(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for names, status in ([["row"], 0], [["row", "transpose"], 1], [["row", "absent"], 2], [["r*"], 1]):
+        found(list(names), capsys, int(str(status)))
+
+
+def test_what_was_judged_is_what_the_command_prints(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An entry's command by hand gives the same report, and objects made of it say the same again."""
+    listed = json.loads(found(["--list", "--format", "json"], capsys, 0))["entries"]
+    for one in listed:
+        if one["name"] not in ("transpose", "race"):
+            continue
+        main([*one["command"], "--json"])
+        report = json.loads(capsys.readouterr().out)
+        checked = entries([one["name"]], capsys, 1)[one["name"]]["report"]
+        assert checked["conflicts"] == report["conflicts"]
+        assert [finding["first"] for finding in checked["findings"]] == [f["first"] for f in report["findings"]]
+        again = [conflicts.to_json() for conflicts in from_plain.conflicts(report["conflicts"], lambda file: file)]
+        without = [{**c, "sites": [{**site, "worst": None} for site in c["sites"]]} for c in report["conflicts"]]
+        assert json.loads(json.dumps(again)) == without
+        findings = [from_plain.finding(finding, lambda file: file).to_json() for finding in report["findings"]]
+        assert json.loads(json.dumps(findings)) == report["findings"]
+
+
+def test_only_what_changed_is_judged_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found(["transpose", "program"], capsys, 1)
+    each = entries(["transpose", "program"], capsys, 1)
+    assert (each["transpose"]["cached"], each["program"]["cached"]) == (True, False)  # nobody named its inputs
+    assert not entries(["transpose", "--no-cache"], capsys, 1)["transpose"]["cached"]
+    header = folder / "source" / "pad.h"
+    header.write_text("#define PAD 1\n")
+    try:
+        cured = entries(["transpose"], capsys, 0)["transpose"]
+        assert (cured["cached"], cured["outcome"]) == (False, "passed")
+    finally:
+        header.write_text("#define PAD 0\n")
+
+
+def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "helper.py").write_text("data = open('data.txt').read()\n")
+    (tmp_path / "program.py").write_text("import helper\nassert helper.data != 'wrong'\n")
+    (tmp_path / "data.txt").write_text("1")
+    project = tmp_path / "banksim.toml"
+    project.write_text("[[programs]]\nname = 'it'\ncommand = 'program.py'\ninputs = ['named.*']\n")
+    words = ["--project", str(project)]
+    assert [entries(words, capsys, 0)["it"]["cached"] for _ in range(2)] == [False, True]
+    for name, content in (("data.txt", "2"), ("helper.py", "data = 3\n"), ("named.bin", "")):
+        (tmp_path / name).write_text(content)
+        assert [entries(words, capsys, 0)["it"]["cached"] for _ in range(2)] == [False, True], name
+    (tmp_path / "helper.py").write_text("data = 'wrong'\n")
+    assert entries(words, capsys, 2)["it"]["error"]
+
+
+@pytest.mark.parametrize("width", ["80", "160"])
+def test_the_table_names_what_failed(
+    width: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    text = found([], capsys, 2)
+    assert max(map(len, text.splitlines())) <= int(width)
+    for part in ("transpose on kepler-4", "FAILED race", "ERROR absent", "excess=0", "6 entries: 2 passed, 2 failed"):
+        assert part in text
+    assert "its own output" not in text
+
+
+# ---- forms for other programs
+def test_github_gets_the_annotations_of_all_entries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = found(["--format", "github"], capsys, 2).splitlines()
+    assert "::error file=source/kernels.cu,line=6,title=Shared-memory bank conflict::" in lines[0]
+    assert any(line.startswith("::error file=source/kernels.cu,line=17,title=Shared-memory race::") for line in lines)
+    assert any(line.startswith("::error title=banksim check,file=pyproject.toml,line=23::absent: ") for line in lines)
+
+
+def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = json.loads(found(["--format", "sarif"], capsys, 2))
+    jsonschema.validate(log, json.loads(SARIF_SCHEMA.read_text()))
+    [run] = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    told = [(one["properties"]["entry"], rules[one["ruleIndex"]]["id"], one["level"]) for one in run["results"]]
+    assert told == [
+        ("transpose", "bank-conflict", "error"), ("transpose", "bank-conflict", "error"),
+        ("race", "shared-memory-race", "error"),
+    ]  # fmt: skip
+    assert all(one["ruleId"] == rules[one["ruleIndex"]]["id"] for one in run["results"])
+    assert not run["invocations"][0]["executionSuccessful"]
+
+
+def test_junit_has_a_case_for_each_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As servers read it: suites with counts that agree, cases with name, class and time, one reason at most."""
+    text = found(["--format", "junit"], capsys, 2)
+    suites = ElementTree.fromstring(text)
+    [suite] = suites
+    assert (suites.tag, suite.tag) == ("testsuites", "testsuite")
+    assert {case.tag for case in suite} == {"testcase"}
+    reasons = {case.get("name"): [one.tag for one in case if one.tag != "system-out"] for case in suite}
+    assert reasons == {
+        "transpose": ["failure"], "row": [], "race": ["failure"], "absent": ["error"], "program": [],
+        "broken": ["error"],
+    }  # fmt: skip
+    for node in (suites, suite):
+        assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("6", "2", "2")
+    for case in suite:
+        assert str(case.get("classname")).startswith("banksim.")
+        assert float(str(case.get("time"))) >= 0
+        assert all(one.get("message") and one.get("type") for one in case if one.tag in ("failure", "error"))
+
+
+# ---- the baseline
+def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["transpose", "row", "--baseline", "accepted.json"]
+    assert main(["check", *words]) == 2
+    assert "accepted.json: No such file or directory: make it with banksim check" in capsys.readouterr().err
+    found([*words, "--update-baseline"], capsys, 0)
+    written = json.loads(Path("accepted.json").read_text())
+    assert written["entries"]["transpose"]["sm_90"][0]["file"] == "source/kernels.cu"
+    found(words, capsys, 0)
+    found(["r*", "--baseline", "accepted.json"], capsys, 1)  # races are never accepted
+    for site in written["entries"]["transpose"]["sm_90"]:
+        site["excess"] -= 1
+    Path("accepted.json").write_text(json.dumps(written))
+    assert len(entries(words, capsys, 1)["transpose"]["reasons"]) == 1
+    Path("accepted.json").write_text("{}")
+    assert main(["check", *words]) == 2
+    assert "accepted.json: no baseline: make it anew" in capsys.readouterr().err
+
+
+def test_a_baseline_is_written_only_when_all_could_be_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--update-baseline"]) == 2
+    assert "names no file: add baseline" in capsys.readouterr().err
+    assert main(["check", "--baseline", "new.json", "--update-baseline"]) == 2
+    assert "new.json: left as it is, since absent, broken could not be judged" in capsys.readouterr().err
+    assert not Path("new.json").exists()
+
+
+# ---- pytest
+def test_the_plugin_collects_the_entries_when_asked(folder: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-p", "banksim.testing", "-p", "no:cacheprovider", "-v", "-rN"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES), "COLUMNS": "160", "PYTEST_ADDOPTS": ""}
+    (folder / "test_own.py").write_text("def test_of_its_own(): pass\n")
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*command, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.stdout
+
+    assert "1 passed" in run()
+    text = run("--banksim-project=pyproject.toml")
+    for name, outcome in (("transpose", "FAILED"), ("row", "PASSED"), ("absent", "FAILED"), ("program", "PASSED")):
+        assert f"pyproject.toml::{name} {outcome}" in text
+    assert "4 failed, 3 passed" in text
+    assert "32-way on sm_90, above excess=0" in text
+    ini = ["-o", "banksim_project=pyproject.toml"]
+    assert "1 passed" in run(*ini, "pyproject.toml::row")
+    assert "1 passed" in run(*ini, "test_own.py")
+    assert "4 failed, 3 passed" in run(*ini)
