@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   banksim check
   banksim check transpose "reduce*" --workers 4
-  banksim check --format sarif > banksim.sarif
+  banksim check --format sarif > findings.sarif
   banksim check --baseline banksim-baseline.json --update-baseline"""
 FORMATS = report_options.FORMATS | {"junit": "JUnit's XML, for CI servers", "json": "all of it as plain data"}
 
