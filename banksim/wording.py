@@ -55,7 +55,9 @@ def joined(texts: Sequence[str]) -> str:
 
 def plural(count: int, noun: str, which: str = "") -> str:
     """`1 bank`, `1,024 accesses`, `2 launches`, `2 copies`; with `which`: `bank 7`, `banks 0–3`."""
-    several = f"{noun[:-1]}ies" if noun.endswith(("ry", "py")) else f"{noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
+    several = (
+        f"{noun[:-1]}ies" if noun.endswith(("ry", "py")) else f"{noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
+    )
     word = noun if count == 1 else several
     return f"{word} {which}" if which else f"{count:,} {word}"
 

@@ -124,6 +124,7 @@ KERNEL: dict[str, Key] = {
     "kernel": Key(text, "FILE:NAME, or FILE if it has one kernel"),
     "grid": Key(sizes, "blocks of the grid", "--grid"),
     "block": Key(sizes, "threads of a block", "--block"),
+    "cluster": Key(sizes, "blocks of a cluster", "--cluster"),
     "args": Key(texts, "the arguments, as --arg has them", "--arg"),
     "constants": Key(constants, "variables of the module, as --constant has them", "--constant"),
     "dynamic-shared": Key(whole, "bytes of dynamic shared memory", "--dynamic-shared"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from banksim.banks.limits import Limit
 from banksim.errors import InputError
+from banksim.project import keys
 from banksim.project.file import find, read
 
 GOOD = """\
@@ -69,6 +72,14 @@ def test_an_entry_is_a_command(folder: Path) -> None:
     assert other.limits == (Limit(),)
     assert program.words == ("run", "--arch=sm_90,kepler-4", "--whole", "main.py", "--size", "6 4")
     assert (other.inputs, program.inputs, found.baseline) == (None, (), "accepted.json")
+
+
+@pytest.mark.parametrize(("command", "known"), [("kernel", keys.KERNEL), ("run", keys.PROGRAM)])
+def test_a_key_is_an_option_of_its_command(command: str, known: dict[str, keys.Key]) -> None:
+    parser = ArgumentParser()
+    import_module(f"banksim.commands.{command}").options(parser)
+    options = {word for action in parser._actions for word in action.option_strings}
+    assert {key.option for key in known.values() if key.option} <= options
 
 
 def test_banksim_toml_says_the_same(folder: Path) -> None:
