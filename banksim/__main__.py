@@ -50,7 +50,9 @@ def dispatch(words: list[str]) -> int:
         )
         command.options(parser)
         parse = getattr(command, "parse", Parser.parse_intermixed_args)  # where words behind the first are another's
-        return int(command.run(parse(parser, words[1:])))
+        options = parse(parser, words[1:])
+        options.words = words
+        return int(command.run(options))
     if name in ("-h", "--help"):
         print(overview())
         return 0

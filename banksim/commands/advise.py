@@ -94,7 +94,7 @@ def pattern(options: Namespace) -> int:
     if options.html:
         from banksim.report.html.advice import of_pattern
 
-        write_file(options.html, of_pattern(found))
+        write_file(options.html, of_pattern(found, options.words))
     if options.json:
         from banksim.report.json import document
 
@@ -138,7 +138,7 @@ def kernel(options: Namespace) -> int:
     if options.html:
         from banksim.report.html.advice import of_kernel
 
-        write_file(options.html, of_kernel(advice))
+        write_file(options.html, of_kernel(advice, options.words))
     if options.json:
         from banksim.report.json import document
 

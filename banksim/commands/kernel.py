@@ -33,6 +33,7 @@ from banksim.system.writing import replaced
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
     from banksim.kernels.kernel import Kernel
+    from banksim.report.html.conflicts import Told
     from banksim.runs.outcome import Run
 from banksim.commands.shared.kernel_options import find, launch_options, names_in
 from banksim.report.json import described
@@ -213,7 +214,13 @@ def report(done: Run, options: Namespace) -> int:
 
         return conflicts("kernel", done.judged, **described(done))
 
-    report_options.write_html(options, plain, done.judged, f"{done.kernel.plain_name}: bank conflicts", done)
+    def told() -> Told:
+        from banksim.report.html.array_places import of_run
+        from banksim.report.html.conflicts import Told
+
+        return Told(done, elements=of_run(done))
+
+    report_options.write_html(options, plain, done.judged, f"{done.kernel.plain_name}: bank conflicts", told)
     if report_options.is_data(options):
         status = report_options.finish(options, plain, done.judged, [], done.findings, done.hints)
         return status or int(bool(done.findings))

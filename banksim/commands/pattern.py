@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.replay import replay
@@ -12,9 +13,13 @@ from banksim.commands.shared.layout_options import copies, has_layout, layout_op
 from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.trace_option import aside, trace_option, written
 from banksim.errors import InputError
-from banksim.patterns import pattern
+from banksim.patterns import inputs
 from banksim.report.json import conflicts
 from banksim.requests.trace import Trace
+
+if TYPE_CHECKING:
+    from banksim.patterns.build import Pattern
+    from banksim.report.html.conflicts import Told
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][33]" --block 32,32
@@ -43,10 +48,17 @@ def run(options: Namespace) -> int:
         draw(options, rules[0])
         if not options.threads:
             return 0
-    trace = requests(options)
+    trace, pattern = requests(options)
     judged = [replay(trace, rule) for rule in rules]
     plain = partial(conflicts, "pattern", judged)
-    report_options.write_html(options, plain, judged, "Shared-memory bank conflicts")
+
+    def told() -> Told:
+        from banksim.report.html.array_places import of_pattern
+        from banksim.report.html.conflicts import Told
+
+        return Told(elements=of_pattern(pattern, trace)) if pattern else Told()
+
+    report_options.write_html(options, plain, judged, "Shared-memory bank conflicts", told)
     with written(options.trace) as writer:
         if writer:
             writer.write(trace)
@@ -54,13 +66,14 @@ def run(options: Namespace) -> int:
         return report_options.finish(options, plain, judged, [site.text for site in judged[0].sites])
 
 
-def requests(options: Namespace) -> Trace:
-    """What the accesses, or the copies between layouts, ask for."""
+def requests(options: Namespace) -> tuple[Trace, Pattern | None]:
+    """What the accesses, or the copies between layouts, ask for; and the pattern if it is one."""
     if has_layout(options):
         from banksim.layouts.build import trace
 
-        return trace(copies(options)[1])
-    return pattern(**description(options), allow_out_of_bounds=options.allow_out_of_bounds)
+        return trace(copies(options)[1]), None
+    found = inputs.parse(inputs.Description(**description(options), allow_out_of_bounds=options.allow_out_of_bounds))
+    return found.trace(), found
 
 
 def draw(options: Namespace, rule: Architecture) -> None:

@@ -26,6 +26,7 @@ from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
+    from banksim.report.html.conflicts import Told
     from banksim.runs.programs.choice import Choice
     from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter
     from banksim.runs.programs.main_module import Ended
@@ -187,7 +188,13 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
     from banksim.report import json
 
     plain = partial(json.launches, program, ended.status, launches)
-    report_options.write_html(options, plain, launches.judged, f"{program}: bank conflicts", launches=launches)
+
+    def told() -> Told:
+        from banksim.report.html.conflicts import Told
+
+        return Told(launches=launches)
+
+    report_options.write_html(options, plain, launches.judged, f"{program}: bank conflicts", told)
     if options.output is None:
         write(launches, plain, program, options, sys.stderr)
     elif options.output == "-":

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,11 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.banks.conflicts import Conflicts
-from banksim.report.html.conflicts import MOST_PICTURES, html
+from banksim.report.html.conflicts import Told, html
+from banksim.report.html.figures import MOST_PICTURES
+from banksim.report.html.picture import picture
 from banksim.requests.trace import Site, Trace
+from banksim.version import VERSION
 from helpers.html_page import Page
 from helpers.places import EXAMPLES
 
@@ -23,6 +27,11 @@ EXAMPLE = str(EXAMPLES / "transpose.py")
 MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVIL = """</script><script>document.title = "harm"</script><img src=x onerror="document.title='harm'">'"&{{ 7 * 7 }}"""
+
+
+def is_labelled(one: dict[str, str | None]) -> bool:
+    """What is no ornament has a name for those who cannot see it."""
+    return bool(one.get("aria-label")) or one.get("aria-hidden") == "true"
 
 
 def strided(strides: list[int], text: str = "s[t]", file: str | None = None, width: int = 4) -> Conflicts:
@@ -45,13 +54,105 @@ def test_a_kernel_s_report_has_source_figures_code_and_pictures(transpose: Path)
     text = transpose.read_text(encoding="utf-8")
     page = Page(text)
     said = " ".join(page.texts)
-    for expected in ("transpose: bank conflicts on kepler-4 and sm_90", "tile = cuda.shared.array((32, 32), float32)"):
-        assert expected in said
+    assert "transpose: bank conflicts on kepler-4 and sm_90" in said
+    assert "tile = cuda.shared.array((32, 32), float32)" in "".join(page.texts)
     for figure in ("16-way", "32-way", "480", "992", "16.50"):
         assert figure in page.texts
     assert "STS [R" in said
     assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [16, 32]
-    assert sum("data-p" in one for one in page.named("rect")) == 64
+    assert sum("data-p" in one for one in page.named("g")) == 64
+
+
+def test_the_verdict_comes_first_and_leads_to_the_lines(transpose: Path) -> None:
+    page = Page(transpose.read_text(encoding="utf-8"))
+    first = page.texts.index("Bank conflicts cost 480 of 544 transactions on kepler-4 (88%).")
+    assert first < page.texts.index("Bank conflicts cost 992 of 1,056 transactions on sm_90 (94%).")
+    assert first < page.texts.index("992 transactions (100%), 32-way on sm_90") < page.texts.index("line")
+    link = next(one for one in page.named("a") if "class" not in one)
+    assert (link["href"] or "")[1:] in {one.get("id") for one in page.named("tr")}
+
+
+def test_every_link_leads_somewhere_and_no_name_stands_twice(transpose: Path, advice: Path) -> None:
+    for file in (transpose, advice):
+        page = Page(file.read_text(encoding="utf-8"))
+        names = [one["id"] for _, one in page.tags if one.get("id")]
+        assert len(names) == len(set(names))
+        links = [one["href"] or "" for one in page.named("a")]
+        assert {link[1:] for link in links} <= set(names)
+        labels = [one["aria-labelledby"] for _, one in page.tags if "aria-labelledby" in one]
+        assert set(labels) <= set(names)
+
+
+def test_figures_stand_left_of_the_code_and_quiet_lines_fold(transpose: Path) -> None:
+    text = transpose.read_text(encoding="utf-8")
+    row = text[text.index('<tr class="a conflict"') :].partition("</tr>")[0]
+    cells = re.findall(r'<td class="(\w)', row)
+    assert cells == ["n", *"f" * 8, "c", "s"]
+    assert "4 lines without accesses: 4–7" in Page(text).texts
+    assert '<span class="hn">32</span>' in text
+    assert '<span class="hp">@cuda</span>' in text
+
+
+def test_each_lane_tells_its_byte_and_its_element(transpose: Path) -> None:
+    said = Page(transpose.read_text(encoding="utf-8")).texts
+    assert "lane 8: byte 1,148, tile[8, 31], bank 31, pass 5 of 16" in said
+    assert "lane 8: byte 1,148, tile[8, 31], bank 31, pass 9 of 32" in said
+
+
+def test_a_square_of_kepler_has_both_words_of_a_pass() -> None:
+    def starts(arch: str, width: int, byte: int) -> list[tuple[int, int]]:
+        request = banksim.explain([byte] * 32, op="ld", width=width, arch=arch)
+        return [(word.start, word.length) for one in picture(request, "").served[:1] for word in one.words]
+
+    # A bank of kepler-8 holds 8 bytes, of which 4 are a half; one of kepler-4 serves two words, 128 bytes apart.
+    assert starts("kepler-8", 4, 0) == [(0, 1)]
+    assert starts("kepler-8", 4, 12) == [(3, 1)]
+    assert starts("kepler-8", 8, 8) == [(2, 2)]
+    assert starts("kepler-4", 4, 4) == [(2, 1)]
+    assert starts("kepler-4", 4, 132) == [(3, 1)]
+    assert starts("kepler-4", 8, 4 * 62) == [(61, 1), (63, 1)]
+    assert starts("sm_90", 16, 16) == [(4, 4)]
+
+
+def test_it_says_how_it_was_made(transpose: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Page(transpose.read_text(encoding="utf-8")).texts
+    command = next(text for text in said if text.startswith("banksim kernel "))
+    assert command.endswith(f"--html {transpose}")
+    assert "machine code of sm_90, by banksim (llvm)" in said
+    assert "out: 4,096 bytes, a: 4,096 bytes" in said
+    assert any(text.startswith(f"banksim {VERSION}, Python 3.") for text in said)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    once = html([strided([2])], "k")
+    assert "1970-01-02 00:00 UTC" in Page(once).texts
+    assert html([strided([2])], "k") == once
+    given = Told(when=datetime(2030, 1, 1, 9, 30))
+    assert "2030-01-01 09:30 UTC" in Page(html([strided([2])], "k", given)).texts
+
+
+def test_findings_show_both_accesses_and_lead_to_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "shift.py").write_text(RACING)
+    page_file = tmp_path / "racing.html"
+    words = ["kernel", f"{tmp_path}/shift.py:shift", "--block", "64", "--arg", "float32[64]", "--check", "races"]
+    assert main([*words, "--html", str(page_file)]) == 1
+    page = Page(page_file.read_text(encoding="utf-8"))
+    (card,) = [one["id"] for one in page.named("section") if one.get("class") == "finding"]
+    assert "1. cuda.syncthreads() is missing before shift.py:9." in page.texts
+    assert {"write", "read", "s[t] = t", "warp 1, lane 0", "warp 0, lane 31"} <= set(page.texts)
+    lines = [one for one in page.named("a") if one.get("class") == "code"]
+    assert len(lines) == 2
+    badges = [one["href"] for one in page.named("a") if one.get("class") == "badge"]
+    assert badges == [f"#{card}"] * 2
+    assert 'class="verdict"' in page_file.read_text(encoding="utf-8")
+
+
+def test_files_without_conflicts_are_one_line(tmp_path: Path) -> None:
+    for name in ("hot.cu", "cold.cu"):
+        (tmp_path / name).write_text("  x = s[i];\n" * 3)
+    trace = [Site("LDS", 16 * n, str(tmp_path / name), 2, "x = s[i];") for n, name in enumerate(("hot.cu", "cold.cu"))]
+    address = np.array([np.arange(32) * 4 * stride for stride in (32, 1)])
+    judged = banksim.replay(Trace.from_arrays("ld", 4, 0xFFFFFFFF, address, site=[0, 1], sites=trace))
+    files = [one for one in Page(html([judged], "k")).named("details") if one.get("class") == "file"]
+    assert ["open" in one for one in files] == [True, False]
 
 
 def test_it_needs_nothing_else(transpose: Path) -> None:
@@ -63,12 +164,14 @@ def test_it_needs_nothing_else(transpose: Path) -> None:
 def test_it_can_be_used_without_eyes_and_mouse(transpose: Path) -> None:
     page = Page(transpose.read_text(encoding="utf-8"))
     assert page.named("html")[0]["lang"] == "en"
-    assert all(one.get("aria-label") for name in ("button", "input", "svg") for one in page.named(name))
+    assert all(is_labelled(one) for name in ("button", "input", "svg") for one in page.named(name))
     assert all("scope" in one for one in page.named("th"))
     assert [one["aria-live"] for one in page.named("output")] == ["polite"] * 2
-    scrolled = [one for one in page.named("div") if one.get("class") == "scroll"]
+    scrolled = [one for one in page.named("div") if one.get("class") in ("scroll", "over")]
     assert scrolled
-    assert all(one["tabindex"] == "0" and one["aria-labelledby"] for one in scrolled)
+    assert all(one["tabindex"] == "0" and (one.get("aria-labelledby") or one["aria-label"]) for one in scrolled)
+    choices = [one for one in page.named("input") if one["type"] == "radio"]
+    assert [one["data-arch"] for one in choices] == ["0", "1", "all"]
 
 
 @pytest.mark.parametrize("file", [None, "evil.cu"])
@@ -77,7 +180,7 @@ def test_text_of_users_does_no_harm(file: str | None) -> None:
     page = Page(text)
     assert len(page.named("script")) == 1
     assert not page.named("img")
-    assert EVIL in page.texts
+    assert EVIL in "".join(page.texts)
     assert "49" not in page.texts
 
 
@@ -86,7 +189,7 @@ def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
     file.write_text("    float x = tile[threadIdx.x][threadIdx.y] * weights[threadIdx.y] + bias;\n" * 1000)
     text = html([strided([2] * 1000, file=str(file), width=16)], "large")
     assert len(text) < 2_000_000
-    assert text.count("<svg") == MOST_PICTURES
+    assert text.count('<div class="picture">') == MOST_PICTURES
     assert f"{1000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
 
 
@@ -126,7 +229,7 @@ def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Pa
     page = Page(text)
     said = " ".join(page.texts)
     assert len(page.named("script")) == 1
-    assert f"    out[column + y, row + x] = tile[x, y ^ x]  # {HARM}" in page.texts
+    assert f"    out[column + y, row + x] = tile[x, y ^ x]  # {HARM}" in "".join(page.texts)
     assert said.count("32 transactions, 1 without conflicts") == 1
     assert said.count("16 transactions, 1 without conflicts") == 1
     assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [
@@ -135,9 +238,10 @@ def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Pa
         32,
         1,
     ]
-    assert {"tile: column ^ row", "tile: rows of 33", "SASS before and after, line 13"} <= set(page.texts)
+    assert {"tile: column ^ row", "tile: rows of 33"} <= set(page.texts)
+    assert "SASS of line 13" in {one.get("aria-label") for one in page.named("pre")}
     assert len(text) < 100_000
-    assert all(one.get("aria-label") for name in ("button", "input", "svg") for one in page.named(name))
+    assert all(is_labelled(one) for name in ("button", "input", "svg") for one in page.named(name))
     assert all("scope" in one for one in page.named("th"))
 
 
@@ -154,13 +258,27 @@ def test_advice_on_a_pattern_shows_what_to_write(tmp_path: Path) -> None:
     assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [32, 1, 32]
 
 
+RACING = """\
+from numba import cuda, float32
+
+
+@cuda.jit
+def shift(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    out[t] = s[(t + 1) % 64]
+"""
+
+
 STEPPING = """
 <script>
 const said = [];
 const box = document.querySelector(".steps"), output = box.querySelector("output");
 const next = box.querySelector('[data-move="1"]'), before = box.querySelector('[data-move="-1"]');
-const look = () => said.push(output.textContent + document.querySelectorAll("svg")[0].querySelectorAll(".now").length
-  + "/" + document.querySelectorAll("svg")[0].querySelectorAll(".done").length);
+const drawn = document.querySelector("svg[role=group]");
+const look = () => said.push(output.textContent + drawn.querySelectorAll(".now").length
+  + "/" + drawn.querySelectorAll(".done").length);
 look(); next.click(); look(); before.click(); before.click(); look();
 box.querySelector("input").value = 16; box.querySelector("input").dispatchEvent(new Event("input")); look();
 said.push(document.documentElement.scrollWidth <= window.innerWidth);
@@ -175,7 +293,7 @@ const said = [];
 for (const frame of document.querySelectorAll("iframe")) frame.addEventListener("load", () => {
   const page = frame.contentDocument;
   for (const one of page.querySelectorAll("details")) one.open = true;
-  const lit = page.querySelectorAll("svg .now").length;
+  const lit = page.querySelectorAll("svg[role=group] .now").length;
   said.push([frame.width, page.documentElement.scrollWidth <= frame.width, lit, page.title]);
   if (said.length === 2) document.title = JSON.stringify(said.sort());
 });

@@ -123,7 +123,7 @@ def test_the_command_shows_it_as_text_json_and_html(
     text = capsys.readouterr().out
     assert "Time of 1 block on one SM of sm_90; the other 1 were counted" in text
     assert "conflicts" in text
-    assert '<h2 id="time-1">Time on sm_90</h2>' in page_file.read_text()
+    assert ">Time on sm_90</h2>" in page_file.read_text()
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cycles"]["total"] > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,7 @@ from banksim.system.writing import write as write_file
 if TYPE_CHECKING:
     from banksim.machine.races.findings import Finding, Hint
     from banksim.report.annotations import Plain
-    from banksim.runs.outcome import Run
-    from banksim.runs.programs.launches import Launches
+    from banksim.report.html.conflicts import Told
 
     Review = Callable[[Sequence[Conflicts], guard.Findings, Sequence[Finding], Sequence[Hint], Plain], str]
 
@@ -144,18 +144,14 @@ def write_html(
     plain: Described,
     judged: Sequence[Conflicts],
     what: str,
-    run: Run | None = None,
-    launches: Launches | None = None,
+    told: Callable[[], Told] | None = None,
 ) -> None:
-    """Write the file of `--html`: `what` names the program; of one launch also its `run`, of a program its
-    `launches`."""
+    """Write the file of `--html`: `what` names the program, `told` makes what its page tells besides the conflicts."""
     if options.html is not None:
-        from banksim.report.html.conflicts import html
-        from banksim.wording import listed
+        from banksim.report.html.conflicts import Told, html
 
-        title = f"{what} on {listed([conflicts.arch.name for conflicts in judged])}"
-        text = html(judged, title, run, launches, plain())
-        write_file(options.html, text)
+        whole = replace(told() if told else Told(), plain=plain(), words=options.words)
+        write_file(options.html, html(judged, what, whole))
 
 
 def review(

@@ -14,12 +14,15 @@ import numpy as np
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, worst_excess
-from banksim.report.html.conflicts import MOST_PICTURES, machine_code, page
+from banksim.report.html.figures import HEADS, MOST_PICTURES, beyond, summed
+from banksim.report.html.highlight import highlighted
+from banksim.report.html.page import first_shown, page
 from banksim.report.html.picture import Picture, picture
+from banksim.report.html.provenance import provenance
+from banksim.report.html.sources import SourceLine, machine_code
 from banksim.report.text.conflict_table import access
-from banksim.requests.counts import ends
 from banksim.requests.kinds import OPS
-from banksim.wording import listed, mean, number, ways
+from banksim.wording import listed, number
 
 if TYPE_CHECKING:
     from banksim.advise.kernels.advice import KernelAdvice
@@ -67,7 +70,7 @@ class Advised:
 
 
 # ---- patterns
-def of_pattern(advice: Sequence[ArrayAdvice]) -> str:
+def of_pattern(advice: Sequence[ArrayAdvice], words: Sequence[str] = ()) -> str:
     """The page on the layouts of a pattern's arrays."""
     from banksim.report.text.pattern_advice import all_together, notes, written
 
@@ -90,7 +93,15 @@ def of_pattern(advice: Sequence[ArrayAdvice]) -> str:
         for one in advice
     ]
     summary = all_together(advice) if len(advice) > 1 else ""
-    return page("advice.html.j2", title=f"Layouts on {archs}", launch=summary, parts=parts, rows=(), diff=())
+    return advised(f"Layouts on {archs}", parts, [one.name for one in advice[0].archs], words, launch=summary)
+
+
+def advised(title: str, parts: Sequence[Advised], archs: Sequence[str], words: Sequence[str], **more: object) -> str:
+    """The page; `more` than what is said of each array."""
+    nothing = {"launch": "", "rows": (), "diff": (), "has_code": False, "most": None}
+    columns = {"archs": archs, "heads": HEADS, "shown": first_shown(archs)}
+    made = [(name, text) for name, text in provenance(words) if text]
+    return page("advice.html.j2", **{"title": title, "parts": parts, "made": made, **columns, **nothing, **more})
 
 
 def row(layout: Judged, advice: ArrayAdvice) -> LayoutRow:
@@ -134,56 +145,33 @@ def compared(advice: ArrayAdvice) -> Iterator[Sides]:
 
 # ---- kernels
 @dataclass(frozen=True)
-class LineFigures:
-    """What a line costs by an architecture: all its accesses together; `heat` from 0 to 1."""
-
-    arch: str
-    requests: str
-    transactions: str
-    per_request: str
-    worst: str
-    heat: float
-
-
-@dataclass(frozen=True)
-class Side:
-    """A line before the cure or after it."""
-
-    number: int
-    text: str
-    figures: tuple[LineFigures, ...]
-    sass: str
-
-
-@dataclass(frozen=True)
 class DiffLine:
-    """A line before and after; None where it is not there."""
+    """A line before and after; None where it is not there. `sides`: its worst requests, with the numbers of the
+    architectures."""
 
-    before: Side | None
-    after: Side | None
-    sides: tuple[Sides, ...]
+    before: SourceLine | None
+    after: SourceLine | None
+    sides: tuple[tuple[int, Sides], ...]
 
     @property
     def place(self) -> int:
         side = self.before or self.after
-        return side.number if side else 0
+        return (side.line or 0) if side else 0
 
     @property
-    def marked(self) -> list[tuple[str, str, Side]]:
+    def marked(self) -> list[tuple[str, str, SourceLine]]:
         """What to show: both sides with their marks, or one if nothing differs."""
         both = [("−", "before", self.before), ("+", "after", self.after)]
-        if self.before and self.after and self.is_as_before:
+        if self.before and self.after and shown(self.before) == shown(self.after):
             return [("", "", self.before)]
         return [(mark, name, side) for mark, name, side in both if side]
 
-    @property
-    def is_as_before(self) -> bool:
-        assert self.before is not None
-        assert self.after is not None
-        return (self.before.text, self.before.figures) == (self.after.text, self.after.figures)
+
+def shown(side: SourceLine | None) -> tuple[object, ...]:
+    return (side.markup, side.figures) if side else ()
 
 
-def of_kernel(advice: KernelAdvice) -> str:
+def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
     """The page on the layouts of a kernel's arrays."""
     names = [arch.name for arch in advice.archs]
     layouts = [LayoutRow("as written", cells(advice.before, advice))]
@@ -207,13 +195,18 @@ def of_kernel(advice: KernelAdvice) -> str:
         layouts=tuple(layouts),
         sides=(),
     )
-    return page(
-        "advice.html.j2",
-        title=f"{advice.source.name}: layouts of shared memory on {listed(names)}",
-        launch="",
-        parts=[part],
-        rows=tuple(lines(advice)),
+    found = tuple(lines(advice))
+    return advised(
+        f"{advice.source.name}: layouts of shared memory on {listed(names)}",
+        [part],
+        names,
+        words,
+        rows=found,
         diff=tuple(advice.diff().splitlines()),
+        has_code=any(side.sass for line in found for _, _, side in line.marked),
+        most=[
+            max((beyond(sites) for sites in sites_of(c, advice).values()), default=0) for c in advice.before.run.judged
+        ],
     )
 
 
@@ -236,77 +229,58 @@ def lines(advice: KernelAdvice) -> Iterator[DiffLine]:
     for _, start, end, other, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         for places in zip_longest(range(start, end), range(other, stop)):
             before, after = (side.line(place) for side, place in zip(sides, places, strict=True))
-            pictures: list[Sides] = []
+            pictures: list[tuple[int, Sides]] = []
             for at, arch in enumerate(advice.archs):
                 pair = [side.picture(at, place) for side, place in zip(sides, places, strict=True)]
                 if pair[0] and len(pair[0].steps) > 1 and drawn < MOST_PICTURES // 2 and advice.best:
                     drawn += 1
-                    pictures.append(Sides(arch.name, *pair))
-            line = DiffLine(before, after, tuple(pictures))
-            if any(side and side.figures for side in (before, after)) or len({*map(text_of, (before, after))}) > 1:
-                yield line
+                    pictures.append((at, Sides(arch.name, *pair)))
+            texts = {side.markup if side else None for side in (before, after)}
+            if any(side and side.figures for side in (before, after)) or len(texts) > 1:
+                yield DiffLine(before, after, tuple(pictures))
 
 
-def text_of(side: Side | None) -> str | None:
-    return side.text if side else None
+def sites_of(conflicts: Conflicts, advice: KernelAdvice) -> dict[int, list[SiteConflicts]]:
+    """The sites of each line of the kernel's file; a copy with changes has the same name."""
+    found: dict[int, list[SiteConflicts]] = {}
+    for site in by_line(conflicts).sites:
+        if site.file and site.line and Path(site.file).name == advice.source.file.name:
+            found.setdefault(site.line, []).append(site)
+    return found
 
 
 class Program:
     """What the lines of the file cost with one layout."""
 
     def __init__(self, advice: KernelAdvice, measured: Measured, texts: Sequence[str]) -> None:
-        self.texts, self.archs = texts, advice.archs
-        self.name = advice.source.file.name
-        self.sites = [self.of_file(conflicts) for conflicts in measured.run.judged]
-        self.code = {
-            line: code for (file, line), code in machine_code(measured.run).items() if Path(file).name == self.name
-        }
-        self.worst = [
-            max((ends(one.excess or 0).high for one in conflicts.sites), default=0)
+        name = advice.source.file.name
+        self.texts, self.archs = highlighted(name, texts), advice.archs
+        self.sites = [sites_of(conflicts, advice) for conflicts in measured.run.judged]
+        self.code = {line: code for (file, line), code in machine_code(measured.run).items() if Path(file).name == name}
+        self.most = [
+            max((beyond(sites) for sites in sites_of(conflicts, advice).values()), default=0)
             for conflicts in advice.before.run.judged
         ]
 
-    def of_file(self, conflicts: Conflicts) -> dict[int, list[SiteConflicts]]:
-        """The sites of each line of the file; a copy with changes has the same name."""
-        found: dict[int, list[SiteConflicts]] = {}
-        for site in by_line(conflicts).sites:
-            if site.file and site.line and Path(site.file).name == self.name:
-                found.setdefault(site.line, []).append(site)
-        return found
-
-    def line(self, place: int | None) -> Side | None:
+    def line(self, place: int | None) -> SourceLine | None:
         """Line number `place` + 1."""
         if place is None:
             return None
+        accessed = any(place + 1 in sites for sites in self.sites)
         figures = [
-            summed(arch.name, sites[place + 1], worst)
-            for arch, sites, worst in zip(self.archs, self.sites, self.worst, strict=True)
-            if place + 1 in sites
+            summed(sites.get(place + 1, ()), most)
+            for sites, most in zip(self.sites, self.most, strict=True)
+            if accessed
         ]
-        code = "\n".join(f"{warps:>12}  {text}" for text, warps in self.code.get(place + 1, ()))
-        return Side(place + 1, self.texts[place], tuple(figures), code if figures else "")
+        code = tuple(self.code.get(place + 1, ())) if accessed else ()
+        return SourceLine("", place + 1, self.texts[place], tuple(figures), sass=code)
 
     def picture(self, at: int, place: int | None) -> Picture | None:
         """The worst request of a line."""
         sites = self.sites[at].get(place + 1, ()) if place is not None else ()
-        arch = self.archs[at]
         worst = max(sites, key=worst_excess, default=None)
         if worst is None or worst.worst is None:
             return None
         one = worst.worst
-        found = explain(one.address, one.op, one.width, one.mask, arch)
+        found = explain(one.address, one.op, one.width, one.mask, self.archs[at])
         return picture(found, f"{access(one.op, one.width)}, warp {one.warp} of block {one.block}")
-
-
-def summed(arch: str, sites: Sequence[SiteConflicts], worst: int) -> LineFigures:
-    """The figures of a line: all its accesses together; of a range the most."""
-    requests = sum(one.requests for one in sites)
-    counts = [ends(one.transactions).high for one in sites if one.transactions is not None]
-    degrees = [ends(one.degree).high for one in sites if one.degree is not None]
-    if len(counts) < len(sites):
-        return LineFigures(arch, number(requests), "unknown", "unknown", "unknown", 0)
-    excess = sum(ends(one.excess or 0).high for one in sites)
-    heat = min(1, excess / worst) if worst else 0
-    return LineFigures(
-        arch, number(requests), number(sum(counts)), mean(sum(counts) / requests), ways(max(degrees)), heat
-    )
