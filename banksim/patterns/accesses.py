@@ -33,7 +33,7 @@ from banksim.patterns.types import Array, Piece, Scalar, dimensions_of, pieces
 SHARED_LIMIT = 227 * 1024
 """Bytes of shared memory that a block can have on any GPU so far (sm_90, sm_100)."""
 MOST_PIECES = 64
-"""Accesses that one read of a whole struct may become."""
+"""The most accesses that one read of a whole struct may become."""
 
 ATOMICS = {
     "add": "atom", "sub": "atom", "and": "atom", "or": "atom", "xor": "atom", "min": "atom", "max": "atom",

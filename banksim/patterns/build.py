@@ -15,7 +15,7 @@ from banksim.requests.kinds import LANES, OP_CODES
 from banksim.requests.trace import Site, Trace
 
 MOST_WORK = 1 << 33
-"""Operations on one thread's values: some ten seconds."""
+"""The most operations on one thread's values: they take some ten seconds."""
 CHUNK = 1 << 17
 """Threads that are evaluated at once, which bounds the memory of intermediate results."""
 

@@ -33,7 +33,7 @@ class Declared(NamedTuple):
 
 
 class Declarations:
-    """Reads declarations one text after the other; `types` and `variables` fill up."""
+    """Reads declarations one text after the other, into `types` and `variables`."""
 
     def __init__(self, constant: Constant) -> None:
         self.constant = constant

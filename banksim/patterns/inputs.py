@@ -80,7 +80,7 @@ def parse(given: Description) -> Pattern:
 class Constants:
     """Evaluates what must be the same for all threads: lengths of arrays, bounds of loops.
 
-    `names` are the lets that are so.
+    `names` are the lets that are the same for all threads.
     """
 
     def __init__(self, threads: Threads, lets: Mapping[str, list[Token]], python: bool) -> None:
@@ -94,7 +94,7 @@ class Constants:
             try:
                 value = self.scope.integer(Parser(TokenReader(found), {}, python).whole())
             except PatternError:
-                continue  # it needs a loop variable or an array, or is wrong: known when all names are
+                continue  # it needs a loop variable or an array, or is wrong: that shows when all names are known
             self.scope.names[name] = value
             if value.numbers.size == 1:
                 self.names.add(name)

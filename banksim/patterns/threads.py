@@ -19,7 +19,7 @@ BLOCK_LIMITS = (1024, 1024, 64)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 THREAD_LIMIT = 1024
 MOST_REQUESTS = 1 << 20
-"""Requests of one pattern: 128 MiB of addresses."""
+"""The most requests of one pattern: 128 MiB of addresses."""
 
 AXES = ("x", "y", "z")
 Linear = TypeVar("Linear", int, Numbers)

@@ -51,7 +51,7 @@ NEEDS_PYARROW = ("parquet", "arrow")
 
 
 class Writer(Protocol):
-    """Takes the requests of a trace, chunk by chunk. `launches`: those that they are of, `storage.schema.launch`."""
+    """Takes the requests of a trace, chunk by chunk. `launches` made them; `storage.schema.launch` tells each."""
 
     launches: list[dict[str, object]]
 
@@ -119,7 +119,7 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
         try:
             yield writer
         except BaseException:
-            with suppress(Exception):  # for nothing: else pyarrow would do it later, when the file is closed
+            with suppress(Exception):  # in vain, but now: pyarrow would otherwise write when the file is closed already
                 writer.close()
             raise
         writer.close()

@@ -1,9 +1,13 @@
 """Checksums of every byte of a trace that banksim writes, at places where other readers do not look.
 
-Parquet has checksums of pages, none of their headers nor of the file's description (the footer); an Arrow stream has
-none at all. So a stream has a trailer behind its end, `MAGIC` and the CRC-32 of all before; a Parquet file has, between
-its last row group and its footer, for each row group where it ends and its CRC-32, then the CRC-32 of these and of all
-that follows, then `MAGIC`. Files of other programs have neither and are read as they are.
+Parquet has checksums of pages, but neither of their headers nor of the file's description (the footer); an Arrow stream
+has none at all. So banksim adds some:
+
+- a stream has a trailer behind its end: `MAGIC`, and the CRC-32 of everything before;
+- a Parquet file has a table between its last row group and its footer: for each row group where it ends, and its
+  CRC-32. Behind the table stand the CRC-32 of the table and the footer, and `MAGIC`.
+
+Files of other programs have neither, and are read as they are.
 """
 
 from __future__ import annotations
@@ -56,7 +60,7 @@ class Summed:
         self.file.flush()
 
     def close(self) -> None:
-        """What closes the file is its owner."""
+        """Nothing: the file is closed by who opened it."""
 
 
 class Range(NamedTuple):
@@ -68,13 +72,16 @@ class Range(NamedTuple):
 
 
 def before_footer(groups: list[tuple[int, int]], footer: bytes | bytearray) -> bytes:
-    """What stands before a footer: (end, checksum) of each row group, and the checksum of these and the footer."""
+    """What stands before a footer: (end, checksum) of each row group, then the checksum of all these and the footer."""
     table = b"".join(GROUP.pack(*group) for group in groups)
     return table + BEFORE_FOOTER.pack(crc32(footer, crc32(table)), MAGIC)
 
 
 def row_groups(file: BinaryIO, groups: int) -> tuple[Range, ...]:
-    """The row groups of a Parquet file with so many, none if it has no checksums. `InputError` if these are wrong."""
+    """The row groups of a Parquet file that has `groups` of them, each with its checksum; none if it has no checksums.
+
+    `InputError` if the checksum of the footer is wrong.
+    """
     size = file.seek(0, os.SEEK_END)
     footer_size, _ = LENGTH.unpack(read_at(file, size - LENGTH.size, LENGTH.size))
     behind = size - LENGTH.size - footer_size

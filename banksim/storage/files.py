@@ -16,7 +16,7 @@ from banksim.system.extras import missing
 
 LONGEST_LINE = 1 << 16
 MOST_EMPTY = 100_000
-"""Lines of a letter or none, one after the other: kilobytes of a packed file can be millions of them."""
+"""The most lines of one letter or none in a row: a packed file of kilobytes can hold millions of them."""
 COMPRESSED = (".gz", ".xz", ".zst")
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError, MemoryError)
 """What decompression raises; zstandard's own error is known by its name, as it need not be installed."""

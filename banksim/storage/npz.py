@@ -47,9 +47,9 @@ def chunks(path: str) -> Iterator[Trace]:
 
 def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
     for entry in archive.infolist():
-        if entry.comment:  # as long as a damaged length says: it may hold the entries that follow
+        if entry.comment:  # its length may be damaged, and the comment hold the entries that follow
             raise InputError(f"{entry.filename} has a comment of {len(entry.comment)} bytes: save it with numpy.savez")
-        archive.open(entry).close()  # compares both places of its name: one that is damaged would be left out
+        archive.open(entry).close()  # compares its two names: if one is damaged, the entry would be left out
     names = {name.removesuffix(".npy") for name in archive.namelist()}
     for name in NEEDED:
         if name not in names:

@@ -3,11 +3,10 @@
     MEMTRACE: CTX 0x… - LAUNCH - Kernel pc 0x… - Kernel name reduce(float*) - grid launch id 0 - grid size 8,1,1 - …
     MEMTRACE: CTX 0x… - grid_launch_id 0 - CTA 0,0,0 - warp 3 - LDS.U.128 - 0x00007f8000000400 0x… …
 
-Blocks are numbered on from launch to launch. What the format does not tell is said in
-the notes: neither masks (an inactive lane shows as 0, which is an address too where addresses are offsets) nor
-where an instruction stands; addresses may be those of the generic window, which is taken to begin at a
-multiple of 16 MiB. The warp's number is that of its slot in the multiprocessor. LDGSTS (cp.async) has two lines, one
-for each of its addresses, in the order of its operands.
+Blocks are numbered on from launch to launch. The format tells neither masks (an inactive lane shows as 0, which is an
+address too where addresses are offsets) nor where an instruction stands; the notes say so. Addresses may be those of
+the generic window, which is taken to begin at a multiple of 16 MiB. The warp's number is that of its slot in the
+multiprocessor. LDGSTS (cp.async) has two lines, one for each of its addresses, in the order of its operands.
 """
 
 from __future__ import annotations
@@ -47,15 +46,15 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
     number = doubtful = copied = seen = 0
     rows, copies = Rows(lambda: f"{path}, line {number}"), Copies()
     kernels: dict[int, tuple[str, int, int, int]] = {}
-    blocks = 0  # of the launches so far
-    unplaced: dict[tuple[int, ...], int] = {}  # blocks of launches of which no line tells the grid
+    blocks = 0  # of all launches so far
+    unplaced: dict[tuple[int, ...], int] = {}  # blocks of launches whose grid no line tells
 
     def add(op: str, width: int, line: TraceLine, mask: int, source: TraceLine | None = None) -> Trace | None:
         nonlocal doubtful
         window = line.window
         if window is None:
             raise InputError(f"{rows.where()}: {line.opcode}: the addresses are not of one window of shared memory")
-        mask = mask or FULL_MASK  # all lanes that are active are at offset 0: how many changes no count but an atomic's
+        mask = mask or FULL_MASK  # every active lane is at offset 0: only an atomic's count asks how many
         doubtful += mask != FULL_MASK and window.base == 0 and not op.startswith("cp_async")
         if line.launch in kernels:
             kernel, before, across, down = kernels[line.launch]

@@ -23,9 +23,9 @@ from banksim.storage.source import Source
 GROUP = 1 << 17
 """Requests of a row group that is written, and of a chunk that is read."""
 LARGEST_GROUP = 1 << 31
-"""Bytes that a row group may claim to have uncompressed."""
+"""The most bytes that a row group may claim to hold, uncompressed."""
 BUFFER = 1 << 20
-"""Bytes of a column that are read at a time, so that memory does not go with the size of row groups."""
+"""Bytes of a column that are read at a time, so that memory does not grow with the size of row groups."""
 FAILURES = (pa.ArrowException, OSError, ValueError, MemoryError, KeyError, IndexError, OverflowError)
 
 
@@ -125,7 +125,7 @@ class Described:
 
     @property
     def rows(self) -> list[int]:
-        """Requests of every row group."""
+        """How many requests each row group has."""
         return [self.footer.row_group(group).num_rows for group in range(self.footer.num_row_groups)]
 
     def piece(self, group: int, first: int) -> Piece:
@@ -150,7 +150,9 @@ def describe(path: str) -> Described:
 
 
 def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa.RecordBatch, Any]]:
-    """The requests of a row group, with the addresses apart where they could be read faster so, else None."""
+    """The requests of a row group in batches, each with its addresses where these were read straight from the pages,
+    else with None.
+    """
     columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
     paths = [file.metadata.schema.column(k).path for k in range(len(file.metadata.schema))]
     if "address.list.element" in paths and file.schema_arrow.field("address") == SCHEMA.field("address"):

@@ -11,17 +11,22 @@
 | mask    | uint32                          | bit i: lane i is active                                          |
 | address | list of 32 uint32 (fixed size)  | byte offsets in the block's shared memory, of each lane |
 
-Addresses of cp_async tell of the source too, in their five highest bits: `banksim.requests.kinds.SOURCE_BIT`.
+Nothing is null. The five highest bits of an address of cp_async tell of its source; see
+`banksim.requests.kinds.SOURCE_BIT`.
 
-Nothing is null. The metadata (of the Parquet file, of the Arrow schema) has `banksim.schema`, this version,
-`banksim.sites`, a JSON list with an object for each site: the fields of `banksim.requests.trace.Site`, and, where
-kernels were launched, `banksim.launches`, such a list of the launches in their order: `kernel`, `grid`, `block`,
-`dynamic_shared`, `first_block`. The blocks of all launches are counted on, so that block b is the first with
-`first_block` ≤ b from the end. An Arrow stream, whose head is written before these are known, repeats them with each
-batch that has more of them.
-Every byte has a checksum, which is compared when it is read (`banksim.storage.checksums`). Of files that others write
-only op, width, mask and address are needed; the other columns default to 0, integers may be of any size, and sites that
-the metadata does not tell are known by their numbers.
+The metadata (of the Parquet file, of the Arrow schema) has
+
+- `banksim.schema`: this version;
+- `banksim.sites`: a JSON list with an object for each site, the fields of `banksim.requests.trace.Site`;
+- `banksim.launches`, where kernels were launched: a JSON list of the launches in their order, each with `kernel`,
+  `grid`, `block`, `dynamic_shared` and `first_block`. Blocks are numbered on from launch to launch: block b is of the
+  last launch whose `first_block` is at most b.
+
+The head of an Arrow stream is written before its sites and launches are known, so each batch that has new ones repeats
+all. Every byte has a checksum, which is compared when it is read (`banksim.storage.checksums`).
+
+Files of other programs need op, width, mask and address only. The other columns default to 0, integers may be of any
+size, and sites that the metadata does not tell are known by their numbers.
 """
 
 from __future__ import annotations
@@ -216,7 +221,7 @@ def sites_of(metadata: Mapping[bytes, bytes] | None) -> tuple[Site, ...]:
 
 
 def site_of(found: dict[str, Any]) -> Site:
-    """A site from plain data; other errors than of banksim where it is none."""
+    """A site from plain data. Where it is none, raises ValueError, TypeError and the like."""
     calls = tuple((str(name), str(file), int(line)) for name, file, line in found.get("inlined", ()))
     inside = tuple((str(file), int(line)) for file, line in found.get("inside", ()))
     offset, line, file = found.get("offset"), found.get("line"), found.get("file")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 WINDOW = 1 << 24
-"""Bytes of the generic window of shared memory, at a multiple of which it begins."""
+"""The size of the generic window of shared memory, in bytes; the window begins at a multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Window:
 
     @classmethod
     def of(cls, addresses: Sequence[int], base: int = 0) -> Window | None:
-        """That of these addresses, if they are all of one; `base` is where it begins, if that is known."""
+        """The window of these addresses, if they all lie in one; `base` is where it begins, if that is known."""
         if not addresses:
             return cls(0)
         low, high = min(addresses), max(addresses)

@@ -1,16 +1,16 @@
 """What `banksim advise kernel` says of layouts, against an H200: counts, results and times of kernels before and after.
 
 `prepare FILE` compiles every variant of every case: as written, with the best cure (the recorded ones were judged by
-counts alone, before time could be simulated), with one that advice refuses.
-`device FILE OUT` runs them on a machine with a GPU (it needs ncu, NumPy and, in `PYTHONPATH`, this
-repository), `convert FILE OUT` makes of both
-tests/data/hardware/cures.npz (the cubins) and cures.json:
+counts alone, before time could be simulated), and with one that advice refuses. `device FILE OUT` runs them on a
+machine with a GPU; it needs ncu, NumPy and, in `PYTHONPATH`, this repository. `convert FILE OUT` makes
+tests/data/hardware/cures.npz (the cubins) and cures.json from both files:
+
     recorded   device, driver, profiler
     variants   case, layouts, advice (before, best, refused), kernel (mangled), grid, block, dynamic_shared,
                parameters (bytes as hexadecimal, or the number of a buffer), arguments (rules of launches.py),
                predicted: requests, transactions, instructions; time: what advice compares
-               same: whether all results equalled the predicted ones bit for bit
-               counters: of the hardware by their names, medians of the launches but for the first
+               same: whether all results were equal to the predicted ones, bit for bit
+               counters: the hardware's, by name: medians of all launches but the first
 """
 
 from __future__ import annotations

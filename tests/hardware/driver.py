@@ -1,4 +1,4 @@
-"""The CUDA driver's interface, as much of it as launches need: on the machine with the GPU nothing else is wanted."""
+"""As much of the CUDA driver's interface as launches need; the machine with the GPU needs nothing else installed."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ For each source SOURCE.cu, tests/data/hardware holds SOURCE.cubin, what ran, SOU
                 every instruction that was executed, from the profiler's source page; all others: zero;
                 hardware: the launch's counters by their names (see HARDWARE.md on their noise);
                 rows_vary, results_vary: whether two profiles, or three runs, differed;
-                changed: the arguments that the kernel changed: their values are `name/number` in SOURCE.npz,
-                clock readings replaced by their rank among those of the block
+                changed: the arguments that the kernel changed, whose values are `name/number` in SOURCE.npz,
+                clock readings as their rank among those of the block
 Launches that never ended are listed with `hangs`.
 """
 

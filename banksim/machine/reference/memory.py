@@ -25,7 +25,7 @@ from banksim.requests.kinds import FULL_MASK, LANES
 
 Bytes = npt.NDArray[np.uint8]
 NOTHING = np.zeros(0, np.uint8)
-"""A constant bank that the kernel has not, or the shared memory of a block that the cluster has not."""
+"""A constant bank that the kernel does not have, or the shared memory of a block that the cluster does not have."""
 KINDS: dict[str, Any] = {
     "u32": np.uint32, "s32": np.int32, "u64": np.uint64, "s64": np.int64, "f64": np.uint64,
     "f32": np.uint32, "f32_ftz": np.uint32, "f16x2": np.uint32, "bf16x2": np.uint32,
@@ -68,14 +68,14 @@ class MemoryEngine(NumpyEngine):
 
     # ---- finding bytes
     def those(self, lanes: Value | None) -> npt.NDArray[np.bool_]:
-        """The executing lanes, of those where `lanes` holds if it is given."""
+        """The executing lanes; if `lanes` is given, only those for which it holds."""
         return self.executing.copy() if lanes is None else self.executing & lanes
 
     def places(
         self, space: str, address: Value, width: int, lanes: Value | None = None
     ) -> Iterator[tuple[int, Bytes, int]]:
-        """(lane, the memory that it addresses, offset) for each lane that executes: in order, but those whose addresses
-        have the same upper word together. May raise Fault."""
+        """(lane, the memory that it addresses, offset) for each lane that executes, in order; but lanes whose addresses
+        have the same upper word come together. May raise Fault."""
         address = np.broadcast_to(address, LANES)
         active = np.flatnonzero(self.those(lanes)).tolist()
         if space in ("global", "generic"):

@@ -101,7 +101,7 @@ class Warp(MemoryEngine):
         """Where each thread goes on behind ENDCOLLECTIVE."""
         self.last_barrier = 0
         self.cluster_phase = 0
-        """Of the cluster's barrier, when the warp arrived there last."""
+        """The phase that the cluster's barrier was in when the warp last arrived there."""
 
     @property
     def live(self) -> int:
