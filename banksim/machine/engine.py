@@ -227,6 +227,18 @@ class Engine(ABC):
         name: code of some length that many instructions share."""
 
     @abstractmethod
+    def read_apart(
+        self,
+        i: Instruction,
+        name: str,
+        function: Callable[..., tuple[Value, ...]],
+        values: Sequence[Value],
+        lanes: Value | None = None,
+    ) -> tuple[Value, ...]:
+        """As `apart`, of a function that reads global memory too, for the executing lanes, of those where `lanes`
+        holds. Undefined elsewhere."""
+
+    @abstractmethod
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
         """Let the host do what driver_calls.py calls `name`, for the executing lanes; up to ten u32 → two."""
 

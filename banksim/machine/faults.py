@@ -24,7 +24,7 @@ ADVICE = {
     codes.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)",
 }
 
-VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD",): "load", ("ST",): "store"}
+VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD", "SULD"): "load", ("ST", "SUST"): "store", ("T",): "fetch"}
 """What an instruction does whose name begins so; all others that access memory are atomic."""
 OF_WAITS = {codes.AT_WORD: "a barrier in shared memory", codes.AT_CLUSTER: "the barrier of their cluster"}
 STACK = 1
@@ -111,6 +111,8 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
     if code == codes.OUT_OF_CONSTANT:
         misaligned = address % size and address < code_layout.CONSTANT_BANK
         return f"{'misaligned read' if misaligned else 'read beyond the end'} of constant memory, at byte {address}"
+    if code == codes.OUT_OF_GLOBAL and i.name.startswith("SU") and not address:
+        return f"{verb} of {size} bytes out of bounds of its surface"
     if code == codes.OUT_OF_GLOBAL:
         return outside_global(launch, verb, size, address)
     if code == codes.UNKNOWN_CONSTANT:

@@ -9,9 +9,9 @@ from banksim.machine.codes import WARPSYNC
 from banksim.machine.operations import OPERATIONS
 
 FEATURES = {
-    "TEX TLD TXD TXQ TMML": "the use of textures",
-    "SULD SUST SUATOM SURED SUQUERY": "the use of surfaces",
     "LDGMC": "the memory of several GPUs at one address (multimem)",
+    "TMML": "the use of levels of textures",
+    "SUATOM SUQUERY": "the use of surfaces",
     "UTMA": "a copy of tensors by descriptors (TMA)",
     "HGMMA IGMMA QGMMA BGMMA WARPGROUP UTCHMMA": "a matrix product of warp groups",
 }

@@ -116,8 +116,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         if row["kind"] == MEMORY:
             row["returns"] = c.write is not None
             row["far"] = i.name == "LDGSTS" or SPACES.get(i.name, "shared") != "shared"
-            stores = not i.name.startswith("LD")
-            row["cost"] = 1 if not row["far"] else 0 if stores else max(width(i) // 4, 1)
+            loads = i.name.startswith(("LD", "T", "SULD"))
+            row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
             row["together"] = asked is not None and "matrix" in asked[0]
             row["copies"] = i.name == "LDGSTS"

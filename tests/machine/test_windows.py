@@ -48,11 +48,19 @@ ACCESSES = {
     "store": "st.global.u32 [%a], %v;",
     "atomic": "atom.global.add.u32 %v, [%a], %x;",
 }
+WIDE = """
+    sub.u64 %a, %a, %offset;
+    ld.global.v4.u32 {%v, %bit, %window, %at}, [%a];
+    add.u32 %v, %v, %bit;
+    add.u32 %v, %v, %window;
+    add.u32 %v, %v, %at;
+"""
+"""The sum of the first four words of each thread's array."""
 
 
 def run(access: str, window: int, engine: str, folder: Path) -> list[np.ndarray]:
     file = folder / "scattered.ptx"
-    file.write_text(PTX.format(access=ACCESSES[access]))
+    file.write_text(PTX.format(access=ACCESSES.get(access, access)))
     arrays = [np.arange(32, dtype=np.uint32) + first for first in (0, 100, 0)]
     banksim.run(banksim.load(file)["scattered"], 1, 32, [*arrays, np.uint32(window)], engine=engine)
     return arrays
@@ -69,6 +77,13 @@ def test_lanes_in_two_buffers(access: str, engine: str, tmp_path: Path) -> None:
     new = {"load": old, "store": np.full(32, 1000), "atomic": old + lane}[access]
     np.testing.assert_array_equal(a, np.where(odd, lane, new))
     np.testing.assert_array_equal(b, np.where(odd, new, lane + 100))
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_lanes_at_the_same_byte_of_two_buffers(engine: str, tmp_path: Path) -> None:
+    """Wide loads gather lanes by the byte that they name."""
+    *_, out = run(WIDE, 0, engine, tmp_path)
+    np.testing.assert_array_equal(out, np.where(np.arange(32) % 2 == 1, 406, 6))
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])

@@ -4,6 +4,7 @@ values.py             one lane or 32, as operations see them
 emit.py               helpers for writing LLVM code
 arithmetic.py         operations on values as LLVM code
 engine.py             the engine: registers, the warp and memory besides
+routines.py           routines beside the kernel, which its instructions share
 memory.py             loads and stores: which memory, and whether they are within it
 memory_call.py        what the parts of a memory function share
 data_movement.py      how the data of loads and stores move

@@ -91,7 +91,8 @@ def few_addresses(e: Emitter, a: MemoryCall, at: Place, words: int) -> None:
     left.add_incoming(a.mask, start)
     turn.add_incoming(INT[32](0), start)
     place = b.extract_element(at.offsets, e.first_lane(left))
-    lanes = b.icmp_unsigned("==", at.offsets, splat(b, place))
+    # Lanes that are not asked for may name the same byte of another memory, whose contents they have been given.
+    lanes = b.and_(e.as_bools(left), b.icmp_unsigned("==", at.offsets, splat(b, place)))
     for word in range(words):
         one = b.load(e.at(at.base, b.zext(b.add(place, INT[32](4 * word)), INT[64])), typ=INT[32])
         e.masked_store(e.at(scratch, RESULT + ROW * word), lanes, splat(b, one))

@@ -7,7 +7,7 @@ that is translated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import llvmlite.ir as ir
 
@@ -18,10 +18,10 @@ from banksim.machine import codes
 from banksim.machine.driver_calls import SERVICES
 from banksim.machine.engine import unknown_special
 from banksim.machine.launch_constants import called, written
-from banksim.machine.llvm.arithmetic import Arithmetic
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
+from banksim.machine.llvm.routines import Routines
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
@@ -48,22 +48,17 @@ CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
 
 
-class LLVMEngine(Arithmetic):
+class LLVMEngine(Routines):
     """Translates operations into the function that `emit` builds."""
 
     def __init__(self, emit: Emitter, memory: MemoryFunctions, stepwise: bool) -> None:
-        self.e = emit
+        super().__init__(emit)
         self.memory = memory
         self.stepwise = stepwise
-        self.warp: ir.Value
-        self.context: ir.Value
-        self.active_mask: ir.Value
-        self.guard: Value | None = None
         self.cache: dict[Register, Value] = {}
         self.uses: set[Register] = set()
         self.defines: set[Register] = set()
         self.sites: list[tuple[Instruction, str, int]] = []
-        self.routines: dict[str, int] = {}
         self.kernel: Kernel
 
     def begin_block(self, active: ir.Value) -> None:
@@ -146,14 +141,6 @@ class LLVMEngine(Arithmetic):
     def lane(self) -> Value:
         return self.new("u", 32, LANES, vector(list(range(LANES))))
 
-    def executing(self) -> ir.Value:
-        """The mask of the lanes that execute the instruction."""
-        if self.guard is None:
-            return self.active_mask
-        if self.guard.lanes == 1:
-            return self.e.b.select(self.guard.ir, self.active_mask, INT[32](0))
-        return self.e.b.and_(self.active_mask, self.e.as_mask(self.guard.ir))
-
     def active(self) -> Value:
         return self.new("u", 32, 1, self.executing())
 
@@ -176,21 +163,6 @@ class LLVMEngine(Arithmetic):
         v = v.spread()
         return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.Undefined), vector(list(source))))
 
-    def apart(
-        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
-    ) -> tuple[Value, ...]:
-        def build(results: ir.Value, *arguments: ir.Value) -> None:
-            given = [self.new("u", 32, LANES, v) for v in arguments]
-            made = function(self, *given)
-            for n, v in enumerate(made):
-                self.e.store(v.spread().ir, self.e.at(results, ROW * n))
-            self.routines[name] = len(made)
-            self.e.b.ret_void()
-
-        routine = self.e.outline(name, VOID, [POINTER, *[WORDS] * len(values)], build)
-        self.e.b.call(routine, [self.scratch(RESULT), *(v.spread().ir for v in values)])
-        return self.results(self.routines[name])
-
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
         for n, v in enumerate(words):
             self.e.store(v.spread().ir, self.scratch(SERVED + ROW * n))
@@ -207,9 +179,6 @@ class LLVMEngine(Arithmetic):
         done = self.e.b.call(bulk_copy(self.e, name, self.memory.shared_start, self.memory.layout), arguments)
         with self.e.b.if_then(self.e.b.not_(done), likely=False):
             super().bulk_copy(i, name, shared, outside, size)
-
-    def scratch(self, place: int) -> ir.Value:
-        return self.e.at(self.e.get(self.context, CONTEXT, "scratch", as_type=POINTER), place)
 
     def special(self, name: str, uniform: bool) -> Value:
         e = self.e
@@ -303,11 +272,6 @@ class LLVMEngine(Arithmetic):
         result = self.e.b.call(function, self.access(i, space, address, lanes))
         return (self.new("u", 32, LANES, result),) if width <= 4 else self.results(width // 4)
 
-    def results(self, words: int) -> tuple[Value, ...]:
-        """The rows that a function left in scratch memory."""
-        rows = [self.e.load(self.scratch(RESULT + ROW * word), WORDS) for word in range(words)]
-        return tuple(self.new("u", 32, LANES, row) for row in rows)
-
     def put(
         self,
         i: Instruction,
@@ -330,24 +294,16 @@ class LLVMEngine(Arithmetic):
 
     def access(self, i: Instruction, space: str, address: Value, lanes: Value | None = None) -> list[ir.Value]:
         """The arguments that every memory function has."""
-        mask = self.executing()
-        if lanes is not None:
-            mask = self.e.b.and_(mask, self.e.as_mask(lanes.spread().ir))
+        context, warp, mask, pc = self.place(i, lanes)
         memo = self.site(i) if space in ("shared", "cluster", "generic") else ir.Constant(POINTER, None)
-        return [self.context, self.warp, memo, INT[32](i.pc), self.spread_address(address), mask]
+        return [context, warp, memo, pc, self.spread_address(address), mask]
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
         if bank >= CONSTANT_BANKS:
             raise UnsupportedError(f"constant bank {bank}")
         function = self.memory.constant(bank, width, signed)
-        arguments = [
-            self.context,
-            self.warp,
-            ir.Constant(POINTER, None),
-            INT[32](self.pc),
-            address.spread().ir,
-            self.executing(),
-        ]
+        nothing, pc = ir.Constant(POINTER, None), INT[32](self.pc)
+        arguments = [self.context, self.warp, nothing, pc, address.spread().ir, self.executing()]
         return self.new("u", 32, LANES, self.e.b.call(function, arguments))
 
     pc = 0

@@ -20,6 +20,9 @@ float_atomics.py      what atomic additions of floats compute
 ldmatrix.py           loads and stores of matrices
 async_copies.py       cp.async
 mbarriers.py          barriers in shared memory
+texels.py             textures and surfaces: descriptors, elements and their formats
+textures.py           fetches from textures
+surfaces.py           loads, stores and atomics of surfaces
 driver_calls.py       what needs the host: printf, malloc, bulk copies
 """
 
@@ -39,6 +42,8 @@ from banksim.machine.operations import (  # noqa: F401  (importing a room regist
     mbarriers,
     moves,
     special_functions,
+    surfaces,
+    textures,
     warp,
 )
 from banksim.machine.operations.loads_and_stores import request

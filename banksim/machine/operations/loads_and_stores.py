@@ -17,6 +17,8 @@ SPACES = {
     "LDG": "global", "LDS": "shared", "LDL": "local", "LD": "generic",
     "STG": "global", "STS": "shared", "STL": "local", "ST": "generic",
     "ATOMG": "global", "ATOMS": "shared", "ATOM": "generic", "REDG": "global", "RED": "generic",
+    "TEX": "global", "TXD": "global", "TLD": "global", "TLD4": "global", "TXQ": "global",
+    "SULD": "global", "SUST": "global", "SURED": "global",
 }  # fmt: skip
 CACHE = "E CONSTANT STRONG WEAK MMIO PRIVATE GPU SYS SM CTA VC EF EL LU EU NA LTC64B LTC128B LTC256B"
 """Modifiers that touch no value."""

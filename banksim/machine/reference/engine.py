@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import UnsupportedError
-from banksim.kernels.kernel import Operand
+from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.rounding import round_to_odd, two_sum
 from banksim.requests.kinds import LANES
@@ -193,6 +193,21 @@ class NumpyEngine(Engine):
         self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
     ) -> tuple[Value, ...]:
         return function(self, *values)
+
+    def read_apart(
+        self,
+        i: Instruction,
+        name: str,
+        function: Callable[..., tuple[Value, ...]],
+        values: Sequence[Value],
+        lanes: Value | None = None,
+    ) -> tuple[Value, ...]:
+        before = self.executing
+        if lanes is not None:
+            self.executing = before & lanes
+        made = function(self, *values)
+        self.executing = before
+        return made
 
     # ---- addresses
     def address(self, o: Operand, wide: bool) -> Value:

@@ -390,7 +390,7 @@ int main(int argc, char **argv) {
     if (what == "threads") threads();
     if (what == "processes") processes();
     if (what == "fork") late_fork();
-    if (what == "missing") { cudaArray_t array; cudaChannelFormatDesc d = cudaCreateChannelDesc<float>(); REFUSED(cudaErrorNotSupported, cudaMallocArray(&array, &d, 4)); }
+    if (what == "missing") { cudaIpcMemHandle_t handle; REFUSED(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, NULL)); }
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }
     if (what == "touch") { int *a; CHECK(cudaMalloc(&a, 4)); *a = 1; }
     if (what == "huge") { void *p; REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 5ull << 30)); }

@@ -118,7 +118,7 @@ def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("missing", "cudaMallocArray: not provided: it returned cudaErrorNotSupported"),
+        ("missing", "cudaIpcGetMemHandle: not provided: it returned cudaErrorNotSupported"),
         ("huge", "an allocation of 5368709120 bytes: up to 4 GiB a piece are simulated"),
         ("beyond", "a copy of 9 bytes at byte 0 of allocation 1, which has 8 bytes"),
     ],

@@ -1,4 +1,5 @@
 /* Copies and fills of the driver API, in one to three dimensions. */
+#include "arrays.h"
 #include "graphs.h"
 
 #include <stdio.h>
@@ -77,28 +78,50 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstre
     return line(ON_DEVICE(to), ON_DEVICE(from), size, stream);
 }
 
-/* Where a side of a two- or three-dimensional copy begins; 0 for arrays, which there are none of. */
-static CUdeviceptr begins(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y, size_t z,
-                          size_t pitch, size_t layer) {
-    if (type == CU_MEMORYTYPE_ARRAY) return 0;
-    return (type == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)host : device) + z * layer + y * pitch + x;
+struct side { /* of a two- or three-dimensional copy: where it begins, and how far rows and layers lie apart */
+    CUdeviceptr start;
+    size_t pitch, layer;
+    bool on_device;
+};
+
+/* `start` 0 where a box does not lie in its array. */
+static struct side in_array(CUarray array, size_t x, size_t y, size_t z, const CUDA_MEMCPY3D *c) {
+    struct side side = {0, array->pitch, array->pitch * array->rows, true};
+    if (x + c->WidthInBytes <= array->pitch && y + c->Height <= array->rows && z + c->Depth <= array->layers)
+        side.start = array->start + z * side.layer + y * side.pitch + x;
+    return side;
+}
+
+static struct side in_memory(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t rows) {
+    bool of_host = type == CU_MEMORYTYPE_HOST;
+    return (struct side){of_host ? (CUdeviceptr)(uintptr_t)host : device, pitch, pitch * rows,
+                         type == CU_MEMORYTYPE_DEVICE};
+}
+
+static struct side moved(struct side side, size_t x, size_t y, size_t z) {
+    side.start += z * side.layer + y * side.pitch + x;
+    return side;
 }
 
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *c, CUstream stream) {
-    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-        return banksim_missing("cuMemcpy3D of arrays");
-    size_t to_layer = c->dstPitch * c->dstHeight, from_layer = c->srcPitch * c->srcHeight;
-    struct copy box = {begins(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ, c->dstPitch,
-                              to_layer),
-                       begins(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ, c->srcPitch,
-                              from_layer),
-                       c->WidthInBytes, c->Height, c->Depth, c->dstPitch, c->srcPitch, to_layer, from_layer};
-    return submit_copy(box, c->dstMemoryType == CU_MEMORYTYPE_DEVICE, c->srcMemoryType == CU_MEMORYTYPE_DEVICE, stream);
+    bool to_array = c->dstMemoryType == CU_MEMORYTYPE_ARRAY, from_array = c->srcMemoryType == CU_MEMORYTYPE_ARRAY;
+    if ((to_array && !c->dstArray) || (from_array && !c->srcArray)) return CUDA_ERROR_INVALID_HANDLE;
+    struct side to = to_array ? in_array(c->dstArray, c->dstXInBytes, c->dstY, c->dstZ, c)
+                              : moved(in_memory(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstPitch, c->dstHeight),
+                                      c->dstXInBytes, c->dstY, c->dstZ);
+    struct side from =
+        from_array ? in_array(c->srcArray, c->srcXInBytes, c->srcY, c->srcZ, c)
+                   : moved(in_memory(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcPitch, c->srcHeight),
+                           c->srcXInBytes, c->srcY, c->srcZ);
+    struct copy box = {to.start, from.start, c->WidthInBytes, c->Height, c->Depth, to.pitch, from.pitch,
+                       to.layer, from.layer};
+    return submit_copy(box, to.on_device, from.on_device, stream);
 }
 CUresult cuMemcpy3D(const CUDA_MEMCPY3D *c) { return done(cuMemcpy3DAsync(c, NULL)); }
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
-    CUDA_MEMCPY3D box = {.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
+    CUDA_MEMCPY3D box = {.srcArray = c->srcArray, .dstArray = c->dstArray,
+                         .srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
                          .srcHost = c->srcHost, .srcDevice = c->srcDevice, .srcPitch = c->srcPitch,
                          .dstXInBytes = c->dstXInBytes, .dstY = c->dstY, .dstMemoryType = c->dstMemoryType,
                          .dstHost = c->dstHost, .dstDevice = c->dstDevice, .dstPitch = c->dstPitch,

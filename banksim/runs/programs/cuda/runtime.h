@@ -24,6 +24,7 @@ CUresult banksim_begin(void);
     return banksim_done(CALL)
 
 CUresult banksim_missing(const char *name); /* of libcuda.so.1 */
+cudaError_t banksim_copy_of_arrays(const struct cudaMemcpy3DParms *copy, cudaStream_t stream);
 int banksim_function(const void *host, CUfunction *found);
 const void *banksim_host_of(CUfunction f); /* its address on the host's side */
 int banksim_variable(const void *host, CUdeviceptr *address, size_t *size);

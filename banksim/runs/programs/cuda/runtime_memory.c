@@ -60,11 +60,6 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr whi
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t kept) { return cudaSuccess; }
 
-/* Of arrays, which there are none of, this alone: it only puts numbers together. */
-struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind kind) {
-    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
-}
-
 /* ---- copies */
 static bool is(const void *pointer, unsigned wanted) {
     unsigned type = 0;
@@ -132,7 +127,7 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
     return done(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL));
 }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *c, cudaStream_t stream) {
-    if (c->srcArray || c->dstArray) return banksim_done(banksim_missing("cudaMemcpy3D of arrays"));
+    if (c->srcArray || c->dstArray) return banksim_copy_of_arrays(c, stream);
     return box(c->dstPtr, c->dstPos, c->srcPtr, c->srcPos, c->extent, c->kind, stream);
 }
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *c) { return done(cudaMemcpy3DAsync(c, NULL)); }

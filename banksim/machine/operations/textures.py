@@ -1,0 +1,223 @@
+"""Fetches from textures.
+
+What the CUDA Programming Guide documents ("Texture Fetching"): which element a coordinate means, address modes,
+coordinates and results that are normalized, and linear filtering, whose weights are fixed-point numbers of 9 bits, 8 of
+them behind the point. What it leaves open is assumed: weights are rounded to the nearest, the weighted sum is exact and
+rounded once, a normalized coordinate times the size is rounded to float32, and a gather's order is OpenGL's. There is
+one level, so that levels of detail and gradients choose nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine.engine import Engine, Value
+from banksim.machine.operations import texels
+from banksim.machine.operations.table import operation
+from banksim.machine.operations.texels import BORDER, CHANNELS, MIRROR, WRAP, Descriptor
+
+AXES = {"1D": 1, "2D": 2, "3D": 3, "ARRAY_1D": 1, "ARRAY_2D": 2}
+"""Coordinates of what an instruction says that it reads, beside the layer."""
+STEPS = 256
+"""Of a weight, from 0 to 1."""
+COMPONENTS = ("R", "G", "B", "A")
+CORNERS = ((0, 1), (1, 1), (1, 0), (0, 0))
+"""Of a gather: (right, below) of the elements that its four results are of."""
+SIZES = {"TEX_HEADER_DIMENSION": (2, 3, 4)}
+"""The words of a descriptor that a query is answered from."""
+Place = tuple[Value, ...]
+
+
+def form(i: Instruction) -> str:
+    """What kind of texture the instruction reads: 1D, ARRAY_2D …"""
+    found = next((o.text for o in i.operands if o.kind == "other" and o.text in AXES), None)
+    if found is None:
+        raise UnsupportedError(f"the form {next((o.text for o in i.operands if o.kind == 'other'), i.opcode)}")
+    return found
+
+
+def handle_of(x: Engine, i: Instruction) -> Value | None:
+    """The object that an instruction names by a uniform register, or by a word of constant bank 0 (to sm_8x); None
+    where it names it by another register."""
+    named = [o for o in i.operands if o.kind in ("UR", "imm", "other")]
+    uniform = next((n for n, o in enumerate(named) if o.kind == "UR"), None)
+    if uniform is not None:
+        if named[uniform + 1 :] and named[uniform + 1].kind == "imm" and named[uniform + 1].number:
+            raise UnsupportedError(f"the form {i.text}")
+        return x.raw(named[uniform])
+    if i.name == "TXQ":
+        named = named[1:]
+    if [o.kind for o in named[:2]] != ["imm", "imm"]:
+        return None
+    return x.raw(Operand("const", named[0].number, parts=(Operand("imm", 4 * named[1].number),)))
+
+
+def arguments(x: Engine, i: Instruction, count: int) -> tuple[Value, list[Value]]:
+    """The object, and the first `count` values that the instruction is given: layer and coordinates.
+
+    They begin in the first register behind the results, and go on, with the object where a register names it and then
+    the level of detail, in the next. SCR: the first row holds half of all of these, rounded up."""
+    registers = [o for o in i.operands[2:] if o.kind == "R"]
+    handle = handle_of(x, i)
+    first = count
+    if "SCR" in i.modifiers:
+        first = min((count + (handle is None) + ("LL" in i.modifiers) + 1) // 2, count)
+    values = [x.raw(registers[0], n) for n in range(first)]
+    values += [x.raw(registers[1], n) for n in range(count - first)]
+    return x.raw(registers[1], count - first) if handle is None else handle, values
+
+
+def write(x: Engine, i: Instruction, found: Sequence[Value]) -> None:
+    """The results that the mask, the last operand, asks for: two behind the second operand, the others behind the
+    first."""
+    last = i.operands[-1]
+    mask = last.number if last.kind == "imm" else 0xF
+    asked = [v for n, v in enumerate(found) if mask >> n & 1]
+    upper, lower = i.operands[:2]
+    for n, v in enumerate(asked):
+        x.write(lower if n < 2 else upper, v, n % 2)
+
+
+# ---- coordinates
+def scaled(x: Engine, d: Descriptor, v: Value, axis: int) -> Value:
+    """A coordinate, f32, in elements, as f64."""
+    mode, floor = d.field(f"mode{axis}"), x.round(v, "floor")
+    fraction = v - floor
+    half = floor * 0.5
+    odd = half != x.round(half, "floor")
+    turned = x.where(mode == WRAP, fraction, x.where((mode == MIRROR) & odd, 1.0 - fraction, v))
+    turned = x.where((mode == MIRROR) & ~odd, fraction, turned)
+    return x.to_f64(x.where(d.field("normalized") != 0, turned * x.to_f32(d.size[axis]), v))
+
+
+def whole(x: Engine, v: Value) -> Value:
+    """f64 as s32, so far from its ends that neighbours are numbers too."""
+    limit = float(1 << 30)
+    v = x.where(v > limit, x.const(limit, 64), x.where(v < -limit, x.const(-limit, 64), v))
+    return x.to_integer(v, 32, True)
+
+
+def addressed(x: Engine, d: Descriptor, n: Value, axis: int) -> tuple[Value, Value]:
+    """The element that index `n`, s32, means by the address mode, and whether it is one of the texture."""
+    mode, size = d.field(f"mode{axis}"), x.signed(d.size[axis])
+    zero = x.signed(x.const(0))
+    inside = (n >= zero) & (n < size)
+    nearest = x.where(n < zero, zero, x.where(n < size, n, size - 1))
+    around = x.where(n < zero, n + size, x.where(n < size, n, n - size))
+    element = x.where((mode == WRAP) & (d.field("normalized") != 0), around, nearest)
+    return x.unsigned(element), inside | (mode != BORDER)
+
+
+def at(x: Engine, i: Instruction, d: Descriptor, place: Place, layer: Value, lanes: Value | None = None) -> Place:
+    """The channels of the element at indices `place`, as `texels.channels` gives them."""
+
+    def routine(x: Engine, *values: Value) -> Place:
+        own = Descriptor(values[: texels.DESCRIPTOR_WORDS])
+        *indices, layer = values[texels.DESCRIPTOR_WORDS :]
+        axes = own.field("axes")
+        elements: list[Value] = []
+        inside = axes == axes
+        for axis, index in enumerate(indices):
+            element, holds = addressed(x, own, x.signed(index), axis)
+            there = axes > axis
+            elements.append(x.where(there, element, x.const(0)))
+            inside = inside & (holds | ~there)
+        last = own.size[2] - 1
+        kept = x.where(layer < last, layer, last)
+        elements[2] = x.where(own.field("layered") != 0, kept, elements[2])
+        return texels.channels(x, i, own, tuple(elements), inside)
+
+    values = [*d.words, *(x.unsigned(v) for v in place), layer]
+    return x.read_apart(i, "texture_element", routine, values, lanes)
+
+
+# ---- fetches
+def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Value, layer: Value) -> Place:
+    """What is read at coordinates (f32, three), filtered if the texture says so."""
+
+    def routine(x: Engine, handle: Value, layer: Value, *values: Value) -> Place:
+        d = texels.descriptor(x, i, handle)
+        linear = d.field("linear") != 0
+        lowest, weights = [], []
+        for axis, v in enumerate(values):
+            there = scaled(x, d, x.as_float(v), axis)
+            v = x.where(linear, there - 0.5, there)
+            floor = x.round(v, "floor")
+            part = x.round((v - floor) * float(STEPS), "nearest") * (1 / STEPS)
+            lowest.append(whole(x, floor))
+            weights.append(x.where(d.field("axes") > axis, part, x.const(0.0, 64)))
+        first = at(x, i, d, tuple(lowest), layer)
+        sums: list[Value] = [x.const(0.0, 64)] * CHANNELS
+        for corner in range(8):
+            steps = [corner >> axis & 1 for axis in range(3)]
+            needed, weight = linear, x.const(1.0, 64)
+            for axis, step in enumerate(steps):
+                needed = needed & (d.field("axes") > axis) if step else needed
+                weight = (weights[axis] if step else 1.0 - weights[axis]) * weight
+            place = tuple(index + step if step else index for index, step in zip(lowest, steps, strict=True))
+            found = first if corner == 0 else at(x, i, d, place, layer, needed)
+            for n, v in enumerate(found):
+                share = x.where(needed, number(x, d, v) * weight, x.const(0.0, 64))
+                sums[n] = sums[n] + share
+        return tuple(read(x, d, v, x.where(linear, s, number(x, d, v))) for v, s in zip(first, sums, strict=True))
+
+    def read(x: Engine, d: Descriptor, element: Value, v: Value) -> Value:
+        """Of an element that is not filtered, its bits, unless it is to be a fraction."""
+        as_it_is = (d.field("linear") | d.field("as_float")) == 0
+        return x.where(as_it_is, element, texels.as_read(x, d, v))
+
+    number = texels.number
+    return x.read_apart(i, "texture_sample", routine, [handle, layer, *coordinates])
+
+
+def place_of(x: Engine, i: Instruction) -> tuple[Value, Value, list[Value]]:
+    """Object, layer and three coordinates of a fetch; 0 for what it is not given."""
+    kind = form(i)
+    layered = kind.startswith("ARRAY")
+    handle, values = arguments(x, i, AXES[kind] + layered)
+    layer = values.pop(0) & 0xFFFF if layered else x.const(0)
+    return handle, layer, values + [x.const(0)] * (3 - len(values))
+
+
+@operation("TEX TXD", "SCR B LL LZ")
+def sample(x: Engine, i: Instruction) -> None:
+    handle, layer, coordinates = place_of(x, i)
+    write(x, i, sampled(x, i, coordinates, handle, layer))
+
+
+@operation("TLD", "SCR B LL LZ")
+def load(x: Engine, i: Instruction) -> None:
+    """An element by its indices, never filtered."""
+    handle, layer, indices = place_of(x, i)
+    d = texels.descriptor(x, i, handle)
+    found = at(x, i, d, tuple(indices), layer)
+    fraction = d.field("as_float") != 0
+    write(x, i, [x.where(fraction, texels.as_read(x, d, texels.number(x, d, v)), v) for v in found])
+
+
+@operation("TLD4", f"SCR B {' '.join(COMPONENTS)}")
+def gather(x: Engine, i: Instruction) -> None:
+    """One channel of the four elements that a filter would weigh."""
+    handle, layer, coordinates = place_of(x, i)
+    d = texels.descriptor(x, i, handle)
+    channel = COMPONENTS.index(next(m for m in i.opcode.split(".") if m in COMPONENTS))
+    lowest = [whole(x, x.round(scaled(x, d, x.as_float(v), n) - 0.5, "floor")) for n, v in enumerate(coordinates)]
+    found = []
+    for right, below in CORNERS:
+        place = (lowest[0] + right, lowest[1] + below, lowest[2])
+        v = at(x, i, d, place, layer)[channel]
+        fraction = d.field("as_float") != 0
+        found.append(x.where(fraction, texels.as_read(x, d, texels.number(x, d, v)), v))
+    write(x, i, found)
+
+
+@operation("TXQ", "SCR B")
+def query(x: Engine, i: Instruction) -> None:
+    what = next((o.text for o in i.operands if o.kind == "other"), "")
+    if what not in SIZES:
+        raise UnsupportedError(f"a query of {what or i.opcode}")
+    handle = handle_of(x, i)
+    d = texels.descriptor(x, i, x.raw(i.operands[2]) if handle is None else handle)
+    write(x, i, [*(d.words[n] for n in SIZES[what]), x.const(1)])

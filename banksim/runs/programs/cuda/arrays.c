@@ -1,0 +1,102 @@
+/* CUDA arrays, with one level of detail, and what is copied between them and memory in one dimension; copies.c does the
+   others. */
+#include "arrays.h"
+
+#include <stdlib.h>
+
+size_t banksim_channel_bytes(CUarray_format format) {
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
+    default: return 0;
+    }
+}
+
+#define LAID_OUT_ALIKE (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER)
+
+CUresult cuArray3DCreate(CUarray *made, const CUDA_ARRAY3D_DESCRIPTOR *as) {
+    BEGIN();
+    if (!made || !as || !as->Width) return CUDA_ERROR_INVALID_VALUE;
+    if (as->Flags & ~LAID_OUT_ALIKE) return banksim_missing("a CUDA array that is a cube map, sparse or of depths");
+    size_t channel = banksim_channel_bytes(as->Format);
+    if (!channel) return banksim_missing("a CUDA array of such a format");
+    if (as->NumChannels != 1 && as->NumChannels != 2 && as->NumChannels != 4) return CUDA_ERROR_INVALID_VALUE;
+    CUarray array = calloc(1, sizeof *array);
+    array->as = *as;
+    array->element = channel * as->NumChannels;
+    array->pitch = as->Width * array->element;
+    array->rows = as->Height ? as->Height : 1;
+    array->layers = as->Depth ? as->Depth : 1;
+    CUresult failed = banksim_allocate(array->pitch * array->rows * array->layers, DEVICE, 0, &array->start);
+    if (failed) free(array);
+    else *made = array;
+    return failed;
+}
+
+CUresult cuArrayCreate(CUarray *made, const CUDA_ARRAY_DESCRIPTOR *as) {
+    if (!as) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_ARRAY3D_DESCRIPTOR whole = {as->Width, as->Height, 0, as->Format, as->NumChannels, 0};
+    return cuArray3DCreate(made, &whole);
+}
+
+CUresult cuArrayDestroy(CUarray array) {
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult failed = cuMemFree(array->start);
+    if (!failed) free(array);
+    return failed;
+}
+
+CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *as, CUarray array) {
+    if (!as || !array) return CUDA_ERROR_INVALID_HANDLE;
+    *as = array->as;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *as, CUarray array) {
+    if (!as || !array) return CUDA_ERROR_INVALID_HANDLE;
+    *as = (CUDA_ARRAY_DESCRIPTOR){array->as.Width, array->as.Height, array->as.Format, array->as.NumChannels};
+    return CUDA_SUCCESS;
+}
+
+/* ---- arrays of several levels, of which there is one: the array itself */
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *made, const CUDA_ARRAY3D_DESCRIPTOR *as, unsigned levels) {
+    if (levels > 1) return banksim_missing("a mipmapped array of several levels");
+    return cuArray3DCreate((CUarray *)made, as);
+}
+CUresult cuMipmappedArrayGetLevel(CUarray *array, CUmipmappedArray of, unsigned level) {
+    if (!array || !of || level) return CUDA_ERROR_INVALID_VALUE;
+    *array = (CUarray)of;
+    return CUDA_SUCCESS;
+}
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) { return cuArrayDestroy((CUarray)array); }
+
+/* ---- copies of bytes in a row */
+static CUdeviceptr at(CUarray array, size_t offset) { return array ? array->start + offset : 0; }
+
+CUresult cuMemcpyHtoA(CUarray to, size_t offset, const void *from, size_t size) {
+    return cuMemcpyHtoD(at(to, offset), from, size);
+}
+CUresult cuMemcpyHtoAAsync(CUarray to, size_t offset, const void *from, size_t size, CUstream stream) {
+    return cuMemcpyHtoDAsync(at(to, offset), from, size, stream);
+}
+CUresult cuMemcpyAtoH(void *to, CUarray from, size_t offset, size_t size) {
+    return cuMemcpyDtoH(to, at(from, offset), size);
+}
+CUresult cuMemcpyAtoHAsync(void *to, CUarray from, size_t offset, size_t size, CUstream stream) {
+    return cuMemcpyDtoHAsync(to, at(from, offset), size, stream);
+}
+CUresult cuMemcpyDtoA(CUarray to, size_t offset, CUdeviceptr from, size_t size) {
+    return cuMemcpyDtoD(at(to, offset), from, size);
+}
+CUresult cuMemcpyAtoD(CUdeviceptr to, CUarray from, size_t offset, size_t size) {
+    return cuMemcpyDtoD(to, at(from, offset), size);
+}
+CUresult cuMemcpyAtoA(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t size) {
+    return cuMemcpyDtoD(at(to, to_offset), at(from, from_offset), size);
+}

@@ -1,0 +1,104 @@
+"""What a texture is read as, one lane after the other, by the formulas of the CUDA Programming Guide ("Texture
+Fetching"), and the bytes of a descriptor that says how."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.kernels.global_addresses import ARGUMENTS
+
+WRAP, CLAMP, MIRROR, BORDER = range(4)
+KINDS = {"u": 0, "i": 1, "f": 2}
+
+
+@dataclass
+class Texture:
+    """`data`: (layers or depth, rows, columns, channels). `axes`: how many coordinates there are beside the layer."""
+
+    data: npt.NDArray[Any]
+    axes: int
+    layered: bool = False
+    normalized: bool = False
+    linear: bool = False
+    as_float: bool = False
+    modes: tuple[int, int, int] = (CLAMP, CLAMP, CLAMP)
+    border: list[float] = field(default_factory=lambda: [0.0] * 4)
+
+    @property
+    def greatest(self) -> int:
+        return int(np.iinfo(self.data.dtype).max)
+
+    def descriptor(self, buffer: int) -> npt.NDArray[np.uint32]:
+        """Of the elements in argument `buffer` of a launch."""
+        layers, rows, columns, channels = self.data.shape
+        kind, size = KINDS[self.data.dtype.kind], self.data.itemsize
+        how = size | channels << 4 | kind << 8 | self.axes << 10 | self.layered << 12 | self.normalized << 13
+        how |= self.linear << 14 | self.as_float << 15
+        how |= sum(mode << 16 + 2 * n for n, mode in enumerate(self.modes))
+        address, pitch = ARGUMENTS.address_of(buffer), columns * channels * size
+        words = [address & 0xFFFFFFFF, address >> 32, columns, rows, layers, pitch, pitch * rows, how]
+        if self.data.dtype.kind == "f":
+            colour = np.array(self.border, np.float32).view(np.uint32)
+        else:
+            colour = np.array(self.border, np.int64).astype(np.uint32)
+        return np.array([*words, *colour], np.uint32)
+
+    def element(self, place: list[int], layer: int) -> list[float]:
+        """The channels of an element as they are stored."""
+        layers, rows, columns, channels = self.data.shape
+        index = [0, 0, 0]
+        for axis, size in enumerate((columns, rows, layers)[: self.axes]):
+            n = place[axis]
+            if self.modes[axis] == BORDER and not 0 <= n < size:
+                return self.border[:channels]
+            index[axis] = n % size if self.modes[axis] == WRAP and self.normalized else min(max(n, 0), size - 1)
+        if self.layered:
+            index[2] = min(layer, layers - 1)
+        found = self.data[index[2], index[1], index[0]]
+        return [float(v) for v in found] if self.data.dtype.kind == "f" else [int(v) for v in found]
+
+    def scaled(self, v: np.float32, axis: int) -> float:
+        size = np.float32(self.data.shape[2 - axis])
+        if not self.normalized:
+            return float(v)
+        whole = np.floor(v)
+        if self.modes[axis] == WRAP:
+            v = v - whole
+        elif self.modes[axis] == MIRROR:
+            v = v - whole if whole % 2 == 0 else np.float32(1) - (v - whole)
+        return float(np.float32(v * size))
+
+    def read(self, coordinates: list[np.float32], layer: int = 0) -> list[float]:
+        """The four channels that are read."""
+        at = [self.scaled(v, axis) for axis, v in enumerate(coordinates[: self.axes])]
+        if not self.linear:
+            v = self.element([math.floor(c) for c in at], layer)
+        else:
+            lowest = [math.floor(c - 0.5) for c in at]
+            weights = [round((c - 0.5 - n) * 256) / 256 for c, n in zip(at, lowest, strict=True)]
+            v = [0.0] * self.data.shape[3]
+            for steps in itertools.product((0, 1), repeat=self.axes):
+                share = math.prod(w if step else 1 - w for w, step in zip(weights, steps, strict=True))
+                element = self.element([n + step for n, step in zip(lowest, steps, strict=True)], layer)
+                v = [total + share * self.clipped(e) for total, e in zip(v, element, strict=True)]
+        return self.result(v)
+
+    def clipped(self, v: float) -> float:
+        return max(v, -self.greatest) if self.as_float else v
+
+    def result(self, channels: list[float]) -> list[float]:
+        """With what stands for channels that there are none of."""
+        if self.as_float:
+            channels = [self.clipped(v) / self.greatest for v in channels]
+        return [*channels, *([0, 0, 0, 1][len(channels) :])]
+
+    def gathered(self, coordinates: list[np.float32], channel: int) -> list[float]:
+        x, y = (math.floor(self.scaled(v, axis) - 0.5) for axis, v in enumerate(coordinates[:2]))
+        corners = ((x, y + 1), (x + 1, y + 1), (x + 1, y), (x, y))
+        return [self.result(self.element(list(corner), 0))[channel] for corner in corners]

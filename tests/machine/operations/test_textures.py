@@ -1,0 +1,248 @@
+"""Textures and surfaces on both engines, against the formulas that NVIDIA documents (helpers/texture_model.py)."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import banksim
+from banksim.architectures.bank_rules import architecture
+from banksim.errors import Fault
+from banksim.kernels.global_addresses import ARGUMENTS
+from banksim.machine.launch import Buffer, prepare
+from banksim.runs.options import Options
+from banksim.runs.run import execute_launch
+from helpers.operations import ENGINES
+from helpers.places import KERNELS
+from helpers.texture_model import BORDER, CLAMP, MIRROR, WRAP, Texture
+
+LANES = 32
+OTHER_ARCHITECTURES = pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_100", "sm_120"])
+Array = npt.NDArray[Any]
+Given = list["Texture"] | Texture | Array | int
+SHAPES = {"1D": ((1, 1, 9), 1), "2D": ((1, 6, 9), 2), "3D": ((5, 6, 9), 3)}
+LAYERED = {"1D": ((4, 1, 9), 1), "2D": ((4, 6, 9), 2)}
+
+
+@cache
+def kernels(arch: str) -> Any:
+    return banksim.load(KERNELS / "textures.cu", arch)
+
+
+def run(name: str, given: list[Given], engine: str = "llvm", arch: str = "sm_90") -> None:
+    """Launch a kernel on arrays, textures (by their objects), lists of these, and numbers."""
+    buffers: list[Array] = []
+    objects: dict[int, int] = {}
+
+    def placed(array: Array) -> int:
+        buffers.append(array)
+        return ARGUMENTS.address_of(len(buffers))
+
+    def object_of(texture: Texture) -> int:
+        if id(texture) not in objects:
+            placed(texture.data)
+            objects[id(texture)] = placed(texture.descriptor(len(buffers))) >> 32
+        return objects[id(texture)]
+
+    words = []
+    for one in given:
+        if isinstance(one, list):
+            one = np.array([object_of(texture) for texture in one], np.uint64)
+        words.append(
+            placed(one) if isinstance(one, np.ndarray) else object_of(one) if isinstance(one, Texture) else one
+        )
+    kernel = kernels(arch)[name]
+    parameters = [word.to_bytes(p.size, "little") for word, p in zip(words, kernel.parameters, strict=True)]
+    memory = [Buffer(a.reshape(-1).view(np.uint8), f"array {n}") for n, a in enumerate(buffers)]
+    launch = prepare(kernel, 1, LANES, parameters, memory)
+    execute_launch(launch, (architecture(arch),), Options(engine=engine))
+
+
+def filled(shape: tuple[int, ...], channels: int, kind: str) -> Array:
+    """Elements with every kind of number that the format has."""
+    rng = np.random.default_rng(7)
+    if kind.startswith("f"):
+        return rng.normal(0, 40, (*shape, channels)).astype(kind)
+    limits = np.iinfo(kind)
+    data = rng.integers(limits.min, limits.max, (*shape, channels), kind, endpoint=True)
+    data.reshape(-1)[:2] = limits.min, limits.max
+    return data
+
+
+def coordinates(normalized: bool) -> npt.NDArray[np.float32]:
+    rng = np.random.default_rng(3)
+    at = rng.uniform(-2.2, 2.9, (3, LANES)) if normalized else rng.uniform(-4, 12, (3, LANES))
+    at[:, :6] = np.array([0, 0.5, 1, 1.5, -0.5, 3])[None] / (3 if normalized else 1)
+    return at.astype(np.float32)
+
+
+def bits(values: Any, like: npt.DTypeLike) -> npt.NDArray[np.uint32]:
+    return np.array(values).astype(like).view(np.uint32)
+
+
+def agree(out: Array, expected: Any, exact: bool) -> None:
+    """The weighted sum is exact here and rounded once; the model's has been rounded at each step."""
+    wanted = np.array(expected).astype(out.dtype)
+    if exact:
+        np.testing.assert_array_equal(out.view(np.uint32), np.ascontiguousarray(wanted).view(np.uint32))
+    else:
+        np.testing.assert_array_max_ulp(out, wanted, 1)
+
+
+def expected_of(textures: list[Texture], at: npt.NDArray[np.float32]) -> list[list[list[float]]]:
+    """What `fetch_all` of textures.cu reads, in its order."""
+    one, two, three, layers, more = textures
+    lanes = range(LANES)
+    return [
+        [one.read([at[0, n]]) for n in lanes],
+        [two.read([at[0, n], at[1, n]]) for n in lanes],
+        [three.read([at[0, n], at[1, n], at[2, n]]) for n in lanes],
+        [layers.read([at[0, n]], n % 5) for n in lanes],
+        [more.read([at[0, n], at[1, n]], n % 5) for n in lanes],
+        [two.read([at[1, n], at[0, n]]) for n in lanes],
+        [two.read([at[1, n], at[2, n]]) for n in lanes],
+    ]
+
+
+def textures(channels: int, kind: str, **how: Any) -> list[Texture]:
+    plain = [Texture(filled(shape, channels, kind), axes, **how) for shape, axes in SHAPES.values()]
+    layered = [Texture(filled(shape, channels, kind), axes, layered=True, **how) for shape, axes in LAYERED.values()]
+    return plain + layered
+
+
+MODES = [
+    {"modes": (CLAMP, CLAMP, CLAMP)},
+    {"modes": (BORDER, BORDER, BORDER), "border": [1, 0, 1, 1]},
+    {"modes": (WRAP, MIRROR, CLAMP), "normalized": True},
+    {"modes": (MIRROR, BORDER, WRAP), "normalized": True},
+]
+FLOATS = [
+    *((kind, channels, {}) for kind in ("f4", "f2") for channels in (1, 2, 4)),
+    *((kind, channels, {"as_float": True}) for kind in ("u1", "i1", "u2", "i2") for channels in (1, 4)),
+]
+
+
+@ENGINES
+def test_what_is_read_as_floats(engine: str) -> None:
+    """Every format, address mode and filter."""
+    cases = list(itertools.product(FLOATS, MODES, (False, True)))
+    for (kind, channels, read), how, linear in cases if engine == "llvm" else cases[3::7]:
+        given = textures(channels, kind, linear=linear, **read, **how)
+        at, out = coordinates(given[0].normalized), np.zeros((7, LANES, 4), np.float32)
+        run("floats", [out, given, at], engine)
+        agree(out, expected_of(given, at), not linear)
+
+
+@ENGINES
+def test_what_is_read_as_integers(engine: str) -> None:
+    for kind, how in itertools.product(("u1", "i1", "u2", "i2", "u4", "i4"), MODES):
+        if engine == "numpy" and kind not in ("i1", "u4"):
+            continue
+        given = textures(2 if kind == "i2" else 4, kind, **how)
+        at, out = coordinates(given[0].normalized), np.zeros((7, LANES, 4), np.int32)
+        run("integers", [out, given, at], engine)
+        agree(out, np.array(expected_of(given, at), np.int64).astype(np.int32), True)
+
+
+def bound(engine: str, arch: str) -> None:
+    one = Texture(filled((1, 6, 9), 4, "f4"), 2, linear=True)
+    others = [Texture(filled((1, 4 + n, 7), 1, "f4"), 2) for n in range(2)]
+    deep = [Texture(filled((3, 4 + n, 7), 1, "f4"), 3) for n in range(2)]
+    layers = [Texture(filled((3, 4 + n, 7), 1, "f4"), 2, layered=True) for n in range(2)]
+    at, out = coordinates(False), np.zeros((7, LANES), np.float32)
+    run("bound", [out, one, [*others, *deep, *layers], at], engine, arch)
+    f4, lanes = np.float32, range(LANES)
+    three = [np.array(one.read([at[1, n], at[0, n]]), f4) for n in lanes]
+    expected = [
+        [one.read([at[0, n], at[1, n]])[0] for n in lanes],
+        [v[0] + v[1] + v[3] for v in three],
+        [others[n % 2].read([at[0, n], at[1, n]])[0] for n in lanes],
+        [deep[0].read([at[0, n], at[1, n], at[2, n]])[0] for n in lanes],
+        [deep[n % 2].read([at[0, n], at[1, n], at[2, n]])[0] for n in lanes],
+        [one.read([at[0, n], at[1, n]])[0] for n in lanes],
+        [layers[n % 2].read([at[0, n], at[1, n]], 1)[0] for n in lanes],
+    ]
+    agree(out, expected, False)
+
+
+@ENGINES
+def test_objects_of_a_parameter_and_of_each_thread(engine: str) -> None:
+    bound(engine, "sm_90")
+
+
+@OTHER_ARCHITECTURES
+def test_code_of_other_architectures(arch: str) -> None:
+    bound("llvm", arch)
+    gathers("llvm", arch)
+    moves("llvm", arch)
+    numbers("llvm", arch)
+
+
+def gathers(engine: str, arch: str) -> None:
+    one, other = (Texture(filled((1, 6, 9), 4, kind), 2, as_float=kind == "u1") for kind in ("f4", "u1"))
+    at, out = coordinates(False), np.zeros((3, LANES, 4), np.float32)
+    run("gathered", [out, one, [other, one], at], engine, arch)
+    both = (other, one)
+    expected = [
+        [one.gathered(list(at[:2, n]), 0) for n in range(LANES)],
+        [one.gathered(list(at[:2, n]), 2) for n in range(LANES)],
+        [both[n % 2].gathered(list(at[:2, n]), 3) for n in range(LANES)],
+    ]
+    agree(out, expected, True)
+
+
+@ENGINES
+def test_gathers(engine: str) -> None:
+    gathers(engine, "sm_90")
+
+
+def numbers(engine: str, arch: str) -> None:
+    """Sizes, and elements by their numbers: 0 beyond linear memory."""
+    out, deep = np.zeros(3, np.int32), Texture(filled((5, 6, 9), 1, "f4"), 3)
+    run("sizes", [out, deep], engine, arch)
+    assert out.tolist() == [9, 6, 5]
+    line = Texture(filled((1, 1, 20), 2, "u2"), 1, as_float=True, modes=(BORDER, CLAMP, CLAMP))
+    at, found = np.arange(-3, LANES - 3, dtype=np.int32), np.zeros((LANES, 4), np.float32)
+    run("elements", [found, line, at], engine, arch)
+    agree(found, [line.result(line.element([int(n)], 0)) for n in at], True)
+
+
+@ENGINES
+def test_sizes_and_elements_by_number(engine: str) -> None:
+    numbers(engine, "sm_90")
+
+
+def moves(engine: str, arch: str) -> None:
+    kinds = (("u1", 1), ("i2", 1), ("f4", 1), ("i4", 2), ("f4", 4))
+    flat = [Texture(filled((1, 4, 8), channels, kind), 2) for kind, channels in kinds]
+    deep, sheets = (Texture(filled((3, 4, 8), 1, "f4"), axes, layered=axes == 2) for axes in (3, 2))
+    lines = Texture(filled((4, 1, 8), 1, "f4"), 1, layered=True)
+    source = [*flat, deep, sheets, lines]
+    to = [Texture(np.zeros_like(t.data), t.axes, t.layered) for t in source]
+    run("surfaces", [source, to], engine, arch)
+    shifts = (0, 0, True), (2, -1, True), (-2, 1, False), (-1, 0, True), (1, 0, False)
+    for t, done, (dx, dy, clamped) in zip(flat, to, shifts, strict=False):
+        y, x = np.meshgrid(np.arange(4) + dy, np.arange(8) + dx, indexing="ij")
+        inside = (x >= 0) & (x < 8) & (y >= 0) & (y < 4) | clamped
+        expected = np.where(inside[..., None], t.data[0, y.clip(0, 3), x.clip(0, 7)], 0)
+        np.testing.assert_array_equal(done.data[0], expected)
+    np.testing.assert_array_equal(to[5].data[2], deep.data[1])
+    np.testing.assert_array_equal(to[6].data[0], sheets.data[2])
+    np.testing.assert_array_equal(to[7].data, lines.data[::-1])
+
+
+@ENGINES
+def test_surfaces(engine: str) -> None:
+    moves(engine, "sm_90")
+    surface = Texture(np.zeros((1, 4, 8, 1), np.int32), 2)
+    at = np.array([[0] * 16 + [3] * 16, [1] * LANES, [5] * LANES], np.int32)
+    run("sums", [surface, at], engine)
+    assert surface.data[0, 1, [0, 3], 0].tolist() == [80, 80]
+    run("outside", [surface, 7], engine)
+    with pytest.raises(Fault, match="store of 4 bytes out of bounds of its surface"):
+        run("outside", [surface, 8], engine)

@@ -1,0 +1,57 @@
+"""`banksim run` of programs with CUDA arrays, textures and surfaces: against NumPy."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from banksim.__main__ import main
+from helpers.places import PROGRAMS
+from helpers.texture_model import CLAMP, Texture
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+PROGRAM = str(PROGRAMS / "cuda" / "textures.cu")
+W, H, D = 8, 4, 3
+
+
+def test_what_programs_do_with_textures(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--output", os.devnull, PROGRAM]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines.pop() == "8 8 1 1, 2 0"
+    numbers = {}
+    for line in lines:
+        words = line.split()
+        first = next(n for n, word in enumerate(words) if word.lstrip("-")[:1].isdigit())
+        numbers[" ".join(words[:first])] = np.array(words[first:], float)
+    data = np.arange(W * H * D, dtype=np.float64).reshape(D, H, W) ** 2
+    page = data[0]
+    shifted = np.zeros_like(page)
+    shifted[1:, 1:] = 2 * page[:-1, :-1]
+    volume = Texture(data.astype(np.float32)[..., None], 3, linear=True, modes=(CLAMP, CLAMP, CLAMP))
+    places = [[np.float32(n + 0.75) for n in (x, y, z)] for z in range(D) for y in range(H) for x in range(W)]
+    edged = np.pad(page, 1, mode="edge")
+    bordered = np.pad(page[:, :-1], ((0, 0), (1, 0)), constant_values=-7)
+    expected = {
+        "points": page,
+        "between": (edged[1:-1, 1:-1] + edged[1:-1, 2:] + edged[2:, 1:-1] + edged[2:, 2:]) / 4,
+        "twice, shifted": shifted,
+        "box": [volume.read(place)[0] for place in places],
+        "sheets": np.pad(data[:, :, 1:], ((0, 0), (0, 0), (0, 1))),
+        "pitch, border": bordered,
+        "linear memory": [0, *page[0], 0],
+        "colours": [0, 0.2, 0.4, 1, 1, 0.8, 0.6, 0],
+    }
+    assert list(numbers) == list(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(numbers[name], np.ravel(values), rtol=1e-5, err_msg=name)
+
+
+def test_what_textures_lack_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--output", os.devnull, PROGRAM, "refused"]) == 2
+    assert capfd.readouterr() == (
+        "",
+        "banksim: a mipmapped array of several levels: not provided: it returned cudaErrorNotSupported\n",
+    )
