@@ -266,6 +266,16 @@ class Follower(Bounds, Engine):
         results = self.inner.apart(name, function, [v.plain for v in followed])
         return tuple(Followed(self, v, (), unknown) for v in results)
 
+    def read_apart(
+        self,
+        i: Instruction,
+        name: str,
+        function: Callable[..., tuple[Any, ...]],
+        values: Sequence[Any],
+        lanes: Any = None,
+    ) -> tuple[Any, ...]:
+        raise UnsupportedError("a fetch from a texture, whose counts are not followed")
+
     def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
         raise UnsupportedError("a call of the driver, whose counts are not followed")
 

@@ -114,6 +114,16 @@ class Tracer(Engine):
         """As many results as an instruction can have words, each dependent on all that it is given."""
         return (self.joined(*values),) * 8
 
+    def read_apart(
+        self,
+        i: Instruction,
+        name: str,
+        function: Callable[..., tuple[Any, ...]],
+        values: Sequence[Any],
+        lanes: Any = None,
+    ) -> tuple[Any, ...]:
+        raise UnsupportedError("a fetch from a texture, whose counts are not followed")
+
     def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
         raise UnsupportedError("a call of the driver, whose counts are not followed")
 
