@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from banksim.layouts import Layout, layout, layout_pattern
     from banksim.machine.host_memory import absent
     from banksim.machine.structs import Struct
+    from banksim.machine.tensor_maps import tensor_map
     from banksim.requests.counts import Range
     from banksim.requests.trace import Site, Trace
+    from banksim.runs.run import run
     from banksim.timing.block_cycles import block_cycles
 
 _MODULE_OF = {
@@ -64,6 +66,7 @@ _MODULE_OF = {
     "pattern": "patterns",
     "replay": "banks.replay",
     "run": "runs.run",
+    "tensor_map": "machine.tensor_maps",
     "transactions": "banks.replay",
 }
 
@@ -89,6 +92,7 @@ __all__ = [
     "pattern",
     "replay",
     "run",
+    "tensor_map",
     "transactions",
 ]
 

@@ -12,7 +12,7 @@ import banksim
 
 PROMISED = {
     "banksim": """Architecture BanksimError Conflicts Layout Range Site Struct Trace absent architecture block_cycles
-        errors explain ideal layout layout_pattern load nsight_ideal pattern replay run transactions""",
+        errors explain ideal layout layout_pattern load nsight_ideal pattern replay run tensor_map transactions""",
     "banksim.errors": "BanksimError CompileError Fault InputError UnknownCountError UnsupportedError",
     "banksim.testing": "assert_conflict_free",
     "banksim.storage": "open_trace write_trace",
@@ -26,6 +26,7 @@ EXAMPLES = {
     "replay": "banks.replay", "pattern": "patterns", "layout": "layouts.build", "layout_pattern": "layouts.build",
     "Layout": "layouts.algebra", "Struct": "machine.structs", "Trace.from_arrays": "requests.trace",
     "load": "kernels.load", "run": "runs.run", "absent": "machine.host_memory", "block_cycles": "timing.block_cycles",
+    "tensor_map": "machine.tensor_maps",
 }  # fmt: skip
 TRANSPOSE = """__global__ void transpose(float *out, const float *in) {
     __shared__ float tile[32][32];

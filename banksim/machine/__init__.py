@@ -19,6 +19,10 @@ record_types.py       the same as types of Numba
 compiled_records.py   and as a type checker sees them in compiled code
 codes.py              numbers by which the parts of an engine tell what happened
 driver_calls.py       what the driver does for a kernel
+bulk_calls.py         bulk copies, and copies of tensors
+tensor_maps.py        the descriptors of such tensors
+mbarrier_words.py     what becomes of an mbarrier's word
+services.py           all of these by name
 printing.py           printf
 faults.py             what a fault says
 races/                races, and reads of what nothing wrote

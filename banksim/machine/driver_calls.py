@@ -1,7 +1,7 @@
 """What the GPU's driver and its copy engine do for a kernel: printf, assertions, the heap, bulk copies.
 
 Compiled code calls `vprintf`, `__assertfail`, `malloc` and `free`, which no cubin contains: the decoder puts a SERVICE
-instruction in their place (operations/driver_calls.py). Both engines hand such work to the functions of `SERVICES`:
+instruction in their place (operations/driver_calls.py). Both engines hand such work to the functions of `CALLS`:
 f(host, lanes that ask, words of arguments (n, 32)) → words of results for those lanes, or None.
 """
 
@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.architectures.code_layout import CONSTANT_WINDOW, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import UnsupportedError
 from banksim.kernels.global_addresses import ARGUMENTS, AddressMap
 from banksim.kernels.kernel import Instruction
@@ -109,6 +109,9 @@ class Host:
     """That of each block of the cluster, by rank."""
     shared_start: int
     local: Callable[[int], Bytes]
+    constants: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
+    parameters: int = 0
+    """Constant bank 0, and where parameters begin in it."""
     rank: int = 0
     """Of the block that asks."""
     notes: Sequence[Bytes] = ()
@@ -116,6 +119,9 @@ class Host:
 
     def find(self, address: int, size: int, lane: int, use: int = codes.READ) -> Bytes:
         """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""
+        if address >> 32 == CONSTANT_WINDOW >> 32 and not use & codes.WRITTEN:
+            start = self.parameters + (address & 0xFFFFFFFF)
+            return self.constants[start : start + size].copy()
         window, (number, offset) = address >> 32 << 32, self.layout.place_of(address)
         code, memory, place, start = codes.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory", 0
         if window == SHARED_WINDOW:
@@ -131,7 +137,8 @@ class Host:
             if self.notes:
                 self.notes[number][offset : offset + size] |= np.uint8(use)
         if offset < start or offset + size > len(memory):
-            who = self.instruction.operands[0].text if self.instruction.name == "SERVICE" else "bulk copy"
+            i = self.instruction
+            who = i.operands[0].text if i.name == "SERVICE" else f"{'tensor' if 'UTMA' in i.name else 'bulk'} copy"
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
         return memory[offset : offset + size]
 
@@ -228,27 +235,7 @@ def copy_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     outside[:] = shared
 
 
-REDUCTIONS: dict[str, Callable[..., npt.NDArray[np.generic]]] = {
-    "ADD": np.add,
-    "MIN": np.minimum,
-    "MAX": np.maximum,
-    "AND": np.bitwise_and,
-    "OR": np.bitwise_or,
-    "XOR": np.bitwise_xor,
-}
-
-
-def reduce_out(host: Host, lanes: Sequence[int], v: Words) -> None:
-    """Number by number; integers only."""
-    shared, outside = both_ends(host, lanes, v, codes.READ | codes.WRITTEN)
-    marks = host.instruction.modifiers
-    kind = np.dtype(f"{'i' if marks & {'S32', 'S64'} else 'u'}{8 if marks & {'64', 'U64', 'S64'} else 4}")
-    how = next(f for name, f in REDUCTIONS.items() if name in marks)
-    with host.device.lock:
-        outside[:] = how(outside.view(kind), shared.view(kind)).view(np.uint8)
-
-
-SERVICES: dict[str, Service] = {
+CALLS: dict[str, Service] = {
     "vprintf": vprintf,
     "__assertfail": assertion,
     "malloc": malloc,
@@ -256,5 +243,4 @@ SERVICES: dict[str, Service] = {
     "unknown": unknown,
     "copy_in": copy_in,
     "copy_out": copy_out,
-    "reduce_out": reduce_out,
 }

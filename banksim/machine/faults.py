@@ -24,7 +24,12 @@ ADVICE = {
     codes.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)",
 }
 
-VERBS = {("LDGSTS", "UBLK"): "asynchronous copy", ("LD", "SULD"): "load", ("ST", "SUST"): "store", ("T",): "fetch"}
+VERBS = {
+    ("LDGSTS", "UBLK", "UTMA"): "asynchronous copy",
+    ("LD", "SULD"): "load",
+    ("ST", "SUST"): "store",
+    ("T",): "fetch",
+}
 """What an instruction does whose name begins so; all others that access memory are atomic."""
 OF_WAITS = {codes.AT_WORD: "a barrier in shared memory", codes.AT_CLUSTER: "the barrier of their cluster"}
 STACK = 1

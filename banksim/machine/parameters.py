@@ -17,6 +17,7 @@ from banksim.machine.host_memory import BUFFER_LIMIT, Absent, Stretch, Stretches
 from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.machine.parameter_types import as_declared, parameter_types
 from banksim.machine.structs import Struct, places, size_of
+from banksim.machine.tensor_maps import MappedArray
 
 if TYPE_CHECKING:
     from banksim.kernels.compilers.numba_arguments import Field
@@ -107,6 +108,8 @@ def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequenc
 def scalar_bytes(argument: object, size: int, name: str, memory: LaunchBuffers) -> bytes:
     if isinstance(argument, Struct):
         return struct_bytes(argument, name, memory)
+    if isinstance(argument, MappedArray):
+        return argument.at(memory.address(argument.array, name))
     if isinstance(argument, np.ndarray) and argument.ndim:
         return memory.address(argument, name).to_bytes(8, "little")
     if argument is None:

@@ -12,7 +12,6 @@ FEATURES = {
     "LDGMC": "the memory of several GPUs at one address (multimem)",
     "TMML": "the use of levels of textures",
     "SUATOM SUQUERY": "the use of surfaces",
-    "UTMA": "a copy of tensors by descriptors (TMA)",
     "HGMMA IGMMA QGMMA BGMMA WARPGROUP UTCHMMA": "a matrix product of warp groups",
 }
 """What instructions of these names belong to, none of which a launch here can be given."""

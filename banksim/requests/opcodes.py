@@ -57,7 +57,7 @@ TABLE = (
     Row("LDGSTS", "BYPASS.ZFILL", "cp_async_bypass_zfill"),
     Row("LDGSTS", "BYPASS", "cp_async_bypass"),
     Row("LDGSTS", "", "cp_async"),
-    Row("UBLKCP UBLKRED", "", "bulk", 16),
+    Row("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG", "", "bulk", 16),
     Row("STAS REDAS", "", "remote"),
 )
 """Of the rows of an opcode the first that fits counts. cp_async is cp_async_gather where lanes read nothing

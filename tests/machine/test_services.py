@@ -13,8 +13,8 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import Fault, InputError, UnsupportedError
-from banksim.machine.driver_calls import SERVICES
 from banksim.machine.llvm import driver_callbacks
+from banksim.machine.services import SERVICES
 from helpers.places import KERNELS
 
 FILE = KERNELS / "services.cu"

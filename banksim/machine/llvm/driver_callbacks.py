@@ -12,9 +12,10 @@ import numpy.typing as npt
 from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
-from banksim.machine.driver_calls import SERVICES, Bytes, Host, Refusal
+from banksim.machine.driver_calls import Bytes, Host, Refusal
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.scratch import RESULT, SERVED, SERVED_ROWS
+from banksim.machine.services import SERVICES
 from banksim.requests.kinds import LANES
 
 BY_NUMBER = [*SERVICES.values()]
@@ -57,6 +58,8 @@ class Server:
             shared=self.shared,
             shared_start=self.shared_start,
             rank=int(c["own_shared"]) >> codes.RANK_BIT,
+            constants=self.launch.constants[0],
+            parameters=self.launch.kernel.parameter_base,
             local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
             notes=self.notes,
             layout=layout_of(self.launch.kernel),

@@ -15,7 +15,6 @@ from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHA
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import codes
-from banksim.machine.driver_calls import SERVICES
 from banksim.machine.engine import unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
@@ -26,6 +25,7 @@ from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
+from banksim.machine.services import SERVICES
 from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
 from banksim.requests.opcodes import REACHING
 

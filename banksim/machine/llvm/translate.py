@@ -22,7 +22,7 @@ from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.sections import Sections
 from banksim.machine.llvm.values import INT, POINTER, VOID, Value
 from banksim.machine.operations import OPERATIONS
-from banksim.machine.operations.driver_calls import UNIT
+from banksim.machine.operations.bulk_copies import UNIT
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
 from banksim.machine.races.access_kinds import COPY_EVENTS
@@ -31,7 +31,7 @@ from banksim.machine.supported import Naming, check
 
 LONGEST = 256
 """Instructions of a basic block, at most: what LLVM takes for a longer one grows faster than its length."""
-TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "SERVICE")
+TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
 
 
 @dataclass

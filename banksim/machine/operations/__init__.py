@@ -15,6 +15,7 @@ matrix_product.py     HMMA, IMMA, BMMA, DMMA
 moves.py              moves between registers, and what changes nothing here
 warp.py               votes, shuffles, matches, reductions of a warp
 loads_and_stores.py   loads, stores and atomics
+bulk_copies.py        cp.async.bulk, and copies of tensors (TMA)
 cluster_accesses.py   stores into the shared memory of other blocks
 float_atomics.py      what atomic additions of floats compute
 ldmatrix.py           loads and stores of matrices
@@ -23,11 +24,12 @@ mbarriers.py          barriers in shared memory
 texels.py             textures and surfaces: descriptors, elements and their formats
 textures.py           fetches from textures
 surfaces.py           loads, stores and atomics of surfaces
-driver_calls.py       what needs the host: printf, malloc, bulk copies
+driver_calls.py       what needs the host: printf, malloc
 """
 
 from banksim.machine.operations import (  # noqa: F401  (importing a room registers its rows)
     async_copies,
+    bulk_copies,
     cluster_accesses,
     conversion,
     double,

@@ -14,13 +14,15 @@ from banksim.errors import Fault, UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes, faults
 from banksim.machine.addresses import layout_of
-from banksim.machine.driver_calls import SERVICES, Host, Refusal
+from banksim.machine.driver_calls import Host, Refusal
 from banksim.machine.engine import Value, unknown_special
 from banksim.machine.launch_constants import called, written
+from banksim.machine.mbarrier_words import arrived
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.reference.block import Block, Request
 from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
+from banksim.machine.services import SERVICES
 from banksim.requests.kinds import FULL_MASK, LANES
 
 Bytes = npt.NDArray[np.uint8]
@@ -44,16 +46,6 @@ UPDATES: dict[str, Callable[..., Any]] = {
     "cas": lambda old, compare, v: v if old == compare else old,
     "arrive": lambda old, change: arrived(int(old), int(change)),
 }
-
-
-def arrived(old: int, change: int) -> int:
-    """An mbarrier's word once arrivals and bytes are added; the phase ends when none are to come."""
-    fields = (codes.PENDING, codes.BYTES_TO_COME, codes.EXPECTED)
-    pending, bytes_, expected = ((old & field) + (change & field) & field for field in fields)
-    rest = old & ~(codes.PENDING | codes.BYTES_TO_COME | codes.EXPECTED) | expected
-    if pending or bytes_:
-        return rest | pending | bytes_
-    return rest ^ codes.PARITY | (rest << 42 & codes.PENDING)
 
 
 class MemoryEngine(NumpyEngine):
@@ -238,6 +230,8 @@ class MemoryEngine(NumpyEngine):
             buffers=[buffer.data for buffer in self.launch.buffers],
             shared=[block.shared for block in self.block.cluster.blocks],
             rank=self.block.rank,
+            constants=self.launch.constants[0],
+            parameters=self.launch.kernel.parameter_base,
             shared_start=self.block.shared_start,
             local=lambda lane: self.block.local[self.thread[lane]],
             layout=layout_of(self.launch.kernel),

@@ -35,7 +35,6 @@ def test_a_name_stands_once() -> None:
         ("LDGMC.E R4, [R2]", "the memory of several GPUs .* is not simulated"),
         ("TMML.NODEP R0, R2, UR4, 2D", "the use of levels of textures is not simulated"),
         ("SUATOM.D.BA.2D.ADD R0, R2, R4, UR6, 0x0", "the use of surfaces is not simulated"),
-        ("UTMALDG.2D [UR8], [UR4]", "TMA"),
         ("HGMMA.64x64x16.F32 R24, gdesc[UR4], R24", "a matrix product of warp groups is not simulated"),
     ],
 )

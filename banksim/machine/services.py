@@ -1,0 +1,13 @@
+"""Everything that both engines have done by the host, by name."""
+
+from banksim.machine import bulk_calls
+from banksim.machine.driver_calls import CALLS, Service
+
+SERVICES: dict[str, Service] = {
+    **CALLS,
+    "copy_to_cluster": bulk_calls.copy_to_cluster,
+    "reduce_out": bulk_calls.reduce_out,
+    "reduce_in_cluster": bulk_calls.reduce_in_cluster,
+    "tensor_in": bulk_calls.tensor_in,
+    "tensor_out": bulk_calls.tensor_out,
+}

@@ -1,0 +1,154 @@
+"""Tensor maps: what a copy of tensors by descriptors (TMA) knows of a tensor in global memory, in 128 bytes.
+
+NVIDIA does not document the bytes; they are those that ptxas 13.5 writes where a kernel changes a map for sm_90a
+(tensormap.replace), so that maps made by kernels hold here too.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banksim.errors import InputError, UnsupportedError
+
+BYTES = 128
+AXES = 5
+KINDS = ("u1", "u2", "u4", "i4", "u8", "i8", "f2", "f4", "f4", "f8", "bf16")
+"""By the number of an element type in PTX: 8 is float32 whose denormals count as 0."""
+FLUSHED = 8
+SIZES = tuple(2 if kind == "bf16" else np.dtype(kind).itemsize for kind in KINDS)
+SWIZZLES = (0, 32, 64, 128)
+UNKNOWN = {
+    3 << 11: "interleaving",
+    1 << 15: "NaNs where it is out of bounds",
+    1 << 16: "elements of TF32",
+    1 << 22: "a swizzle of 96 bytes",
+}
+"""Bits of the word at byte 8 whose effect is not simulated."""
+UNIT, MOST_IN_BOX, MOST_STEP = 16, 256, 8
+"""Bytes to which addresses and strides are aligned; elements of a box along an axis, and its steps (CUDA driver API,
+cuTensorMapEncodeTiled)."""
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tensor and the box of it that one copy moves, the innermost axis first: `sizes` in elements, `strides` in
+    bytes, of all axes but the first. Of `box[n]` elements along axis n every `steps[n]`-th is copied."""
+
+    address: int
+    kind: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    steps: tuple[int, ...]
+    swizzle: int = 0
+    flags: int = 0
+
+    def encoded(self) -> bytes:
+        axes = len(self.sizes)
+        out = bytearray(BYTES)
+        word = axes - 1 << 4 | self.kind << 7 | SWIZZLES.index(self.swizzle) << 13 | self.flags
+        struct.pack_into("<QI", out, 0, self.address, word)
+        upper = 0
+        for n, stride in enumerate(self.strides):
+            struct.pack_into("<I", out, 0xC + 4 * n, stride // UNIT & 0xFFFFFFFF)
+            upper |= stride >> 36 << 4 * n
+        struct.pack_into("<I", out, 0x1C, upper)
+        for n, size in enumerate(self.sizes):
+            struct.pack_into("<I", out, 0x20 + 4 * n, size - 1)
+        steps = sum(step - 1 << 3 * n for n, step in enumerate(self.steps))
+        struct.pack_into("<I", out, 0x34, steps | self.box[0] - 1 << 24)
+        out[0x38 : 0x38 + axes - 1] = bytes(n - 1 for n in self.box[1:])
+        return bytes(out)
+
+
+def decoded(content: bytes) -> TensorMap:
+    """UnsupportedError for a map of a kind that is not simulated."""
+    address, word = struct.unpack_from("<QI", content)
+    axes, kind = (word >> 4 & 7) + 1, word >> 7 & 15
+    for bits, what in UNKNOWN.items():
+        if word & bits:
+            raise UnsupportedError(f"a tensor map with {what}")
+    if axes > AXES or kind >= len(KINDS) or kind == FLUSHED:
+        what = f"{axes} axes" if axes > AXES else "float32 without denormals" if kind == FLUSHED else f"type {kind}"
+        raise UnsupportedError(f"a tensor map of {what}")
+    (upper,) = struct.unpack_from("<I", content, 0x1C)
+    low = struct.unpack_from(f"<{axes - 1}I", content, 0xC)
+    (packed,) = struct.unpack_from("<I", content, 0x34)
+    return TensorMap(
+        address=address,
+        kind=kind,
+        sizes=tuple(n + 1 for n in struct.unpack_from(f"<{axes}I", content, 0x20)),
+        strides=tuple((n | (upper >> 4 * at & 15) << 32) * UNIT for at, n in enumerate(low)),
+        box=(*(n + 1 for n in content[0x37 : 0x37 + axes]),),
+        steps=tuple((packed >> 3 * n & 7) + 1 for n in range(axes)),
+        swizzle=SWIZZLES[word >> 13 & 3],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MappedArray:
+    """An array as a kernel is given it by a tensor map: what `tensor_map` makes."""
+
+    array: np.ndarray
+    box: tuple[int, ...]
+    swizzle: int
+    steps: tuple[int, ...]
+
+    def at(self, address: int) -> bytes:
+        """The map, where the array lies at an address."""
+        array = self.array
+        return TensorMap(
+            address=address,
+            kind=kind_of(array.dtype),
+            sizes=array.shape[::-1],
+            strides=array.strides[-2::-1],
+            box=self.box[::-1],
+            steps=self.steps[::-1],
+            swizzle=self.swizzle,
+        ).encoded()
+
+
+def kind_of(dtype: np.dtype) -> int:
+    name = "bf16" if dtype.name == "bfloat16" else dtype.str[1:]
+    if name not in KINDS:
+        raise InputError(f"tensor_map: elements of {dtype} have no type among those of tensor maps")
+    return KINDS.index(name)
+
+
+def tensor_map(array: Any, box: Sequence[int], swizzle: int = 0, steps: Sequence[int] | None = None) -> MappedArray:
+    """An array as the tensor map (CUtensorMap) that a kernel takes for it, as cuTensorMapEncodeTiled makes one.
+
+    `box` is what one copy moves, in the order of the array's axes (the innermost last); `swizzle` 0, 32, 64 or 128
+    bytes; `steps` the distances of the elements of a box. What is out of bounds reads as 0. `InputError` for what no
+    map can be made of.
+
+    >>> import numpy as np
+    >>> tensor_map(np.zeros((256, 64), np.float16), (128, 64), swizzle=128).box
+    (128, 64)
+    """
+    array = np.asarray(array)
+    box, steps = tuple(map(int, box)), tuple(map(int, steps or [1] * array.ndim))
+    if not 1 <= array.ndim <= AXES:
+        raise InputError(f"tensor_map: an array of {array.ndim} axes: 1 to {AXES} can be")
+    kind_of(array.dtype)
+    if len(box) != array.ndim or len(steps) != array.ndim:
+        raise InputError(f"tensor_map: box {box} and steps {steps}: give one number for each of {array.ndim} axes")
+    if not all(1 <= n <= MOST_IN_BOX for n in box) or not all(1 <= n <= MOST_STEP for n in steps):
+        raise InputError(f"tensor_map: box {box}, steps {steps}: 1 to {MOST_IN_BOX} and 1 to {MOST_STEP} can be")
+    if swizzle not in SWIZZLES:
+        raise InputError(f"tensor_map: swizzle {swizzle}: give 0, 32, 64 or 128")
+    row = box[-1] * array.itemsize
+    if row % UNIT or (swizzle and row > swizzle):
+        most = f" and at most {swizzle}" if swizzle else ""
+        raise InputError(f"tensor_map: rows of {row} bytes: they must be multiples of {UNIT}{most}")
+    if array.strides[-1] != array.itemsize or any(n % UNIT or n <= 0 for n in array.strides[:-1]) or not array.size:
+        raise InputError(f"tensor_map: strides {array.strides}: rows must be dense, and {UNIT} bytes divide all others")
+    if array.ctypes.data % UNIT and math.prod(array.shape):
+        raise InputError(f"tensor_map: the array begins at no multiple of {UNIT} bytes")
+    return MappedArray(array, box, swizzle, steps)
