@@ -149,7 +149,10 @@ class Part:
         steps = (1, *m.steps[1:])  # along the innermost axis every element is copied
         counts = [-(-n // step) for n, step in zip(m.box, steps, strict=True)]
         self.shape = tuple(counts[::-1])
-        self.inside, starts, strides, found = [], 0, [], []
+        self.inside: list[slice] = []
+        strides: list[int] = []
+        found: list[int] = []
+        starts = 0
         for n, start, step, count in zip(range(axes), coordinates, steps, counts, strict=False):
             first = max(0, -(start // step) if start < 0 else 0)
             behind = min(count, max(-((start - m.sizes[n]) // step), 0))
