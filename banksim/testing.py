@@ -37,17 +37,19 @@ def assert_conflict_free(
     limits: str | Sequence[str] = "excess=0",
     **options: Any,
 ) -> Any:
-    """Execute a kernel and fail if its conflicts are above the limits; the run, if they are not.
+    """Count a kernel's conflicts and fail if they are above the limits; the run, if they are not.
 
     `limits` as for `--fail-above`: `excess=0`, `degree=2`, `line-per-request=1.5`, or several of them. Everything else
-    as for `banksim.run`, but for `arch`, which is sm_90 unless it is given; its errors are raised as they are. The
-    failure names the lines and shows the report. A comment `banksim: allow(4, "why")` excuses its line.
+    as for `banksim.run`, but for `arch`, which is sm_90, and `values`, which is False, unless they are given: arrays
+    are left as they are, and large launches counted by classes of blocks; with `values=True` every block is executed,
+    and the arrays hold the results. Errors are raised as they are. The failure names the lines and shows the report. A
+    comment `banksim: allow(4, "why")` excuses its line.
     """
     __tracebackhide__ = True
     from banksim.banks.limits import Guard, check, limit
     from banksim.runs.run import run
 
-    options.setdefault("arch", DEFAULT)
+    options = {"arch": DEFAULT, "values": False, **options}
     wanted = tuple(limit(text) for text in ([limits] if isinstance(limits, str) else limits))
     done = run(kernel, grid, block, args, **options)
     found = check(done.judged, Guard(wanted))

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
+import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.classes.needed import needed
@@ -26,9 +27,9 @@ from banksim.machine import codes, state
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled, prepare_llvm
-from banksim.machine.llvm.counts import Counts, merged
+from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.translate import LONGEST
-from banksim.machine.llvm.workers import Worker, bank_rules, settle
+from banksim.machine.llvm.workers import Worker, bank_rules, in_threads, settle
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned
@@ -37,6 +38,8 @@ from banksim.wording import place
 
 MANY = 256
 """Classes from which on it is asked whether executing all blocks is less work."""
+KEPT = 64
+"""Classes of which is kept what their blocks count."""
 WORTH = 8
 """Blocks that a class must have in the mean to be worth the way."""
 
@@ -60,12 +63,29 @@ class Undecided:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """Blocks of a class, and what each of them counts."""
+
+    box: Box
+    counters: npt.NDArray[np.int64]
+    tallies: Array
+
+    def times(self, blocks: int) -> tuple[npt.NDArray[np.int64], Array]:
+        """What so many of them count."""
+        tallies = self.tallies.copy()
+        for name in ("requests", "low", "high", "ideal", "unknown"):
+            tallies[name] *= blocks
+        return blocks * self.counters, tallies
+
+
+@dataclass(frozen=True)
 class Counted:
-    """The counts of all blocks, and of how many `classes` they are."""
+    """The counts of all blocks, of how many `classes` they are, and the first of these."""
 
     compiled: Compiled
     counts: Counts
     classes: int
+    first: tuple[Alike, ...]
 
 
 class Narrowing:
@@ -140,6 +160,7 @@ class Counting:
         self.tallies = self.worker.tallies.copy()
         self.blocks = self.classes = 0
         self.hints: list[tuple[int, Hint]] = []
+        self.first: list[Alike] = []
 
     def execute(self, box: Box) -> int:
         """Execute the first block of a box; its counts are then the worker's. 0 or an error code."""
@@ -159,14 +180,14 @@ class Counting:
 
     def add(self, box: Box) -> None:
         """Count what was executed for all blocks of a box."""
-        times = box.blocks
-        self.counters += times * self.worker.counters
-        once = self.worker.tallies.copy()
-        for name in ("requests", "low", "high", "ideal", "unknown"):
-            once[name] *= times
-        self.tallies = merged([self.tallies, once])
-        self.blocks += times
+        alike = Alike(box, self.worker.counters.copy(), self.worker.tallies.copy())
+        counters, tallies = alike.times(box.blocks)
+        self.counters += counters
+        self.tallies = merged([self.tallies, tallies])
+        self.blocks += box.blocks
         self.classes += 1
+        if len(self.first) < KEPT:
+            self.first.append(alike)
 
     def look_for_races(self, box: Box) -> None:
         """Where the executed block shows one: the block of its class that would be looked at, if there is one."""
@@ -182,10 +203,9 @@ class Counting:
         if hint is not None:
             self.hints.append((number, hint))
 
-    def run(self, whole: Box, must: bool, progress: Callable[[int, int], None] | None) -> Stop | Undecided | None:
+    def run(self, whole: Box, must: bool) -> Stop | Undecided | None:
         """Count the blocks of a box, class by class; `must`: however many classes there are. None once all is done."""
         waiting = [whole]
-        shown = time.perf_counter()
         while waiting:
             box = waiting.pop()
             code = self.execute(box)
@@ -204,9 +224,6 @@ class Counting:
             waiting += box.rest(count)
             if not must and self.classes > MANY and self.blocks < WORTH * self.classes:
                 return Undecided(None, None, f"{self.classes} classes of blocks were too many")
-            if progress and time.perf_counter() - shown > 0.1:
-                shown = time.perf_counter()
-                progress(self.blocks, int(self.counters[1]))
         return None
 
     def undecided(self) -> Undecided:
@@ -250,7 +267,13 @@ def count(
         return Undecided(None, None, str(error))
     counting = Counting(launch, compiled, rules, axes)
     x, y, z = launch.grid
-    stop = counting.run(Box((0, 0, 0), (1, 1, 1), (x - 1, y - 1, z - 1)), must, progress)
+    whole = Box((0, 0, 0), (1, 1, 1), (x - 1, y - 1, z - 1))
+
+    def tick() -> None:
+        if progress:
+            progress(counting.blocks, int(counting.counters[1]))
+
+    (stop,) = in_threads([lambda: counting.run(whole, must)], counting.stop, tick)
     if isinstance(stop, Undecided):
         return stop
     counts = Counts(
@@ -261,4 +284,4 @@ def count(
         stop=stop,
         hint=min(counting.hints, key=lambda one: one[0], default=(0, None))[1],
     )
-    return Counted(compiled, counts, counting.classes)
+    return Counted(compiled, counts, counting.classes, tuple(counting.first))

@@ -47,10 +47,12 @@ NOTHING = Dependences()
 
 @dataclass
 class Footprint:
-    """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on."""
+    """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on;
+    `places`: what its addresses in global memory depend on."""
 
     writes: dict[Source, Dependences] = field(default_factory=dict)
     needs: Dependences = NOTHING
+    places: Dependences = NOTHING
     guarded: bool = False
 
 
@@ -147,6 +149,8 @@ class Tracer(Engine):
             raise UnsupportedError("an mbarrier, whose counts are not followed")
         if space in DECIDING:
             self.need(*deciding)
+        if space in ("global", "generic"):
+            self.found.places = self.found.places.joined(*deciding)
 
     def read(self, space: str, address: Dependences) -> Dependences:
         if space == "const":

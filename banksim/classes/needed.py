@@ -9,7 +9,7 @@ what one may hold anywhere, it may hold everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from banksim.classes.footprint import Footprint, Source, footprint
@@ -51,16 +51,32 @@ def needed(kernel: Kernel, axes: tuple[int, ...], longest: int) -> Needed:
     """What the counts of a kernel need where the grid has several blocks along `axes`, by blocks of instructions of up
     to `longest`. `UnsupportedError` for what is not followed."""
     blocks = basic_blocks(kernel, longest)
+    prints = footprints(kernel, blocks)
+    chosen = backwards(blocks, prints)
+    chosen |= {pc for pc in prints if always(kernel.instructions[pc // BYTES])}
+    data, decided = forwards(blocks, prints, chosen, of_data)
+    changing, _ = forwards(blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None)
+    return Needed(frozenset(chosen), changing, data, decided)
+
+
+def placed_by_data(kernel: Kernel) -> frozenset[int]:
+    """The instructions (pcs) whose addresses in global memory may depend on data."""
+    blocks = basic_blocks(kernel)
+    prints = {pc: replace(one, needs=one.places) for pc, one in footprints(kernel, blocks).items()}
+    return frozenset(forwards(blocks, prints, set(prints), of_data)[1])
+
+
+def footprints(kernel: Kernel, blocks: Mapping[int, Block]) -> dict[int, Footprint]:
     prints: dict[int, Footprint] = {}
     for block in blocks.values():
         for i in kernel.instructions[block.start // BYTES : block.end // BYTES]:
             with Naming(kernel, i):
                 prints[i.pc] = footprint(i)
-    chosen = backwards(blocks, prints)
-    chosen |= {pc for pc in prints if always(kernel.instructions[pc // BYTES])}
-    data, decided = forwards(blocks, prints, chosen, lambda s: s[1] if s[0] == "data" else None)
-    changing, _ = forwards(blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None)
-    return Needed(frozenset(chosen), changing, data, decided)
+    return prints
+
+
+def of_data(source: Source) -> int | None:
+    return source[1] if source[0] == "data" else None
 
 
 def always(i: Instruction) -> bool:

@@ -72,6 +72,11 @@ class Box:
         x, y, z = self.first
         return x + grid[0] * (y + grid[1] * z)
 
+    def corners(self, grid: Three) -> list[int]:
+        """The numbers of the blocks at its corners."""
+        ends = (sorted({at, at + step * n}) for at, step, n in zip(self.first, self.step, self.count, strict=True))
+        return [Box(three(place), self.step, (0, 0, 0)).number(grid) for place in product(*ends)]
+
     def least_multiple(self, of: int, grid: Three) -> int | None:
         """The lowest of the blocks' numbers that is a multiple of a number."""
         for number in range(0, prod(grid), of):

@@ -64,6 +64,12 @@ def options(parser: ArgumentParser) -> None:
         help="stop after so many warp instructions (0: never; default: where a block runs most of a minute)",
     )
     parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
+    parser.add_argument(
+        "--execute",
+        action="store_true",
+        help="execute every block, on memory with contents, of a large launch too: without it one block of each class "
+        "of blocks that provably count the same, where counts do not depend on the contents of arrays",
+    )
     trace_option(parser)
     check_option.option(parser)
     group = report_options.options(parser)
@@ -87,12 +93,15 @@ def run(options: Namespace) -> int:
         cluster=sizes(options.cluster, "--cluster") if options.cluster else None,
         max_instructions=whole(options.max_instructions, "--max-instructions"),
         check=options.check,
+        values=False,
         **time_options.chosen(options),
     )
     elsewhere = worker_options.workers(options)
+    if options.execute or options.save_args or options.trace or elsewhere or not how.counts_only:
+        how = replace(how, values=True)
     if elsewhere:
         in_one_process(options.trace, how)
-    arguments = [value_of(text, seed) for seed, text in enumerate(options.arg)]
+    arguments = [value_of(text, seed, not how.values) for seed, text in enumerate(options.arg)]
     kernel = find(options, rules)
     prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
     call = Call(kernel, grid, given or (None if prepared else (32,)), arguments)

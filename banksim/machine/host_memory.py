@@ -6,7 +6,7 @@ import copy
 import math
 import mmap
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,17 @@ NO_RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000 if sys.platform == "
 
 
 class Absent(np.ndarray):
-    """An array of which nothing is known but its type and shape; see `absent`."""
+    """An array of which nothing is known but its type and shape; see `absent`. `contents`: what makes the array that it
+    stands for, should that be needed."""
+
+    contents: Callable[[], np.ndarray] | None = None
 
 
-def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32) -> Absent:
+def absent(
+    shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, contents: Callable[[], np.ndarray] | None = None
+) -> Absent:
     """Stands for an array in `banksim.run(…, values=False)`: it has a type and a shape, but no contents, and takes no
-    memory. `InputError` where counts depend on the contents.
+    memory. Where counts depend on the contents, `contents` makes them; `InputError` without it.
 
     >>> absent((16384, 16384), np.float32).nbytes
     1073741824
@@ -42,7 +47,9 @@ def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32) -> Abs
         memory = mmap.mmap(-1, size) if NO_RESERVE is None else mmap.mmap(-1, size, flags=NO_RESERVE)
     except (OSError, OverflowError):
         raise InputError(f"an absent array of {size:,} bytes is more than this machine has addresses for") from None
-    return np.ndarray(shape, dtype, memory).view(Absent)
+    found = np.ndarray(shape, dtype, memory).view(Absent)
+    found.contents = contents
+    return found
 
 
 def arrays(arguments: Iterable[object]) -> Iterator[np.ndarray]:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import architecture
 from banksim.architectures.code_layout import CONSTANT_BANK, machine
 from banksim.architectures.occupancy import limits, shared_of_block
-from banksim.errors import InputError
+from banksim.errors import AbsentError, InputError
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.variables import CONSTANT_VARIABLES
 from banksim.machine.addresses import layout_of, reads
 from banksim.machine.driver_calls import HEAP_BYTES, Device
-from banksim.machine.host_memory import BUFFER_LIMIT
+from banksim.machine.host_memory import BUFFER_LIMIT, Absent, absent
 from banksim.machine.mapped_pages import MappedPages
 
 Dim3 = tuple[int, int, int]
@@ -30,6 +30,8 @@ BLOCKS_AT_ONCE = 132 * 32
 Specifications per Compute Capability")."""
 WORKSPACE_BYTES = 64
 """More than the words that cooperative_groups' grid barrier uses."""
+COPIED = 1 << 20
+"""Bytes of a buffer up to which its stand-in has its contents."""
 WITHOUT_OPT_IN = 48 << 10
 """Bytes of shared memory, static and dynamic, that a block gets without being asked for (CUDA programming guide,
 "Shared Memory": more is dynamic and needs cudaFuncSetAttribute)."""
@@ -56,13 +58,28 @@ class Buffer:
     data: npt.NDArray[np.uint8]
     name: str
     views: list[View] = field(default_factory=list)
-    absent: bool = False
-    """Whether it has a size, but no contents."""
+    absent: Absent | None = None
+    """What stands for it where it has a size, but no contents."""
 
     @cached_property
     def place(self) -> tuple[int, int]:
         """Where its bytes lie in this process, and how many they are."""
         return self.data.ctypes.data, self.data.nbytes
+
+    def copy(self) -> Buffer:
+        """The same with memory of its own, with contents in any case. `AbsentError` where nobody knows them."""
+        if self.absent is None:
+            return replace(self, data=self.data.copy())
+        if self.absent.contents is None:
+            raise AbsentError(f"{self.name} is absent, and its contents are needed: pass an array")
+        content = np.ascontiguousarray(self.absent.contents())
+        return replace(self, data=content.reshape(-1).view(np.uint8), absent=None)
+
+    def stand_in(self) -> Buffer:
+        """The same with memory of its own, which is all zeros where it is much; it takes room only where touched."""
+        if self.absent is None and self.data.nbytes <= COPIED:
+            return self.copy()
+        return replace(self, data=np.asarray(absent(self.data.nbytes, np.uint8)), absent=None)
 
     def nearest(self, byte: int) -> View:
         """The argument that a byte, or one beyond the buffer, lies in or nearest to."""
@@ -95,7 +112,14 @@ class Launch:
 
     def copy(self) -> Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""
-        buffers = [replace(buffer, data=buffer.data.copy()) for buffer in self.buffers]
+        return self.with_buffers([buffer.copy() for buffer in self.buffers])
+
+    def stand_in(self) -> Launch:
+        """The same launch with memory of its own of which the most is zeros; with its blocks the contents of memory are
+        not put to the test, but its bounds are."""
+        return self.with_buffers([buffer.stand_in() for buffer in self.buffers])
+
+    def with_buffers(self, buffers: list[Buffer]) -> Launch:
         return replace(self, buffers=buffers, device=Device(heap=self.device.heap))
 
     @property
@@ -275,7 +299,7 @@ def prepare(
         start = kernel.parameter_base + parameter.offset
         bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
     # The memory of a whole program is in order.
-    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers if not buffer.absent and kernel.slot is None]
+    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers if buffer.absent is None and kernel.slot is None]
     for owner, nbytes in [*pieces, ("the module's variables", kernel.globals_bytes)]:
         if nbytes > BUFFER_LIMIT:
             raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")

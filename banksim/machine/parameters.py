@@ -40,7 +40,8 @@ class LaunchBuffers:
             self.buffers.append(Buffer(bytes_of(stretch, array), name))
             self.numbers[stretch] = len(self.buffers)
         number, start = self.numbers[stretch], bounds(array)[0] - stretch[0]
-        self.buffers[number - 1].absent |= isinstance(array, Absent)
+        if isinstance(array, Absent):
+            self.buffers[number - 1].absent = array
         self.buffers[number - 1].views.append(View(name, start, array.nbytes))
         return address_of(number) + start
 
@@ -88,7 +89,8 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[lis
         given = as_declared(argument, parameter.size, kind, f"{signature}: {name}")
         content = scalar_bytes(given, parameter.size, name, memory)
         if len(content) != parameter.size:
-            what = f"{type(argument).__name__} of {len(content)} bytes"
+            kind_given = "ndarray" if isinstance(argument, np.ndarray) else type(argument).__name__
+            what = f"{kind_given} of {len(content)} bytes"
             raise InputError(f"{kernel.plain_name}: {name} is a {what}, the parameter has {parameter.size} bytes")
         out.append(content)
     return out, memory.buffers

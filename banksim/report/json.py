@@ -40,6 +40,7 @@ def executed(done: Run) -> dict[str, object]:
         "blocks": done.blocks,
         "partial": done.partial,
         "classes": done.classes,
+        "blocks_executed_whole": done.whole if done.classes else done.blocks,
         "undecided": done.undecided,
         "instructions": done.instructions,
         "thread_instructions": done.thread_instructions,

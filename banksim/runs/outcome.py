@@ -39,8 +39,9 @@ class Run:
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
 
-    `classes`: of how many classes of blocks one each was executed, 0 where every block was; `undecided`: why every
-    block had to be, where one of each class was asked for."""
+    `classes`: of how many classes of blocks one each was executed, as far as counts need it, 0 where every block was;
+    `whole`: how many blocks were then executed on memory too; `undecided`: why every block of a large launch was
+    executed, where only counts were asked for."""
 
     kernel: Kernel
     launch: Launch
@@ -57,6 +58,7 @@ class Run:
     hints: tuple[Hint, ...] = field(default=())
     executions: tuple[Run, ...] = field(default=(), repr=False)
     classes: int = field(default=0)
+    whole: int = field(default=0)
     undecided: str = field(default="")
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from banksim.architectures.bank_rules import Architecture, architecture
-from banksim.errors import AbsentError, Fault, UnsupportedError
+from banksim.errors import Fault, UnsupportedError
 from banksim.machine.launch import Launch
 from banksim.requests.trace import Trace
 from banksim.runs.counts_to_conflicts import run_of
@@ -65,9 +65,10 @@ def run(
     cycles. (Where no time is simulated, every reading moves a clock on.) `global_latency`, in cycles, is assumed for
     loads from global memory.
 
-    `values=False`: only counts are asked for. One block of each class of blocks that provably do the same is executed,
-    no array is read or changed, and `banksim.absent` may stand for one. Where counts depend on what the kernel loads,
-    every block is executed after all, on copies of the arrays: `Run.undecided` says why.
+    `values=False`: only counts are asked for. No array is changed, and `banksim.absent` may stand for one. A small
+    launch is executed as ever, on copies of the arrays; of a large one, or with absent arrays, one block of each class
+    of blocks that provably do the same: `Run.classes`. Where counts depend on what the kernel loads, every block is
+    executed after all: `Run.undecided` says why.
 
     Raises `InputError` for arguments that do not fit, `CompileError`, `UnsupportedError` for an instruction that is
     not known, `Fault` when the kernel does something that a GPU would stop for.
@@ -115,11 +116,10 @@ def run_with(call: Call, options: Options, execute: Execute | None = None) -> Ru
 def execute_launch(launch: Launch, rules: Rules, options: Options) -> Run:
     """Execute a launch in this process. What it is made of (`arch`, `dynamic_shared`) has been decided."""
     if options.counts_only:
-        return by_classes(launch, rules, options)
-    for buffer in launch.buffers:
-        if buffer.absent:
-            raise AbsentError(f"{buffer.name} is absent, and all that was asked for needs its contents: pass an array")
-    if not options.values:
+        from banksim.runs.by_classes import by_classes
+
+        return by_classes(launch, rules, options, on_llvm)
+    if not options.values or any(buffer.absent is not None for buffer in launch.buffers):
         launch = launch.copy()
     if options.timing:
         return with_time(launch, rules, options)
@@ -150,21 +150,6 @@ def on_llvm(launch: Launch, rules: Rules, options: Options) -> Run:
     raise_unless_interrupted(launch, counts.stop)
     done = run_of(launch, rules, [(compiled, counts)])
     return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)
-
-
-def by_classes(launch: Launch, rules: Rules, options: Options) -> Run:
-    """Execute one block of each class; every block where that is not enough."""
-    from banksim.classes.counting import Undecided, count
-    from banksim.machine.faults import raise_unless_interrupted
-
-    absent = next((buffer.name for buffer in launch.buffers if buffer.absent), "")
-    found = count(launch, rules, bool(absent), options.progress)
-    if isinstance(found, Undecided):
-        if absent:
-            raise AbsentError(f"{launch.kernel.plain_name}: {absent} is absent, and {found}: pass an array")
-        return replace(on_llvm(launch.copy(), rules, options), undecided=str(found))
-    raise_unless_interrupted(launch, found.counts.stop)
-    return replace(run_of(launch, rules, [(found.compiled, found.counts)]), classes=found.classes)
 
 
 def with_time(launch: Launch, rules: Rules, options: Options) -> Run:

@@ -96,6 +96,12 @@ def source(bodies: dict[str, str]) -> str:
     return CALLED + "".join(f'extern "C" {head % pair}' for pair in bodies.items())
 
 
+@pytest.fixture(autouse=True)
+def by_classes_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small launches would be executed."""
+    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
+
+
 @pytest.fixture(scope="module", name="kernels")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("classes") / "bodies.cu"
@@ -116,6 +122,7 @@ def both(kernel: Any, grid: tuple[int, ...], block: int | tuple[int, int] = 64, 
     assert not given[0].any(), "an array was changed"
     assert mine.blocks == full.blocks
     assert not mine.partial
+    assert bool(mine.whole) == bool(mine.classes), "no block was executed whole beside its class"
     assert mine.hints == full.hints
     for found, wanted in zip(mine.judged, full.judged, strict=True):
         assert found == wanted
@@ -173,7 +180,7 @@ def test_an_absent_array_has_no_contents(kernels: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="argument 1 is absent"):
         banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)])
     found = banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)], values=False)
-    assert "3 blocks in 1 class: global memory was not touched, and so not checked" in report(found, 200).plain
+    assert "3 blocks in 1 class; global memory was not touched, and so not checked" in report(found, 200).plain
 
 
 # ---- random kernels

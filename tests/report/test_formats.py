@@ -68,6 +68,7 @@ COMMANDS = {
         "--arch",
         "sm_90,kepler-4",
     ],
+    "classes": ["kernel", "quiet.cu", "--grid", "70000", *LAUNCH],
     "time": ["kernel", "race.cu", "--grid", "3", *LAUNCH, "--timing"],
     "several": ["kernel", "quiet.cu", *LAUNCH, "--arch", "sm_90,sm_80,kepler-4"],
     "run": ["run", "--check", "races", "program.py"],

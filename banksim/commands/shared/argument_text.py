@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from banksim.commands.shared.sizes import natural, short
 from banksim.errors import InputError
+from banksim.machine.host_memory import absent
 from banksim.machine.structs import Struct
 
 FILLS: dict[str, str] = {
@@ -30,6 +32,8 @@ FIELD = re.compile(r"([A-Za-z_]\w*) *: *(.*)", re.DOTALL)
 CLOSING = {"{": "}", "(": ")"}
 DEEPEST = 100
 """The most brackets of a kind in one argument."""
+SMALL = 1 << 20
+"""Bytes up to which an array is made at once."""
 LONGEST = 100
 """The most characters of a number: 64 bits in binary have fewer, and so has every float64."""
 MOST_AXES = 64
@@ -37,39 +41,44 @@ MOST_AXES = 64
 AMBIGUOUS = {"float": "float32 or float64", "int": "int32 or int64", "uint": "uint32 or uint64"}
 
 
-def parse(text: str, seed: int) -> Any:
+def parse(text: str, seed: int, deferred: bool = False) -> Any:
     """The argument that `text` describes: a NumPy array or scalar, or a Python number where no type is given.
 
-    `seed` makes each argument's random numbers its own. Raises `InputError`.
+    `seed` makes each argument's random numbers its own. `deferred`: of a large array nothing is made before somebody
+    asks for its contents. Raises `InputError`.
     """
     try:
-        return value_of(text.strip(), seed)
+        return value_of(text.strip(), seed, deferred)
     except InputError as error:
         raise InputError(f"argument {short(text)!r}: {error}") from None
 
 
-def value_of(text: str, seed: int) -> Any:
+def value_of(text: str, seed: int, deferred: bool) -> Any:
     plain = number(text)
     if plain is not None:
         return plain
     if text.endswith(".npy") and "=" not in text:
         return from_file(text)
     if text.startswith(tuple(CLOSING)):
-        return several(text, seed)
+        return several(text, seed, deferred)
     match = FORM.fullmatch(text)
     if match is None:
         raise InputError("give a type, a shape and a value such as float32[1024,1024]=random, int32=5 or 2.5")
     name, shape, value = match.groups()
     dtype = type_of(name)
     if shape is not None:
-        return array(dtype, shape_of(shape), value or "zeros", seed)
+        sizes, value = shape_of(shape), value or "zeros"
+        if deferred and prod(sizes) * dtype.itemsize > SMALL and not value.endswith(".npy"):
+            array(dtype, (1,) * len(sizes), value, seed)  # what is wrong with the value is told now
+            return absent(sizes, dtype, partial(parse, text, seed))
+        return array(dtype, sizes, value, seed)
     plain = number(value or "")
     if plain is None:
         raise InputError(f"give a scalar a number ({dtype}=5) or an array a shape ({dtype}[16])")
     return filled(dtype, (), plain)[()]
 
 
-def several(text: str, seed: int) -> Any:
+def several(text: str, seed: int, deferred: bool) -> Any:
     """A struct in braces, whose fields may be named; or a C array in parentheses."""
     if not text.endswith(CLOSING[text[0]]):
         raise InputError(f"{CLOSING[text[0]]!r} is missing at its end")
@@ -79,7 +88,7 @@ def several(text: str, seed: int) -> Any:
         name = named[1] if named else str(place)
         if name in values:
             raise InputError(f"the field {name!r} stands there twice")
-        values[name] = value_of(named[2] if named else part, seed + place)
+        values[name] = value_of(named[2] if named else part, seed + place, deferred)
     if text[0] == "(":
         return tuple(values.values())
     return Struct(**values)

@@ -188,16 +188,16 @@ def execute(
     max_instructions: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     trace: Sink | None = None,
-    blocks: range | None = None,
+    blocks: Sequence[int] | None = None,
     without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
     checks: Collection[str] = (),
 ) -> Counts:
-    """Run the blocks of a launch, all or those given, but those of the numbers `without`. `progress(blocks done, thread
-    instructions)` is called about ten times a second; `trace` gets every request, in chunks, in no fixed order of
-    blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it was used
-    (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. With no architecture
-    nothing is judged, nor looked at for races.
+    """Run the blocks of a launch, all or those given (in ascending order), but those of the numbers `without`.
+    `progress(blocks done, thread instructions)` is called about ten times a second; `trace` gets every request, in
+    chunks, in no fixed order of blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it
+    was used (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. With no
+    architecture nothing is judged, nor looked at for races.
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
@@ -303,8 +303,11 @@ def run_together(
     return None
 
 
-def in_chunks(blocks: range, chunk: int, without: Collection[int]) -> Iterator[range]:
+def in_chunks(blocks: Sequence[int], chunk: int, without: Collection[int]) -> Iterator[range]:
     """The blocks' numbers in runs of up to `chunk`, leaving some out."""
+    if not isinstance(blocks, range):
+        yield from (range(number, number + 1) for number in blocks if number not in without)
+        return
     start = blocks.start
     for stop in (*sorted(without), blocks.stop):
         yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))

@@ -103,7 +103,8 @@ def way_of_counting(run: Run) -> str:
     if run.undecided:
         return f"{blocks}, each executed: {run.undecided}"
     classes = plural(run.classes, "class")
-    return f"{blocks} in {classes}: global memory was not touched, and so not checked"
+    but = f", but for {plural(run.whole, 'block')} executed whole" if run.whole else ""
+    return f"{blocks} in {classes}; global memory was not touched, and so not checked{but}"
 
 
 def zeros(run: Run, width: int) -> Iterator[Text]:

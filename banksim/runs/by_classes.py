@@ -1,0 +1,137 @@
+"""A launch of which only counts are asked for.
+
+What a small launch takes is next to nothing, so that it is executed as ever, and all is found that executing finds.
+Of a large one the classes of blocks are counted, which touches no memory; the blocks at the corners of the classes are
+then executed whole, on memory of zeros: what goes wrong there is told, and what they count must be what their class
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.errors import AbsentError
+from banksim.kernels.kernel import BYTES
+from banksim.machine import codes
+from banksim.machine.host_memory import BUFFER_LIMIT
+from banksim.machine.launch import Launch
+from banksim.runs.counts_to_conflicts import run_of
+from banksim.runs.options import Options
+from banksim.runs.outcome import Run
+
+if TYPE_CHECKING:
+    from banksim.classes.counting import Counted
+    from banksim.machine.llvm.compile import Compiled
+
+Rules = tuple[Architecture, ...]
+SMALL = 1 << 25
+"""Warp instructions up to which a launch is executed: half a second, which classes could not save."""
+FEW = 4
+"""Blocks below which a launch is executed: classes have too little to save."""
+MOST_WHOLE = 64
+"""Blocks that are executed whole beside the classes, at most."""
+DIFFERENT = (
+    "blocks that were executed whole counted otherwise than their classes, a defect of banksim: please report it"
+)
+
+
+def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable[[Launch, Rules, Options], Run]) -> Run:
+    """Execute one block of each class; `execute` every block of a small launch, or where classes are not enough."""
+    from banksim.classes.counting import Counted, count
+    from banksim.machine.faults import raise_unless_interrupted
+
+    unknown = next((one.name for one in launch.buffers if one.absent is not None and one.absent.contents is None), "")
+    if not unknown and is_small(launch):
+        return execute(launch.copy(), rules, options)
+    found = count(launch, rules, bool(unknown), options.progress)
+    why = str(found)
+    if isinstance(found, Counted):
+        raise_unless_interrupted(launch, found.counts.stop)
+        whole, why = (0, "") if found.counts.stop else executed_whole(launch, rules, found)
+        if not why:
+            done = run_of(launch, rules, [(found.compiled, found.counts)])
+            return replace(done, classes=found.classes, whole=whole)
+    if unknown:
+        raise AbsentError(f"{launch.kernel.plain_name}: {unknown} is absent, and {why}: pass an array")
+    return replace(execute(launch.copy(), rules, options), undecided=why)
+
+
+def is_small(launch: Launch) -> bool:
+    """Whether executing a launch is next to no work, to judge by three of its blocks on memory of zeros."""
+    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.workers import execute
+
+    if too_large(launch) or launch.warps * launch.blocks > SMALL:
+        return False
+    if launch.blocks < FEW or launch.cooperative:
+        return True
+    chosen = (0, launch.blocks // 2, launch.blocks - 1)
+    most = SMALL * len(chosen) // launch.blocks
+    compiled, stand_in = compile_kernel(launch.kernel), launch.stand_in()
+    total = 0
+    for number in chosen:
+        blocks = range(number, number + 1)
+        counts = execute(stand_in, compiled, (), workers=1, max_instructions=max(most, 1), blocks=blocks)
+        if counts.stop and counts.stop.code == codes.INTERRUPTED:
+            raise KeyboardInterrupt
+        total += warp_instructions(compiled, counts.counters)
+        if counts.stop:  # a fault that zeros may have invented: it would have gone on
+            total += launch.warps * len(launch.kernel.instructions)
+        if total > most or (counts.stop and counts.stop.code == codes.LIMIT):
+            return False
+    return True
+
+
+def too_large(launch: Launch) -> bool:
+    """Whether a launch has memory that cannot be executed on."""
+    return any(buffer.data.nbytes > BUFFER_LIMIT for buffer in launch.buffers)
+
+
+def warp_instructions(compiled: Compiled, counters: npt.NDArray[np.int64]) -> int:
+    return sum((end - start) // BYTES * int(counters[2 * n]) for n, (start, end) in enumerate(compiled.spans))
+
+
+def executed_whole(launch: Launch, rules: Rules, found: Counted) -> tuple[int, str]:
+    """Execute the blocks at the corners of classes on memory of zeros. How many they were, and what is wrong with the
+    classes. Raises the `Fault` that executing them on the arrays would raise."""
+    from banksim.classes.needed import placed_by_data
+    from banksim.machine.faults import fault
+    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.counts import Counts, merged
+    from banksim.machine.llvm.workers import execute
+
+    numbers: list[int] = []
+    expected = []
+    work = 0
+    for alike in found.first:
+        corners = alike.box.corners(launch.grid)
+        work += len(corners) * warp_instructions(found.compiled, alike.counters)
+        if len(numbers) + len(corners) > MOST_WHOLE or work > SMALL:
+            break
+        numbers += corners
+        expected.append(alike.times(len(corners)))
+    if not numbers or too_large(launch):
+        return 0, ""
+    stand_in, compiled = launch.stand_in(), compile_kernel(launch.kernel)
+    counts = execute(stand_in, compiled, rules, blocks=sorted(numbers))
+    if stop := counts.stop:
+        known = stop.code not in (codes.INTERRUPTED, codes.LIMIT, codes.BLOCK_DEADLOCK)
+        if known and int(stop.error["pc"]) not in placed_by_data(launch.kernel):
+            raise fault(stand_in, stop)
+        return 0, ""
+    wanted = Counts(
+        counters=np.sum([counters for counters, _ in expected], axis=0),
+        tallies=merged([tallies for _, tallies in expected]).reshape(counts.tallies.shape),
+        blocks=len(numbers),
+        seconds=0,
+        stop=None,
+    )
+    theirs, ours = (run_of(launch, rules, [part]) for part in ((compiled, counts), (found.compiled, wanted)))
+    same = theirs.judged == ours.judged and theirs.profile == ours.profile
+    return len(numbers), "" if same else DIFFERENT

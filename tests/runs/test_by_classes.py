@@ -1,0 +1,159 @@
+"""A launch of which only counts are asked for: executed if it is small, else counted by classes of blocks, with what is
+wrong at their corners told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.__main__ import main
+from banksim.classes import counting
+from banksim.commands.shared.argument_text import filled
+from banksim.errors import AbsentError, Fault
+from banksim.report.text.kernel import report
+from banksim.runs import by_classes
+
+SOURCE = """\
+extern "C" __global__ void copy(float* out, const float* in, unsigned n) {
+    __shared__ float s[256];
+    unsigned at = blockIdx.x * 256 + threadIdx.x;
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    if (at < n) out[at] = in[at] + s[threadIdx.x ^ 1];
+}
+extern "C" __global__ void gather(float* out, const float* in, const unsigned* places, unsigned n) {
+    __shared__ float s[256];
+    unsigned at = blockIdx.x * 256 + threadIdx.x;
+    s[threadIdx.x * 2 & 255] = 1;
+    out[at] = in[places[at] - 1u] + s[threadIdx.x];
+}
+extern "C" __global__ void sort(unsigned* out) {
+    __shared__ unsigned s[256];
+    s[out[blockIdx.x * 256 + threadIdx.x] & 255] = 1;
+}
+"""
+BLOCKS = 1 << 19
+"""So many that executing them all is not small; each has 8 warps."""
+
+
+@pytest.fixture(scope="module", name="file")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("by_classes") / "large.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture(scope="module", name="kernels")
+def loaded(file: Path) -> Any:
+    return banksim.load(file)
+
+
+def zeros() -> np.ndarray:
+    """Of all threads, of which nothing is there before it is touched."""
+    return np.zeros(256 * BLOCKS, np.float32)
+
+
+def test_a_small_launch_is_executed_on_copies(kernels: Any) -> None:
+    out, given = np.zeros(1024, np.float32), np.ones(1024, np.float32)
+    done = banksim.run(kernels["copy"], 4, 256, [out, given, np.uint32(1024)], values=False)
+    assert (done.classes, done.whole, done.undecided, done.blocks) == (0, 0, "", 4)
+    assert not out.any()
+    with pytest.raises(Fault, match="out of bounds"):
+        banksim.run(kernels["copy"], 5, 256, [out, given, np.uint32(2000)], values=False)
+
+
+def test_a_large_launch_is_counted_by_classes(kernels: Any) -> None:
+    out = zeros()
+    done = banksim.run(kernels["copy"], BLOCKS, 256, [out, out, np.uint32(256 * BLOCKS - 300)], values=False)
+    assert (done.classes, done.whole, done.blocks) == (3, 4, BLOCKS)
+    assert not out[-1024:].any()
+    said = report(done, 200).plain
+    assert "524,288 blocks in 3 classes; global memory was not touched, and so not checked" in said
+    assert ", but for 4 blocks executed whole" in said
+
+
+def test_what_is_out_of_bounds_at_a_corner_is_told_as_executing_tells_it(kernels: Any) -> None:
+    short = zeros()[:-5].copy()
+    given = [zeros(), short, np.uint32(1 << 31)]
+    with pytest.raises(Fault) as found:
+        banksim.run(kernels["copy"], BLOCKS, 256, given, values=False)
+    said = f"byte {4 * len(short)} of argument 2 ({4 * len(short)} bytes)"
+    assert said in str(found.value)
+    assert f"block ({BLOCKS - 1}, 0, 0), warp 7, lane 27" in str(found.value)
+
+
+def test_no_fault_is_told_that_memory_of_zeros_invented(kernels: Any) -> None:
+    """There the places are 0, of which the kernel takes 1 off."""
+    places = banksim.absent(256 * BLOCKS, np.uint32, contents=lambda: np.ones(256 * BLOCKS, np.uint32))
+    done = banksim.run(kernels["gather"], BLOCKS, 256, [zeros(), zeros(), places, np.uint32(1)], values=False)
+    assert (done.classes, done.whole) == (1, 0)
+    assert report(done, 200).plain.count("global memory was not touched, and so not checked\n") == 1
+
+
+def test_contents_are_made_only_where_they_are_needed(kernels: Any) -> None:
+    made = []
+
+    def contents() -> np.ndarray:
+        made.append(1)
+        return np.arange(1024, dtype=np.uint32)
+
+    out = banksim.absent(1024, np.uint32, contents)
+    large = banksim.absent(256 * BLOCKS, np.float32, contents)
+    assert banksim.run(kernels["copy"], BLOCKS, 256, [large, large, np.uint32(7)], values=False).classes
+    assert not made
+    done = banksim.run(kernels["sort"], 4, 256, [out], values=False)
+    full = banksim.run(kernels["sort"], 4, 256, [contents()])
+    assert done.judged == full.judged
+    assert len(made) == 2
+    assert banksim.run(kernels["sort"], 4, 256, [out]).judged == full.judged
+    with pytest.raises(AbsentError, match="argument 1 is absent"):
+        banksim.run(kernels["sort"], 4, 256, [banksim.absent(1024, np.uint32)])
+
+
+def test_counts_that_blocks_executed_whole_do_not_confirm_are_not_given(
+    kernels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_classes, "is_small", lambda launch: False)
+    monkeypatch.setattr(counting, "narrowed", lambda count, rows: list(count))  # all blocks are taken for alike
+    given = [np.zeros(2560, np.float32), np.zeros(2560, np.float32), np.uint32(1500)]
+    done = banksim.run(kernels["copy"], 10, 256, given, values=False)
+    assert not done.classes
+    assert done.undecided == by_classes.DIFFERENT
+    assert done.profile == banksim.run(kernels["copy"], 10, 256, given).profile
+
+
+def test_the_command_allocates_nothing_for_large_arrays(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def small(dtype: np.dtype, shape: tuple[int, ...], value: float) -> np.ndarray:
+        assert np.prod(shape, dtype=int) <= 1 << 20, "an array was filled"
+        return filled(dtype, shape, value)
+
+    monkeypatch.setattr("banksim.commands.shared.argument_text.filled", small)
+    array = "--arg=float32[16384,16384]"
+    words = ["kernel", f"{file}:copy", "--grid", "1048576", "--block", "256", array, array, "--arg=268435456"]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["classes"], found["blocks"], found["blocks_executed_whole"]) == (1, 1 << 20, 2)
+    assert main([*words[:-3], "--arg=float32[268435456]=7", "--arg=float32[1024,1024]", "--arg=4294967295"]) == 2
+    assert "out of bounds" in capsys.readouterr().err
+    assert main([*words[:-1], "--arg=float32[268435456]=1e39"]) == 2
+    assert "1e+39 is no float32" in capsys.readouterr().err
+
+
+def test_the_command_executes_every_block_where_that_is_asked_for(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(by_classes, "is_small", lambda launch: False)
+    words = ["kernel", f"{file}:copy", "--grid", "12", "--block", "256", *["--arg=float32[3000]"] * 2, "--arg=3000"]
+    for more in ([], ["--execute"], ["--save-args", str(tmp_path / "saved")], ["--trace", str(tmp_path / "t.parquet")],
+                 ["--check", "races"], ["--timing"], ["--max-instructions", "0"]):  # fmt: skip
+        assert main([*words, *more, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert bool(found["classes"]) == (not more), more
+    assert (np.load(tmp_path / "saved" / "0.npy") == 1).all()
