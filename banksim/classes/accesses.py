@@ -14,9 +14,8 @@ import llvmlite.ir as ir
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
-from banksim.classes.footprint import LOCAL
+from banksim.classes.footprint import LOCAL, refuse
 from banksim.classes.regions import REGION
-from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.codes import READ, WRITTEN
 from banksim.machine.llvm.values import INT, LANES, POINTER, Value
@@ -100,8 +99,7 @@ class MemoryFollower(Follower):
         source: Followed | None = None,
     ) -> None:
         """Have a request judged, of the lanes whose address is one of shared memory."""
-        if space == "barrier":
-            raise UnsupportedError("an mbarrier, whose counts are not followed")
+        refuse(space)
         if space == "global" or request(i) is None:
             return
         chosen = None if lanes is None else self.decided(lanes)

@@ -257,7 +257,8 @@ def count(
     way, so that any number of classes will do."""
     axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
     if not launch.apart:
-        return Undecided(None, None, "its blocks wait for each other")
+        why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"
+        return Undecided(None, None, f"its blocks {why}")
     prepare_llvm()
     llvm.add_symbol("narrow", ctypes.cast(narrow, ctypes.c_void_p).value)
     began = time.perf_counter()

@@ -21,6 +21,7 @@ LOCAL = ("local", 0)
 """Local memory, as if it were one register."""
 DECIDING = frozenset({"shared", "generic"})
 """Spaces whose accesses may be requests to shared memory."""
+NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
 REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
 """What counts may depend on in ways that are not followed: mbarriers, bulk copies, calls of the driver."""
 
@@ -145,8 +146,7 @@ class Tracer(Engine):
         return (self.read(space, address),) * max(width // 4, 1)
 
     def request(self, space: str, *deciding: Any) -> None:
-        if space == "barrier":
-            raise UnsupportedError("an mbarrier, whose counts are not followed")
+        refuse(space)
         if space in DECIDING:
             self.need(*deciding)
         if space in ("global", "generic"):
@@ -195,6 +195,12 @@ class Tracer(Engine):
         self.request(space, address, lanes)
         if to is not None:
             self.write_old(to, self.data(), kind.endswith("64"), None)
+
+
+def refuse(space: str) -> None:
+    """`UnsupportedError` for accesses to a space that are not followed."""
+    if space in NOT_FOLLOWED:
+        raise UnsupportedError(f"{NOT_FOLLOWED[space]}, whose counts are not followed")
 
 
 def footprint(i: Instruction) -> Footprint:

@@ -69,7 +69,7 @@ def is_small(launch: Launch) -> bool:
 
     if too_large(launch) or launch.warps * launch.blocks > SMALL:
         return False
-    if launch.blocks < FEW or launch.cooperative:
+    if launch.blocks < FEW or not launch.apart:
         return True
     chosen = (0, launch.blocks // 2, launch.blocks - 1)
     most = SMALL * len(chosen) // launch.blocks
