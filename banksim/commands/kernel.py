@@ -25,6 +25,7 @@ from banksim.errors import Fault, InputError
 from banksim.kernels import demangling
 from banksim.kernels.file_and_name import file_and_name
 from banksim.machine.structs import Struct
+from banksim.runs.languages.language import language_of
 from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from banksim.kernels.kernel import Kernel
     from banksim.report.html.conflicts import Told
     from banksim.runs.outcome import Run
-from banksim.commands.shared.kernel_options import find, launch_options, names_in
+from banksim.commands.shared.kernel_options import constants_of, find, launch_options, names_in
 from banksim.report.json import described
 
 EXAMPLE = """\
@@ -104,7 +105,8 @@ def run(options: Namespace) -> int:
     arguments = [value_of(text, seed, not how.values) for seed, text in enumerate(options.arg)]
     kernel = find(options, rules)
     prepared = getattr(kernel, "preset", None) or getattr(kernel, "required_block", None)
-    call = Call(kernel, grid, given or (None if prepared else (32,)), arguments)
+    prepared = prepared or language_of(kernel)
+    call = Call(kernel, grid, given or (None if prepared else (32,)), arguments, constants_of(kernel, options))
     progress = BlocksProgress(prod(grid))
     how = replace(how, progress=progress if sys.stderr.isatty() else None)
     if elsewhere:
@@ -129,14 +131,23 @@ def listed(options: Namespace, rules: Sequence[Architecture] | None) -> int:
     if name is not None:
         raise InputError(f"--list {options.kernel}: give the file alone, {file}")
     _, kernels = names_in(file, options, rules)
-    entries = [of_numba(one) if hasattr(one, "py_func") else of_cubin(one) for one in kernels.values()]
+    entries = [entry(one) for one in kernels.values()]
     if options.json:
         from banksim.report.json import document
 
         print(document("kernel-list", file=file, kernels=entries))
-    for entry in () if options.json else entries:
-        print(entry["signature"])
+    for found in () if options.json else entries:
+        print(found["signature"])
     return 0
+
+
+def entry(kernel: Any) -> dict[str, object]:
+    """A kernel of whatever language as plain data."""
+    language = language_of(kernel)
+    if language is not None:
+        name, words = language.title(kernel)
+        return {"kernel": name, "signature": f"{name}({', '.join(words)})", "parameters": [*words]}
+    return of_numba(kernel) if hasattr(kernel, "py_func") else of_cubin(kernel)
 
 
 def of_cubin(kernel: Kernel) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,22 @@ def preset(file: Path) -> Preset | None:
     if not isinstance(metadata, dict) or not {"num_warps", "shared", "name"} <= metadata.keys():
         return None
 
+    return preset_of(metadata, str(beside))
+
+
+def preset_of(metadata: Mapping[str, Any], where: str) -> Preset:
+    """The launches of a kernel with these metadata; errors name `where` they are."""
+
     def number(name: str, least: int, most: int) -> int:
         value: Any = metadata.get(name, least)
         if type(value) is not int or not least <= value <= most:
-            raise InputError(f"{beside}: {name} is {value!r}, not a whole number from {least} to {most}")
+            raise InputError(f"{where}: {name} is {value!r}, not a whole number from {least} to {most}")
         return value
 
     if number("num_ctas", 1, 16) > 1:
-        raise UnsupportedError(f"{beside}: clusters of blocks (num_ctas {metadata['num_ctas']}) are not known")
+        raise UnsupportedError(f"{where}: clusters of blocks (num_ctas {metadata['num_ctas']}) are not known")
     if metadata.get("tensordesc_meta"):
-        raise UnsupportedError(f"{beside}: tensor descriptors as arguments are not known")
+        raise UnsupportedError(f"{where}: tensor descriptors as arguments are not known")
     return Preset(
         block=(32 * number("num_warps", 1, 32), 1, 1),
         dynamic_shared=number("shared", 0, 1 << 20),

@@ -4,6 +4,7 @@ options.py                 what is asked for
 run.py                     `banksim.run`: begin here
 by_classes.py              a launch of which only counts are asked for
 resolve.py                 kernel, arguments and architectures → a launch
+languages/                 kernels of Triton and the like
 loaded_module.py           the module of a Numba kernel
 several_architectures.py   the same launch on several architectures
 counts_to_conflicts.py     counts of the workers → conflicts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from banksim.architectures.bank_rules import Architecture
@@ -21,9 +21,10 @@ class Call:
     """A kernel with its grid, its block and its arguments, as given: not yet compiled, nothing checked."""
 
     kernel: Any
-    grid: int | Sequence[int]
+    grid: int | Sequence[int] | Callable[[Mapping[str, Any]], Sequence[int]]
     block: int | Sequence[int] | None
     args: Sequence[Any] = ()
+    const: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.args, Iterable):

@@ -15,6 +15,7 @@ from banksim.errors import InputError
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch, prepare
 from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments
+from banksim.runs.languages.language import in_machine_code
 
 if TYPE_CHECKING:
     from banksim.kernels.compilers.numba import CompiledKernel
@@ -30,15 +31,15 @@ DEFAULT = "sm_90"
 def launched(call: Call, rules: Sequence[Architecture], options: Options) -> Launch:
     """The call as a launch that is ready, of the code for the first of `rules` that can be executed. Errors as those
     of `banksim.run`."""
-    kernel = call.kernel
     machine = next((rule.name for rule in rules if rule.name in MACHINES), None)
+    call = in_machine_code(call, machine or DEFAULT)
+    kernel = call.kernel
     if isinstance(kernel, Kernel) and machine and machine != kernel.arch:
         kernel = kernel.on(machine)
-    hidden = scratch_arguments(kernel, call.args, call.grid)
+    grid: Any = call.grid
+    hidden = scratch_arguments(kernel, call.args, grid)
     compiled_kernel, parameters, buffers, module = resolve(kernel, [*call.args, *hidden], machine or DEFAULT)
-    launch = prepare(
-        compiled_kernel, call.grid, call.block, parameters, buffers, options.dynamic_shared, options.cluster
-    )
+    launch = prepare(compiled_kernel, grid, call.block, parameters, buffers, options.dynamic_shared, options.cluster)
     if module:
         module.into(launch, persist=False)
     return launch

@@ -7,7 +7,7 @@ architectures ask for (`several_architectures`), `execute_launch` executes, and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from banksim.architectures.bank_rules import Architecture, architecture
@@ -35,6 +35,7 @@ def run(
     arch: str | Architecture | Sequence[str | Architecture] | None = None,
     dynamic_shared: int | None = None,
     cluster: int | Sequence[int] | None = None,
+    const: Mapping[str, object] | None = None,
     engine: str = "llvm",
     workers: int | None = None,
     max_instructions: int | None = None,
@@ -48,8 +49,9 @@ def run(
 ) -> Run:
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
-    `kernel` is a Numba CUDA function or dispatcher, or what `banksim.load(file)[name]` gives. `args` are NumPy
-    arrays, which the kernel changes in place, and scalars. `dynamic_shared` is in bytes; `cluster` are the blocks of a
+    `kernel` is a Numba CUDA function or dispatcher, what `banksim.load(file)[name]` gives, or a kernel of Triton or
+    Gluon (`const`: its constants and options, as {"BLOCK": 64, "num_warps": 8}). `args` are NumPy arrays, which the
+    kernel changes in place, scalars, and `banksim.Struct`. `dynamic_shared` is in bytes; `cluster` are the blocks of a
     cluster, one to three sizes. A block of None, and shared memory and clusters unless they are given, are what a
     compiled kernel is known to be launched with. With several workers (threads
     of the host), atomics of different blocks on global memory happen in no fixed order. `trace` is called with every
@@ -98,7 +100,7 @@ def run(
         check=check,
         values=values,
     )
-    return run_with(Call(kernel, grid, block, args), options)
+    return run_with(Call(kernel, grid, block, args, const or {}), options)
 
 
 def run_with(call: Call, options: Options, execute: Execute | None = None) -> Run:

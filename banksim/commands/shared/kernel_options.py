@@ -36,6 +36,13 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         help="fill a __constant__ or __device__ variable of the module, as the host would, with a value as for --arg: "
         "mask=int32[4]=arange, scale=float32=2.5, taps=file.npy",
     )
+    parser.add_argument(
+        "--const",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a constant that Triton compiles in, or an option of its compiler: BLOCK=64, num_warps=8, TYPE=tl.float16",
+    )
     parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory of a block, in bytes")
     parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
     parser.add_argument(
@@ -94,8 +101,23 @@ def names_in(
     return module, {word: value for word, value in module.items() if is_kernel(value)}
 
 
+def constants_of(kernel: object, options: Namespace) -> dict[str, Any]:
+    """What `--const` gives a kernel."""
+    if not options.const:
+        return {}
+    from banksim.runs.languages.constants import constants
+    from banksim.runs.languages.language import language_of
+
+    language = language_of(kernel)
+    return constants(options.const, language.names(kernel) if language else {})
+
+
 def is_kernel(value: object) -> bool:
-    """Whether it is what `numba.cuda.jit` makes of a kernel, not of a device function."""
+    """Whether it is what `numba.cuda.jit` makes of a kernel, not of a device function, or another language's kernel."""
+    from banksim.runs.languages.language import language_of
+
+    if language_of(value):
+        return True
     return hasattr(value, "py_func") and not getattr(value, "targetoptions", {}).get("device")
 
 

@@ -1,0 +1,6 @@
+"""Kernels of other languages: each is compiled by its own compiler, and its arguments packed as it does.
+
+language.py   what a language has to tell, and how a call of its kernel becomes one of machine code
+constants.py  compile-time constants as text
+triton.py     Triton and Gluon
+"""

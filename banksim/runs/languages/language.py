@@ -1,0 +1,94 @@
+"""What banksim has to know of a language whose compiler makes machine code, and how a call of its kernel becomes one.
+
+A language is a module with the functions of `Language`. It is loaded once a kernel of its own is given, which is
+found by the package that the kernel's type comes from; so it may import its compiler where that is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from banksim.errors import InputError
+from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import Kernel, Preset
+from banksim.runs.options import Call
+
+LANGUAGES: dict[str, str] = {
+    "triton": "banksim.runs.languages.triton",
+}
+"""By the package that the type of a kernel comes from: the module that knows the language."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel as its compiler left it: machine code, and how every launch of it is made. `about`: what `pack` has to
+    know of the compilation."""
+
+    cubin: bytes
+    name: str
+    preset: Preset | None = None
+    about: Any = None
+
+
+class Language(Protocol):
+    """The functions of a language's module."""
+
+    NAME: str
+
+    def owns(self, value: object) -> bool:
+        """Whether it is a kernel of this language."""
+
+    def title(self, kernel: Any) -> tuple[str, Sequence[str]]:
+        """A kernel's name, and its parameters as its source has them."""
+
+    def names(self, kernel: Any) -> Mapping[str, Any]:
+        """What the names in a kernel's source mean, for constants that are given as text."""
+
+    def compile(self, call: Call, arch: str) -> Compiled:
+        """The machine code of a call's kernel for an architecture such as sm_90."""
+
+    def pack(self, call: Call, compiled: Compiled) -> Sequence[object]:
+        """The arguments as the compiled kernel takes them: arrays, whose addresses are passed, scalars, structs."""
+
+    def grid(self, call: Call, compiled: Compiled) -> Any:
+        """The blocks of the grid."""
+
+
+def language_of(kernel: object) -> Language | None:
+    """The language of a kernel; None for what no language knows."""
+    for kind in type(kernel).__mro__:
+        module = LANGUAGES.get(kind.__module__.partition(".")[0])
+        if module is not None:
+            found = cast(Language, import_module(module))
+            return found if found.owns(kernel) else None
+    return None
+
+
+def in_machine_code(call: Call, arch: str) -> Call:
+    """The call of a language's kernel as one of a decoded kernel. `InputError` for constants of any other kernel."""
+    language = language_of(call.kernel)
+    if language is None:
+        if call.const:
+            names = ", ".join(call.const)
+            raise InputError(f"constants ({names}) are for kernels of languages that compile them in, such as Triton's")
+        return call
+    compiled = language.compile(call, arch)
+    name, _ = language.title(call.kernel)
+    again: Callable[[str], Kernel] = partial(kernel_for, language, call)
+    kernel = replace(decoded(compiled), plain_name=name, for_arch=again)
+    return replace(
+        call, kernel=kernel, grid=language.grid(call, compiled), args=[*language.pack(call, compiled)], const={}
+    )
+
+
+def kernel_for(language: Language, call: Call, arch: str) -> Kernel:
+    return decoded(language.compile(call, arch))
+
+
+def decoded(compiled: Compiled) -> Kernel:
+    """The kernel, with what is known of its launches."""
+    return replace(decode(compiled.cubin)[compiled.name], preset=compiled.preset)

@@ -1,0 +1,257 @@
+"""Triton and Gluon: `@triton.jit` and `@gluon.jit` functions, compiled by Triton's own compiler with no GPU."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
+from banksim.kernels.compilers.numba_without_gpu import capability
+from banksim.kernels.triton import preset_of
+from banksim.machine.host_memory import Stretches
+from banksim.runs.languages.language import Compiled
+from banksim.runs.options import Call
+
+NAME = "Triton"
+TYPES: dict[str, str] = {
+    "i1": "i1", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u1": "u1", "u8": "u1", "u16": "u2", "u32": "u4",
+    "u64": "u8", "fp16": "f2", "fp32": "f4", "fp64": "f8",
+}  # fmt: skip
+"""Triton's types of scalars, and NumPy's."""
+
+
+def owns(value: object) -> bool:
+    """Whether it is a kernel, perhaps in a decorator that tunes it."""
+    return hasattr(unwrapped(value), "create_binder")
+
+
+def unwrapped(value: Any) -> Any:
+    """The function in @triton.autotune and @triton.heuristics."""
+    while not hasattr(value, "create_binder") and hasattr(value, "fn"):
+        value = value.fn
+    return value
+
+
+def title(kernel: Any) -> tuple[str, Sequence[str]]:
+    function = unwrapped(kernel)
+    found = inspect.signature(function.fn).parameters.values()
+    return function.fn.__name__, [
+        f"{one.name}: constexpr" if parameter.is_constexpr else str(one)
+        for one, parameter in zip(found, function.params, strict=True)
+    ]
+
+
+def names(kernel: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = unwrapped(kernel).fn.__globals__
+    return found
+
+
+class Address:
+    """An array as Triton's specialization sees one of torch: a type, and an address that tells of its alignment."""
+
+    def __init__(self, array: np.ndarray, start: int) -> None:
+        self.dtype = array.dtype.name
+        self.start = start
+
+    def data_ptr(self) -> int:
+        return self.start
+
+
+class NoGpu:
+    """What Triton's compiler asks of a driver: which GPU it compiles for."""
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def get_current_target(self) -> Any:
+        return self.target
+
+    def get_current_device(self) -> int:
+        return 0
+
+
+def compile(call: Call, arch: str) -> Compiled:
+    function = unwrapped(call.kernel)
+    where = place(function)
+    given, const = arguments(call)
+    target = import_module("triton.backends.compiler").GPUTarget("cuda", target_of(arch), 32)
+    with driver(target):
+        compiler, jit = import_module("triton.compiler"), import_module("triton.runtime.jit")
+        backend = compiler.make_backend(target)
+        try:
+            binder = jit.create_function_from_signature(function.signature, function.params, backend)
+            bound, specialization, options = binder(**given, **const)
+            options, signature, constexprs, attributes = function._pack_args(
+                backend, const, bound, specialization, options
+            )
+            source = compiler.ASTSource
+            if function.is_gluon():
+                source = import_module("triton.experimental.gluon._runtime").GluonASTSource
+            made = compiler.compile(
+                source(function, signature, constexprs, attributes), target=target, options=options.__dict__
+            )
+        except BanksimError:
+            raise
+        except Exception as error:  # Triton raises errors of every kind for what it cannot compile
+            raise CompileError(f"{where}: {gist(error)}\n{error}") from error
+    metadata = made.metadata._asdict()
+    return Compiled(made.asm["cubin"], metadata["name"], preset_of(metadata, where), signature)
+
+
+def pack(call: Call, compiled: Compiled) -> list[object]:
+    given = dict(zip(runtime_names(call), call.args, strict=True))
+    return [
+        packed(given[name], kind, name)
+        for name, kind in compiled.about.items()
+        if kind != "constexpr" and name in given
+    ]
+
+
+def grid(call: Call, compiled: Compiled) -> Any:
+    """The grid; a function is called with the constants, as Triton calls it."""
+    if not callable(call.grid):
+        return call.grid
+    function = unwrapped(call.kernel)
+    return call.grid(
+        {**defaults(function), **dict(zip(runtime_names(call), call.args, strict=True)), **arguments(call)[1]}
+    )
+
+
+def packed(value: Any, kind: Any, name: str) -> object:
+    """An argument as the kernel takes it, of the type that Triton found."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return value
+    if kind not in TYPES:
+        raise UnsupportedError(f"argument {name}: {kind} is no pointer and no number, and is not known")
+    return np.asarray(value).astype(TYPES[kind])[()]
+
+
+# ---- what was given
+def arguments(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the kernel is called with, by name: arguments as Triton's specialization takes them; constants and
+    options."""
+    function = unwrapped(call.kernel)
+    named = dict(zip(runtime_names(call), call.args, strict=True))
+    const = {**tuned(call), **call.const}
+    const.update(computed(call, {**named, **const}))
+    constexprs = [one.name for one in function.params if one.is_constexpr]
+    known = {*constexprs, *option_names()}
+    for name in const:
+        if name not in known:
+            raise InputError(f"{place(function)}: {name} is no constant: it has {', '.join(constexprs) or 'none'}")
+    lacking = [name for name in constexprs if name not in const and name not in defaults(function)]
+    if lacking:
+        raise InputError(
+            f"{place(function)}: the constants {', '.join(lacking)} are missing: give --const {lacking[0]}=…, "
+            f"or const={{{lacking[0]!r}: …}}"
+        )
+    stretches = Stretches(call.args)
+    return {name: specialized(value, stretches, name) for name, value in named.items()}, const
+
+
+def runtime_names(call: Call) -> list[str]:
+    """The parameters that are no constants, one for each argument."""
+    function = unwrapped(call.kernel)
+    found = [one.name for one in function.params if not one.is_constexpr]
+    least = len([name for name in found if name not in defaults(function)])
+    if not least <= len(call.args) <= len(found):
+        raise InputError(
+            f"{place(function)} takes {len(found)} arguments ({', '.join(found)}), {len(call.args)} were given"
+        )
+    return found[: len(call.args)]
+
+
+def defaults(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function.fn).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
+
+
+def tuned(call: Call) -> dict[str, Any]:
+    """The constants of @triton.autotune, if there is one configuration, or if none was chosen that is told."""
+    value, found = call.kernel, dict[str, Any]()
+    while value is not unwrapped(value):
+        configurations = getattr(value, "configs", ())
+        names = {name for one in configurations for name in one.kwargs}
+        if configurations and not names <= call.const.keys():
+            if len(configurations) > 1:
+                some = ", ".join(f"{name}={shown}" for name, shown in configurations[0].kwargs.items())
+                raise InputError(
+                    f"{place(unwrapped(value))} is tuned among {len(configurations)} configurations: choose one, "
+                    f"such as the first: --const {some.replace(', ', ' --const ')}"
+                )
+            found.update(configurations[0].all_kwargs())
+        value = value.fn
+    return found
+
+
+def computed(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The constants that @triton.heuristics computes from the others and the arguments."""
+    value, found = call.kernel, dict[str, Any]()
+    while value is not unwrapped(value):
+        if isinstance(rules := getattr(value, "values", None), dict):
+            for name, rule in rules.items():
+                if name not in call.const:
+                    found[name] = evaluated(name, rule, {**given, **found})
+        value = value.fn
+    return found
+
+
+def evaluated(name: str, rule: Any, given: Mapping[str, Any]) -> Any:
+    try:
+        return rule(given)
+    except KeyError as error:
+        raise InputError(f"the heuristic for {name} asks for {error}: give --const {error.args[0]}=…") from None
+
+
+def specialized(value: Any, stretches: Stretches, name: str) -> Any:
+    """An argument as Triton looks at it."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return Address(value, value.ctypes.data - stretches.of(value)[0])
+    if isinstance(value, np.generic | np.ndarray):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise UnsupportedError(f"argument {name}: a {type(value).__name__} cannot be passed: give an array or a number")
+
+
+def option_names() -> set[str]:
+    options = import_module("triton.backends.nvidia.compiler").CUDAOptions
+    return set(options.__dataclass_fields__)
+
+
+# ---- the compiler
+def target_of(arch: str) -> int:
+    major, minor = capability(arch)
+    return 10 * major + minor
+
+
+@contextmanager
+def driver(target: Any) -> Iterator[None]:
+    """Let Triton ask which GPU there is, and be told that it is the one to compile for."""
+    config = import_module("triton.runtime.driver").driver
+    before = config._active
+    config._active = NoGpu(target)
+    try:
+        yield
+    finally:
+        config._active = before
+
+
+def place(function: Any) -> str:
+    code = function.fn.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}: {function.fn.__name__}"
+
+
+def gist(error: Exception) -> str:
+    """What an error of Triton's says, in a line: the innermost cause, with its line in the function."""
+    inner: BaseException = error
+    while inner.__cause__ is not None:
+        inner = inner.__cause__
+    lines = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", str(inner)).splitlines() if line.strip()]
+    return (lines[-1] if lines else "") or type(inner).__name__

@@ -1,0 +1,140 @@
+"""Triton's kernels: compiled by its own compiler with no GPU, held against NumPy, line by line."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.__main__ import main
+from banksim.errors import CompileError, InputError, UnsupportedError
+from languages import triton_kernels as kernels
+
+ARCHS = ("sm_80", "sm_90")
+random = np.random.default_rng(0)
+
+
+def line_of(kernel: Any, text: str) -> int:
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return first + next(number for number, line in enumerate(lines) if text in line)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_transpose(arch: str) -> None:
+    x = random.random((64, 96), np.float32)
+    y = np.zeros((96, 64), np.float32)
+    done = banksim.run(kernels.transpose, (2, 3), None, [x, y, 64, 96], arch=arch, const={"BLOCK": 32})
+    assert (y == x.T).all()
+    assert {site.line for site in done.conflicts.sites} == {line_of(kernels.transpose, "tl.store")}
+    assert {Path(site.file or "").name for site in done.conflicts.sites} == {"triton_kernels.py"}
+    assert done.launch.block == (128, 1, 1)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_tiled_product(arch: str) -> None:
+    a, b = random.random((64, 48), np.float32), random.random((48, 32), np.float32)
+    c = np.zeros((64, 32), np.float32)
+    const = {"BM": 32, "BN": 32, "BK": 16, "num_warps": 2, "num_stages": 2}
+    done = banksim.run(kernels.product, (2, 1), None, [a, b, c, 64, 32, 48], arch=arch, const=const)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+    assert done.launch.block == (64, 1, 1)
+    assert done.conflicts.requests > 0
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_reduction(arch: str) -> None:
+    x, out = np.arange(1000, dtype=np.float32), np.zeros(1, np.float32)
+    done = banksim.run(kernels.total, 4, None, [x, out, 1000], arch=arch, const={"BLOCK": 256})
+    assert out[0] == x.sum()
+    assert line_of(kernels.total, "tl.sum") in {site.line for site in done.conflicts.sites}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_softmax(arch: str) -> None:
+    x = random.random((3, 200), np.float32)
+    out = np.zeros_like(x)
+    banksim.run(kernels.softmax, 3, None, [out, x, 200, 200], arch=arch, const={"BLOCK": 256})
+    expected = np.exp(x - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, expected / expected.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_both_architectures_at_once_and_a_grid_that_is_a_function() -> None:
+    x, out = np.arange(1000, dtype=np.float32), np.zeros(1, np.float32)
+    done = banksim.run(
+        kernels.total, lambda meta: (-(-meta["n"] // meta["BLOCK"]),), None, [x, out, 1000], arch=ARCHS,
+        const={"BLOCK": 128, "num_warps": 4},
+    )  # fmt: skip
+    assert done.launch.grid == (8, 1, 1)
+    assert [run.kernel.arch for run in done.executions] == [*ARCHS]
+    assert out[0] == x.sum()
+
+
+@pytest.mark.parametrize(
+    ("factor", "kind"),
+    [(2.5, np.float32), (np.float32(0.5), np.float32), (3, np.int32), (1, np.int32), (np.int64(7), np.int32)],
+)
+def test_scalars_have_tritons_types(factor: Any, kind: type) -> None:
+    """An argument of 1 is compiled in."""
+    x, out = np.arange(128).astype(kind), np.zeros(128, kind)
+    banksim.run(kernels.scaled, 1, None, [x, out, factor, 100])
+    assert (out[:100] == x[:100] * factor).all()
+    assert not out[100:].any()
+
+
+def test_arrays_that_are_not_aligned_are_not_taken_for_aligned() -> None:
+    """Triton reads 16 bytes at once where every address is a multiple of 16."""
+    memory = np.arange(512, dtype=np.float32)
+    out = np.zeros(256, np.float32)
+    wide = banksim.run(kernels.scaled, 1, None, [memory[:256], out, 2.0, 256], const={"BLOCK": 256, "num_warps": 1})
+    narrow = banksim.run(kernels.scaled, 1, None, [memory[1:257], out, 2.0, 256], const={"BLOCK": 256, "num_warps": 1})
+    assert (out == memory[1:257] * 2).all()
+    assert narrow.instructions > wide.instructions
+
+
+def test_configurations_and_heuristics() -> None:
+    x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+    with pytest.raises(InputError, match=r"tuned is tuned among 2 configurations: choose one.* --const BLOCK=64"):
+        banksim.run(kernels.tuned, 4, None, [x, out, 1000])
+    done = banksim.run(kernels.tuned, 4, None, [x, out, 1000], const={"BLOCK": 256, "num_warps": 8})
+    assert (out == x + 1).all()
+    assert done.launch.block == (256, 1, 1)
+
+
+def test_what_is_missing_or_odd_is_one_line() -> None:
+    x = np.zeros(128, np.float32)
+    for kernel, args, const, error, told in (
+        (kernels.transpose, [x, x, 8, 8], {}, InputError, "transpose: the constants BLOCK are missing: give --const"),
+        (kernels.transpose, [x, x], {"BLOCK": 8}, InputError, "transpose takes 4 arguments (x, y, m, n), 2 were given"),
+        (kernels.scaled, [x, x, 1, 1], {"BLOK": 8}, InputError, "scaled: BLOK is no constant: it has BLOCK"),
+        (kernels.scaled, ["x", x, 1, 1], {}, UnsupportedError, "argument x: a str cannot be passed"),
+        (kernels.wrong, [x], {"BLOCK": 4}, CompileError, "wrong: arange's range must be a power of 2"),
+    ):
+        with pytest.raises(error) as caught:
+            banksim.run(kernel, 1, None, args, const=const)
+        assert told in str(caught.value).splitlines()[0]
+
+
+def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["kernel", f"{here / 'triton_kernels.py'}:transpose", "--const", "BLOCK=32", "--const", "num_warps=4"]
+    words += [
+        "--grid",
+        "1,1",
+        "--arg",
+        "float32[32,32]=random",
+        "--arg",
+        "float32[32,32]",
+        "--arg",
+        "32",
+        "--arg",
+        "32",
+    ]
+    assert main([*words, "--json", "--arch", "sm_80,sm_90"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["transactions"] > 0 for one in found["conflicts"]] == [True, True]
+    assert main(["kernel", "--list", str(here / "triton_kernels.py")]) == 0
+    assert "transpose(x, y, m, n, BLOCK: constexpr)" in capsys.readouterr().out.splitlines()

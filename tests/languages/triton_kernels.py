@@ -1,0 +1,62 @@
+"""Kernels of Triton, as its tutorials write them."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def transpose(x, y, m, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    j = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    tile = tl.load(x + i[:, None] * n + j[None, :])
+    tl.store(y + j[:, None] * m + i[None, :], tl.trans(tile))
+
+
+@triton.jit
+def product(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    j = tl.program_id(1) * BN + tl.arange(0, BN)
+    total = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, k, BK):
+        r = start + tl.arange(0, BK)
+        left = tl.load(a + i[:, None] * k + r[None, :])
+        right = tl.load(b + r[:, None] * n + j[None, :])
+        total += tl.dot(left, right, input_precision="ieee")
+    tl.store(c + i[:, None] * n + j[None, :], total)
+
+
+@triton.jit
+def total(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < n, other=0)))
+
+
+@triton.jit
+def softmax(out, x, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    column = tl.arange(0, BLOCK)
+    values = tl.load(x + row * stride + column, mask=column < n, other=-float("inf"))
+    values = tl.exp(values - tl.max(values, axis=0))
+    tl.store(out + row * stride + column, values / tl.sum(values, axis=0), mask=column < n)
+
+
+@triton.jit
+def scaled(x, out, factor, n, BLOCK: tl.constexpr = 128):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) * factor, mask=at < n)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 256}, num_warps=8)], key=["n"])
+@triton.heuristics({"EVEN": lambda given: given["n"] % given["BLOCK"] == 0})
+@triton.jit
+def tuned(x, out, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if EVEN:
+        tl.store(out + at, tl.load(x + at) + 1)
+    else:
+        tl.store(out + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+
+@triton.jit
+def wrong(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), tl.arange(0, 3))
