@@ -232,6 +232,9 @@ class Follower(Bounds, Engine):
     def lane(self) -> Followed:
         return Followed(self, self.inner.lane())
 
+    def warp_number(self) -> Followed:
+        return Followed(self, self.inner.warp_number())
+
     def active(self) -> Followed:
         return Followed(self, self.inner.active())
 

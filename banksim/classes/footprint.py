@@ -108,6 +108,9 @@ class Tracer(Engine):
     def lane(self) -> Dependences:
         return NOTHING
 
+    def warp_number(self) -> Dependences:
+        return NOTHING
+
     active = lane
 
     def permute(self, v: Dependences, source: Sequence[int]) -> Dependences:

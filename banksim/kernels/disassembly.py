@@ -29,6 +29,7 @@ FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|INF|[QS]?NAN)", re.IGNORECA
 CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[([^\[\]]*)\]((?:\.\w+)*)")
 MEMORY = re.compile(r"(?:(desc)\[\w+\])?\[([^\[\]]*)\]((?:\.\w+)*)")
 RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f]+))?\)*")
+DESCRIPTORS = re.compile(r"gdesc\[UR(\d+)\]((?:\.\w+)*)")
 SPECIAL = re.compile(r"SR\w*(?:\.\w+)?|U?PR")
 
 SECONDS = 30
@@ -109,6 +110,8 @@ def operand(text: str) -> Operand:
     if re.fullmatch("0x[0-9a-f]+", body):
         value = int(body, 16)
         return Operand("imm", -value & 0xFFFFFFFF if "-" in marks else value, text=text)
+    if match := DESCRIPTORS.fullmatch(body):
+        return build("gdesc", int(match[1]), modifiers=words(match[2]))
     if SPECIAL.fullmatch(body):
         return Operand("special", text=body)
     if match := CONSTANT.fullmatch(body):

@@ -29,6 +29,7 @@ class Operand:
     const      constant bank                            terms of the byte address
     memory                                              terms of the byte address
     code       pc of the target in `Kernel.instructions`
+    gdesc      uniform register, the first of four: the descriptors of a warp group's operands
     special    (the name is `text`: SR_TID.X)
     other      (anything else, by its `text`)
     """
@@ -150,7 +151,8 @@ class Kernel:
     @property
     def register_limit(self) -> int:
         """How many registers of a thread its code may name: all, where the cubin does not say."""
-        return self.registers or ZERO_REGISTER["R"]
+        asked = [o.number for i in self.instructions if i.name == "USETMAXREG" for o in i.operands if o.kind == "imm"]
+        return max([self.registers or ZERO_REGISTER["R"], *asked])
 
     @property
     def listing(self) -> tuple[Instruction, ...]:

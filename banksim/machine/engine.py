@@ -200,6 +200,10 @@ class Engine(ABC):
         """Lane numbers, u32."""
 
     @abstractmethod
+    def warp_number(self) -> Value:
+        """The number of the warp in its block, scalar u32."""
+
+    @abstractmethod
     def active(self) -> Value:
         """Mask of the lanes that execute this instruction, scalar u32."""
 

@@ -64,13 +64,15 @@ def profile(kernel: Kernel, compiled: Any, counters: Any) -> tuple[Executed, ...
 def sites(
     launch: Launch, places: Sequence[tuple[int, str, int]], tallies: Any, rule: Architecture
 ) -> tuple[SiteConflicts, ...]:
-    """What each instruction that made requests cost under one rule, in the order of the code."""
-    out = []
-    for (pc, op, width), t in sorted(zip(places, tallies, strict=True), key=lambda pair: pair[0][0]):
-        if not t["worst_mask"]:
-            continue
-        out.append(site_conflicts(launch, pc, op, width, t, rule))
-    return tuple(out)
+    """What each instruction that made requests cost under one rule, in the order of the code. One that makes several is
+    one site for those of a kind."""
+    from banksim.machine.llvm.counts import merged
+
+    alike: dict[tuple[int, str, int], list[Any]] = {}
+    for number, place in sorted(enumerate(places), key=lambda pair: pair[1][0]):
+        if tallies[number]["worst_mask"]:
+            alike.setdefault(place, []).append(tallies[number : number + 1])
+    return tuple(site_conflicts(launch, *place, merged(found)[0], rule) for place, found in alike.items())
 
 
 def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: Architecture) -> SiteConflicts:

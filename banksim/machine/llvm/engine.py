@@ -141,6 +141,9 @@ class LLVMEngine(Routines):
     def lane(self) -> Value:
         return self.new("u", 32, LANES, vector(list(range(LANES))))
 
+    def warp_number(self) -> Value:
+        return self.new("u", 32, 1, self.e.get(self.warp, WARP, "index"))
+
     def active(self) -> Value:
         return self.new("u", 32, 1, self.executing())
 

@@ -12,6 +12,7 @@ rounding.py           rounding modes, denormals and NaN
 conversion.py         from one kind of number to another
 special_functions.py  MUFU: reciprocals, roots, exponentials, sines
 matrix_product.py     HMMA, IMMA, BMMA, DMMA
+warpgroup_products.py HGMMA, IGMMA, BGMMA (wgmma)
 moves.py              moves between registers, and what changes nothing here
 warp.py               votes, shuffles, matches, reductions of a warp
 loads_and_stores.py   loads, stores and atomics
@@ -47,6 +48,7 @@ from banksim.machine.operations import (  # noqa: F401  (importing a room regist
     surfaces,
     textures,
     warp,
+    warpgroup_products,
 )
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.operations.table import OPERATIONS, Operation

@@ -25,6 +25,9 @@ Number = tuple[Value, ...]
 Dot = Callable[[Sequence[Number], Sequence[Number], Number], Number]
 """A row of A times a column of B and a number of C → the words of a number of D."""
 
+Routine = Callable[..., tuple[Value, ...]]
+"""Of an engine and the words of A, B and C: the words of D."""
+
 FRACTION = 25
 """Fractional binary digits, counted from the leading digit of the largest term, that an H200 keeps of every term."""
 BIAS, BIAS64 = 127, 1023
@@ -116,13 +119,25 @@ def hmma(x: Engine, i: Instruction) -> None:
     columns = SHAPES[shape].get(kind)
     if columns is None or (result == "F16" and kind != "F16") or {"F32", "F16"} <= i.modifiers:
         raise UnsupportedError(f"the form {i.opcode}")
+    counts, routine = float_product(kind, result, columns)
+    perform(x, i, to, sources, counts, routine)
+
+
+def float_product(kind: str, result: str, columns: int) -> tuple[Sequence[int], Routine]:
+    """How many registers A, B and C have, and the product of 16 rows of A and 8 columns of B as a routine."""
     in_b = columns // (4 if kind == "TF32" else 8)
     counts = (2 * in_b, in_b, 4 if result == "F32" else 2)
 
-    def unpack(v: Value) -> list[Number]:
-        return [float_number(x, v & 0xFFFFE000)] if kind == "TF32" else halves(x, kind, v)
-
     def routine(x: Engine, *words: Value) -> tuple[Value, ...]:
+        def unpack(v: Value) -> list[Number]:
+            return [float_number(x, v & 0xFFFFE000)] if kind == "TF32" else halves(x, kind, v)
+
+        def to_float(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
+            return (cut(x, fused_dot(x, row, column, c)),)
+
+        def to_half_float(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
+            return (to_half(x, fused_dot(x, row, column, c), FLOAT16),)
+
         a, b, c = split(words, counts)
         if result == "F32":
             numbers = [float_number(x, v) for v in c]
@@ -131,13 +146,7 @@ def hmma(x: Engine, i: Instruction) -> None:
         found = words_of(multiply(x, 16, [*map(unpack, a)], [*map(unpack, b)], numbers, to_half_float))
         return found[0] | found[1] << 16, found[2] | found[3] << 16
 
-    def to_float(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-        return (cut(x, fused_dot(x, row, column, c)),)
-
-    def to_half_float(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-        return (to_half(x, fused_dot(x, row, column, c), FLOAT16),)
-
-    perform(x, i, to, sources, counts, routine)
+    return counts, routine
 
 
 def split(words: Sequence[Value], counts: Sequence[int]) -> list[Sequence[Value]]:
@@ -156,7 +165,7 @@ def perform(
     to: Operand,
     sources: Sequence[Operand],
     counts: Sequence[int],
-    routine: Callable[..., tuple[Value, ...]],
+    routine: Routine,
 ) -> None:
     """Run `routine` on the registers of A, B and C and write those of D."""
     if len(sources) != 3:
@@ -181,25 +190,31 @@ def imma(x: Engine, i: Instruction) -> None:
     if len(kinds) != 2 or [o.modifiers for o in sources] != [("ROW",), ("COL",), ()]:
         raise UnsupportedError(f"the form {i.opcode}")
     rows, in_b = SMALL[which(i, tuple(SMALL))]
+    counts, routine = byte_product(rows, in_b, kinds, "SAT" in i.modifiers)
+    perform(x, i, to, sources, counts, routine)
+
+
+def byte_product(rows: int, in_b: int, kinds: Sequence[str], saturates: bool) -> tuple[Sequence[int], Routine]:
+    """As `float_product`, of bytes."""
     counts = (in_b * rows // 8, in_b, rows // 4)
 
-    def unpack(v: Value, kind: str) -> list[Number]:
-        if kind == "U8":
-            return [(v >> 8 * n & 0xFF,) for n in range(4)]
-        return [(x.unsigned(x.signed(v << 24 - 8 * n) >> 24),) for n in range(4)]
-
-    def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-        total: Value = x.const(0)
-        for (a,), (b,) in zip(row, column, strict=True):
-            total = total + a * b
-        return (saturated(x, c[0], total) if "SAT" in i.modifiers else total + c[0],)
-
     def routine(x: Engine, *words: Value) -> tuple[Value, ...]:
+        def unpack(v: Value, kind: str) -> list[Number]:
+            if kind == "U8":
+                return [(v >> 8 * n & 0xFF,) for n in range(4)]
+            return [(x.unsigned(x.signed(v << 24 - 8 * n) >> 24),) for n in range(4)]
+
+        def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
+            total: Value = x.const(0)
+            for (a,), (b,) in zip(row, column, strict=True):
+                total = total + a * b
+            return (saturated(x, c[0], total) if saturates else total + c[0],)
+
         a, b, c = split(words, counts)
         left, right = [unpack(v, kinds[0]) for v in a], [unpack(v, kinds[1]) for v in b]
         return words_of(multiply(x, rows, left, right, [(v,) for v in c], dot))
 
-    perform(x, i, to, sources, counts, routine)
+    return counts, routine
 
 
 def saturated(x: Engine, a: Value, b: Value) -> Value:
@@ -223,19 +238,25 @@ def bmma(x: Engine, i: Instruction) -> None:
     if [o.modifiers for o in sources] != [("ROW",), ("COL",), ()] or not i.modifiers & {"AND", "XOR"}:
         raise UnsupportedError(f"the form {i.opcode}")
     rows, in_b = BITS[which(i, tuple(BITS))]
+    counts, routine = bit_product(rows, in_b, "AND" in i.modifiers)
+    perform(x, i, to, sources, counts, routine)
+
+
+def bit_product(rows: int, in_b: int, both: bool) -> tuple[Sequence[int], Routine]:
+    """As `float_product`, of bits that are `both` set, or differ."""
     counts = (in_b * rows // 8, in_b, rows // 4)
 
-    def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-        total = c[0]
-        for (a,), (b,) in zip(row, column, strict=True):
-            total = total + x.popcount(a & b if "AND" in i.modifiers else a ^ b)
-        return (total,)
-
     def routine(x: Engine, *words: Value) -> tuple[Value, ...]:
+        def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
+            total = c[0]
+            for (a,), (b,) in zip(row, column, strict=True):
+                total = total + x.popcount(a & b if both else a ^ b)
+            return (total,)
+
         a, b, c = split(words, counts)
         return words_of(multiply(x, rows, [[(v,)] for v in a], [[(v,)] for v in b], [(v,) for v in c], dot))
 
-    perform(x, i, to, sources, counts, routine)
+    return counts, routine
 
 
 # ---- doubles

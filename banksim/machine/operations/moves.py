@@ -6,11 +6,14 @@ from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine
 from banksim.machine.operations.table import in_64_bits, operation, select
 
-
-@operation(
-    "NOP DEPBAR LDGDEPBAR MEMBAR ERRBAR CGAERRBAR FENCE CCTL CCTLL UBLKPF UTMACMDFLUSH ACQBULK PREEXIT PMTRIG",
-    "LE ALL SC GPU SYS CTA SM VC VIEW ASYNC S G T E C D U IVALL IVALLP IV WB RS PF1 PF2 PF1_5 LDCU LDC I L2 RML2 DML2",
+NOTHING_TO_DO = (
+    "NOP DEPBAR LDGDEPBAR WARPGROUP MEMBAR ERRBAR CGAERRBAR FENCE CCTL CCTLL UBLKPF UTMACMDFLUSH ACQBULK PREEXIT PMTRIG"
 )
+OF_WHAT = "LE ARRIVE DEPBAR ALL SC GPU SYS CTA SM VC VIEW ASYNC S G T E C D U I L2"
+OF_CACHES = "IVALL IVALLP IV WB RS PF1 PF2 PF1_5 LDCU LDC RML2 DML2"
+
+
+@operation(NOTHING_TO_DO, f"{OF_WHAT} {OF_CACHES}")
 def no_operation(x: Engine, i: Instruction) -> None:
     """Memory is coherent and in order here: fences, waits, prefetches and cache control change nothing, nor do an
     event for a profiler (PMTRIG) and the order of launches (ACQBULK, PREEXIT)."""

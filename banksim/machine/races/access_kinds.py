@@ -94,8 +94,8 @@ def kind_of(i: Instruction) -> int:
         return COPIES_ARRIVE
     if i.name.startswith("UBLK"):
         return BULK
-    if i.name.startswith("UTMA") or i.name in ("STAS", "REDAS"):
-        raise UnsupportedError(f"--check does not follow {i.name}, a copy by the asynchronous proxy")
+    if i.name.startswith("UTMA") or (request(i) or ("",))[0] in ("remote", "wgmma"):
+        raise UnsupportedError(f"--check does not follow {i.name}, an access by the asynchronous proxy")
     if request(i) is None:
         return NOTHING
     if i.name == "LDGSTS":

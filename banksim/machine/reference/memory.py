@@ -58,6 +58,9 @@ class MemoryEngine(NumpyEngine):
         self.thread = LANES * index + np.arange(LANES)
         self.instruction: Instruction
 
+    def warp_number(self) -> Value:
+        return np.uint32(self.index)
+
     # ---- finding bytes
     def those(self, lanes: Value | None) -> npt.NDArray[np.bool_]:
         """The executing lanes; if `lanes` is given, only those for which it holds."""
