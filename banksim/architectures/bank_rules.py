@@ -249,6 +249,7 @@ def _modern() -> dict[tuple[str, int], AccessRule]:
         if key in words
         else replace(access, status="assumed", source=AS_SM90)
         for key, access in _hopper().items()
+        if key[0] != "wgmma"  # of sm_90 alone
     }
 
 
