@@ -14,6 +14,7 @@ from banksim.requests.counts import Status
 LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
 STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
+LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
 ASSUMED = "assumed: nobody has shown it"
 
 
@@ -91,6 +92,8 @@ class Figures:
     name: str
     clock_mhz: int
     multiprocessors: int
+    launch: Figure
+    """Nanoseconds that a launch takes beyond its blocks: its start and its end."""
     figures: dict[str, Figure]
 
     def numbers(self, global_latency: int | None = None) -> Numbers:
@@ -104,6 +107,7 @@ H200 = Figures(
     "sm_90",
     clock_mhz=1980,
     multiprocessors=132,
+    launch=Figure(1570, "measured", LAUNCHES),
     figures={
         "queue": Figure(10, "measured", LINES),
         "pool": Figure(19, "measured", LINES),

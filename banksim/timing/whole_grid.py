@@ -19,8 +19,9 @@ class Estimate:
     blocks          of the grid; as many as `together` share a multiprocessor, of which there are `multiprocessors`
     occupancy       how many it could hold, and why not more
     waves           rounds in which the blocks come to their turn, if all take equally long
-    cycles          of the launch; None where most of it would rest on assumed latencies
+    cycles          of the blocks; None where most of it would rest on assumed latencies
     clock_mhz       at which `microseconds` counts them
+    around          microseconds that the launch takes besides: its start and its end
     assumed         share of the warps' time that rests on assumed latencies
     """
 
@@ -31,11 +32,12 @@ class Estimate:
     waves: int
     cycles: int | None
     clock_mhz: int
+    around: float
     assumed: float
 
     @property
     def microseconds(self) -> float | None:
-        return None if self.cycles is None else self.cycles / self.clock_mhz
+        return None if self.cycles is None else self.cycles / self.clock_mhz + self.around
 
 
 def resident(launch: Launch) -> Occupancy:
@@ -45,7 +47,7 @@ def resident(launch: Launch) -> Occupancy:
 
 
 def estimate(launch: Launch, cycles: Cycles) -> Estimate:
-    """What a launch takes by the time of the blocks that were timed, start and end of the kernel not counted."""
+    """What a launch takes by the time of the blocks that were timed."""
     figures = cycles.figures
     held = resident(launch)
     at_a_time = min(held.blocks, -(-launch.blocks // figures.multiprocessors))
@@ -59,5 +61,6 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         waves=waves,
         cycles=round(cycles.total * waves / timed) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
         clock_mhz=figures.clock_mhz,
+        around=figures.launch.value / 1000,
         assumed=cycles.assumed,
     )

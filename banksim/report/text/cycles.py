@@ -116,8 +116,9 @@ def launch(found: Estimate) -> str:
         )
     rests = f"{found.assumed:.0%} of it rests on the assumed latency of global memory"
     return (
-        f"The launch: {where}: {plural(found.waves, 'wave')}, about {found.cycles:,} cycles, "
-        f"{found.microseconds:,.1f} µs at {found.clock_mhz:,} MHz (estimate; {rests})."
+        f"The launch: {where}: {plural(found.waves, 'wave')}, about {found.cycles:,} cycles at "
+        f"{found.clock_mhz:,} MHz, and {found.around:.2f} µs for its start and end: {found.microseconds:,.1f} µs "
+        f"(estimate; {rests})."
     )
 
 
@@ -170,6 +171,7 @@ def as_json(run: Run) -> dict[str, object]:
             "together": found.together,
             "waves": found.waves,
             "cycles": found.cycles,
+            "start_and_end_microseconds": found.around,
             "microseconds": found.microseconds,
         },
     }

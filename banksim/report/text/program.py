@@ -22,7 +22,8 @@ from banksim.wording import listed, mean, number, plural, ways
 if TYPE_CHECKING:
     from banksim.runs.programs.launches import KernelLaunches, Launches, Times
 
-TIME = "elapsed_time of events was answered by nan: banksim does not simulate how long a launch takes."
+NO_TIME = "elapsed_time of events was answered by nan: --timing simulates how long launches take."
+TIME = "elapsed_time of events was answered by the simulated time of the launches between them; copies take none."
 
 
 def report(program: str, launches: Launches, width: int, pictures: str = "worst", all_lines: bool = False) -> Text:
@@ -77,7 +78,8 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     if partial:
         yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)
     if launches.time_was_asked:
-        yield from fold(Text(TIME, QUIET), width)
+        timed = any(kernel.times for kernel in launches.kernels)
+        yield from fold(Text(TIME if timed else NO_TIME, QUIET), width)
 
 
 def others(launches: Launches, width: int) -> list[Text]:

@@ -4,6 +4,7 @@ CUDA program in processes of its own.
 device.py        what the simulated GPU says of itself
 launches.py      what the launches cost, kernel by kernel
 choice.py        which of them are counted
+clock.py         what events tell of their time
 
 main_module.py   runs a Python program as Python does
 python_program.py runs it in a process of its own, with all of numba-cuda

@@ -11,7 +11,7 @@ import ctypes
 import itertools
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from banksim.errors import InputError, UnsupportedError
 from banksim.runs.programs import device
+from banksim.runs.programs.clock import Clock
 
 CONTEXT = 1
 FIRST_HANDLE = 16
@@ -82,11 +83,13 @@ class Allocations:
 class Driver:
     """The functions, by their names in cuda.h; results are returned, handles are numbers."""
 
-    def __init__(self, arch: str = "sm_90") -> None:
+    def __init__(self, arch: str = "sm_90", clock: Callable[[], Clock] = Clock) -> None:
+        """`clock` tells what the launches so far take."""
         self.attributes = device.attributes(arch)
         self.memory = Allocations()
         self.handles = itertools.count(FIRST_HANDLE)
-        self.recorded: set[int] = set()
+        self.clock = clock
+        self.recorded: dict[int, Clock] = {}
         self.time_was_asked = False
         self.of_thread = threading.local()
 
@@ -213,10 +216,10 @@ class Driver:
         return next(self.handles)
 
     def cuEventDestroy(self, event: int) -> None:
-        self.recorded.discard(event)
+        self.recorded.pop(event, None)
 
     def cuEventRecord(self, event: int, stream: object) -> None:
-        self.recorded.add(event)
+        self.recorded[event] = self.clock()
 
     def cuEventQuery(self, event: int) -> None:
         pass
@@ -225,8 +228,9 @@ class Driver:
         pass
 
     def cuEventElapsedTime(self, start: int, end: int) -> float:
-        """Not a number: how long a GPU would have taken is not simulated, and the simulation's own time is not it."""
-        if not {start, end} <= self.recorded:
+        """Milliseconds of the launches between two events, if their time is simulated: the simulation's own time is
+        not it."""
+        if not {start, end} <= self.recorded.keys():
             raise InputError("elapsed_time: record both events first")
         self.time_was_asked = True
-        return math.nan
+        return self.recorded[start].until(self.recorded[end])

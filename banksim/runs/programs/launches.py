@@ -19,6 +19,7 @@ from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
 from banksim.runs.options import Options
 from banksim.runs.programs.choice import Choice
+from banksim.runs.programs.clock import Clock
 from banksim.runs.resolve import compiled_for
 from banksim.runs.run import execute_launch
 
@@ -101,10 +102,8 @@ class KernelLaunches:
         self.hints = self.hints or run.hints
         self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
         if run.cycles is not None:
-            from banksim.timing.whole_grid import estimate
-
             self.times = self.times or Times()
-            self.times.add(run.cycles, estimate(run.launch, run.cycles).microseconds)
+            self.times.add(run.cycles, microseconds_of(run))
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""
@@ -130,6 +129,15 @@ class KernelLaunches:
             "conflicts": [conflicts.to_json() for conflicts in self.judged],
             **({"time": self.times.to_json()} if self.times else {}),
         }
+
+
+def microseconds_of(run: Run) -> float | None:
+    """What a launch takes, if it was timed and most of its time is known."""
+    if run.cycles is None:
+        return None
+    from banksim.timing.whole_grid import estimate
+
+    return estimate(run.launch, run.cycles).microseconds
 
 
 def in_order(conflicts: Conflicts) -> Conflicts:
@@ -193,6 +201,7 @@ class Launches:
         """The architecture that kernels are compiled for."""
         self.kernels: list[KernelLaunches] = []
         self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
+        self.clock = Clock()
         self.time_was_asked = False
         self.strays: dict[tuple[str, int], str] = {}
         """Accesses beyond allocations that a GPU lets pass: of each kernel and instruction the first."""
@@ -229,6 +238,7 @@ class Launches:
                 self.named += 1
             if not taken:
                 self.others[name] += 1
+                self.clock = self.clock.after(None)
             return taken
 
     def called(self, function: str) -> None:
@@ -245,6 +255,7 @@ class Launches:
                 self.kernels.append(entry)
                 self.numbers[id(run.kernel)] = (run.kernel, entry)
             self.numbers[id(run.kernel)][1].add(run, shape)
+            self.clock = self.clock.after(microseconds_of(run))
             self.watch(run)
 
     @property

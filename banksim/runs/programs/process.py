@@ -1,10 +1,14 @@
 """One process of a program, as banksim sees it: its memory, its modules, and what its stand-in for the driver asks for.
 
-A message is a kind (one letter), a size, and so many bytes; connection.c writes them. Kinds in lower case below are
-answered, by a CUresult and bytes:
+A message is a kind (one letter), a size, and so many bytes; connection.c writes them. These are answered, by a CUresult
+and bytes:
 
 A attributes of the device          M load a module       V place its variables     K what a kernel is
-I bytes of the device's memory      L launch              O blocks on an SM     X a library's function
+I bytes of the device's memory      L launch              O blocks on an SM         X a library's function
+C what the launches so far take
+
+and these are not:
+
 B an allocation                     H size of malloc's heap                         R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on
@@ -45,6 +49,7 @@ SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
 """Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")
+CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 MAP_NORESERVE = 0x4000
@@ -94,7 +99,7 @@ class Process:
         """Answer messages until the process ends."""
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
-            "L": self.launch, "O": self.blocks, "X": self.library,
+            "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock,
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
@@ -152,6 +157,10 @@ class Process:
             return str(occupancy(self.program.launches.code, threads, registers, shared).blocks).encode()
         except InputError:  # no multiprocessor holds such a block
             return b"0"
+
+    def clock(self, _: bytes) -> bytes:
+        now = self.program.launches.clock
+        return CLOCK.pack(now.launches, now.unknown, now.microseconds)
 
     def time(self, _: bytes) -> None:
         self.program.launches.time_was_asked = True

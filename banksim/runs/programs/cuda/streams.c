@@ -18,9 +18,14 @@ struct CUstream_st {
     struct CUstream_st *origin; /* the stream whose capture this one has joined */
     struct CUstream_st *next;
 };
+struct clock { /* as banksim.runs.programs.process writes it */
+    uint64_t launches, unknown;
+    double microseconds;
+};
 struct CUevent_st {
     unsigned flags;
     bool recorded;
+    struct clock at;
     CUgraph capture;
     CUstream origin;
 };
@@ -207,6 +212,9 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
     BEGIN();
     if (!event || !known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    struct answer answer = banksim_ask('C', "", 0);
+    memcpy(&event->at, answer.bytes, sizeof event->at);
+    free(answer.bytes);
     event->recorded = true;
     event->capture = own(stream)->capture;
     event->origin = own(stream)->origin;
@@ -228,7 +236,7 @@ CUresult cuEventSynchronize(CUevent event) {
     return banksim_wait();
 }
 CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
-/* Nothing here takes the time that a GPU would take, so nothing tells one. */
+/* The time of the launches between two events, where it is simulated; nothing here takes the time of a GPU. */
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
     BEGIN();
@@ -236,7 +244,9 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
     if (!start || !end || !start->recorded || !end->recorded) return CUDA_ERROR_INVALID_HANDLE;
     if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
     banksim_tell('T', "", 0);
-    *milliseconds = NAN;
+    const struct clock *from = &start->at, *to = &end->at;
+    bool known = from->launches != to->launches && from->unknown == to->unknown;
+    *milliseconds = known ? (float)((to->microseconds - from->microseconds) / 1000) : NAN;
     return CUDA_SUCCESS;
 }
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {

@@ -1,0 +1,53 @@
+"""Estimates of whole launches beside the times that an H200 took for them, back to back.
+
+`python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import banksim
+from banksim.kernels.cubin import decode
+from banksim.timing.whole_grid import estimate
+from cuda_kernels import evidence_records
+from cuda_kernels.catalogue import entries
+from cuda_kernels.predict import own_copy, parameters
+
+LONGEST = 40_000_000
+"""Warp instructions of a launch, at most."""
+
+
+def main() -> None:
+    evidence = evidence_records.load(evidence_records.EVIDENCE)
+    errors, none = [], 0
+    for name, entry in entries().items():
+        record = evidence.record(name)
+        if record is None or record.microseconds is None:
+            continue
+        launch, measured = entry.launch(), record.microseconds.median
+        kernel = next(iter(decode(record.cubin).values()))
+        given = [part for argument in own_copy(launch) for part in parameters(argument)]
+        run = banksim.run(
+            kernel, launch.grid, launch.block, given,
+            dynamic_shared=launch.dynamic_shared, timing=True, max_instructions=LONGEST,
+        )  # fmt: skip
+        assert run.cycles is not None
+        found = estimate(run.launch, run.cycles)
+        if found.microseconds is None:
+            none += 1
+            print(f"{name:32} no estimate: {found.assumed:.0%} assumed, {measured:8.2f} µs measured", flush=True)
+            continue
+        errors.append(found.microseconds / measured - 1)
+        print(
+            f"{name:32} {found.microseconds:8.2f} µs, {measured:8.2f} µs measured, {errors[-1]:+5.0%}, "
+            f"{found.assumed:.0%} assumed",
+            flush=True,
+        )
+    sizes = 100 * np.abs(errors)
+    figures = [f"{np.quantile(sizes, share):.1f}%" for share in (0.5, 0.9, 1)]
+    print(f"\n| {len(sizes)} launches | {' | '.join(figures)} |\n{none} launches have no estimate")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What events tell of time: the simulated time of the launches between them, with --timing; not a number without."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.programs.clock import Clock
+
+Said = pytest.CaptureFixture[str]
+CUDA = """
+#include <cstdio>
+__global__ void columns(int *a) {
+    __shared__ int tile[1024];
+    int x = threadIdx.x, sum = 0;
+    tile[32 * x] = x;
+    for (int i = 0; i < 50; ++i) {
+        __syncthreads();
+        sum += tile[32 * (31 - x)];
+        __syncthreads();
+        tile[32 * x] = sum;
+    }
+    a[x] = sum;
+}
+int main() {
+    int *d; cudaMalloc(&d, 128);
+    cudaEvent_t at[3];
+    for (auto &event : at) cudaEventCreate(&event);
+    cudaEventRecord(at[0]);
+    columns<<<1, 32>>>(d);
+    columns<<<1, 32>>>(d);
+    cudaEventRecord(at[1]);
+    cudaMemset(d, 0, 128);
+    cudaEventRecord(at[2]);
+    cudaDeviceSynchronize();
+    float both, none;
+    cudaEventElapsedTime(&both, at[0], at[1]);
+    cudaEventElapsedTime(&none, at[1], at[2]);
+    printf("%.6f %.6f\\n", both, none);
+}
+"""
+PYTHON = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def columns(a):
+    tile = cuda.shared.array(1024, np.int32)
+    x = cuda.threadIdx.x
+    tile[32 * x] = x
+    total = 0
+    for _ in range(50):
+        cuda.syncthreads()
+        total += tile[32 * (31 - x)]
+        cuda.syncthreads()
+        tile[32 * x] = total
+    a[x] = total
+
+a = cuda.to_device(np.zeros(32, np.int32))
+at = [cuda.event() for _ in range(3)]
+at[0].record()
+columns[1, 32](a)
+columns[1, 32](a)
+at[1].record()
+at[2].record()
+print(f"{at[0].elapsed_time(at[1]):.6f} {at[1].elapsed_time(at[2]):.6f}")
+"""
+
+
+def test_launches_without_a_time_between_two_readings_leave_none() -> None:
+    start = Clock().after(None)
+    one = start.after(2000.0)
+    assert start.until(one) == 2.0
+    assert start.until(one.after(500.0)) == 2.5
+    assert math.isnan(start.until(start))  # no launch between them
+    assert math.isnan(start.until(one.after(None)))
+    assert math.isnan(Clock().until(one))
+
+
+@pytest.mark.parametrize(("name", "source"), [("program.cu", CUDA), ("program.py", PYTHON)])
+def test_events_tell_what_the_report_does(tmp_path: Path, capfd: Said, name: str, source: str) -> None:
+    program, report = tmp_path / name, tmp_path / "report.json"
+    program.write_text(source)
+    assert main(["run", "--timing", "--json", "--output", str(report), str(program)]) == 0
+    both, none = map(float, capfd.readouterr().out.split())
+    found: dict[str, Any] = json.loads(report.read_text())
+    (kernel,) = found["kernels"]
+    assert kernel["launches"] == 2
+    assert both == pytest.approx(kernel["time"]["microseconds"] / 1000, abs=2e-6)
+    assert math.isnan(none)
+    assert main(["run", "--output", str(report), str(program)]) == 0
+    assert capfd.readouterr().out.split()[-2:] == ["nan", "nan"]
+    assert "answered by nan: --timing simulates" in " ".join(report.read_text().split())
