@@ -15,6 +15,8 @@ FILES = sorted([*ROOT.glob("banksim/**/*.py"), *ROOT.glob("cuda_kernels/**/*.py"
 EXAMPLES = {"file.py", "reduce.py", "my_program.py", "program.py", "other.py", "transpose.py"}
 """Files of users, in examples."""
 KNOWN = {path.relative_to(ROOT).as_posix() for path in [*FILES, *ROOT.glob("tests/**/*.py")]}
+PAGES_ELSEWHERE = {"Encodings.md", "lz4_Block_format.md"}
+"""Specifications of formats that other projects publish."""
 NO_MODULES = {"banksim.schema", "banksim.launches", "banksim.sites", "banksim.toml"}
 """Names in the metadata of a Parquet file, and a project's file."""
 
@@ -34,6 +36,14 @@ def test_files_that_are_named_exist(path: Path) -> None:
     named = re.findall(r"[\w./]*\w\.py\b", prose(path))
     missing = [name for name in named if name not in EXAMPLES and not any(f"/{k}".endswith(f"/{name}") for k in KNOWN)]
     assert not missing
+
+
+def test_pages_that_are_named_exist() -> None:
+    pages = {f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.md")}
+    for path in [*FILES, *ROOT.glob("tests/**/*.py")]:
+        named = re.findall(r"[\w./-]*[\w-]\.md\b", prose(path))
+        missing = {name for name in named if not any(page.endswith(f"/{name}") for page in pages)}
+        assert missing <= PAGES_ELSEWHERE, path
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -335,7 +335,7 @@ def test_a_kernel_with_a_signature_keeps_it(tmp_path: Path, capsys: pytest.Captu
     assert "declared for" in capsys.readouterr().err
 
 
-# ---- the honest no: the products of HARDWARE.md, whose padding cost the compiler its 16-byte loads
+# ---- the honest no: products whose padding costs the compiler its 16-byte loads
 def product(tile: int, size: int) -> KernelAdvice:
     random = np.random.default_rng(1)
     a, b = (random.integers(0, 8, (size, size)).astype(np.float32) for _ in range(2))

@@ -13,7 +13,7 @@ For each source SOURCE.cu, tests/data/hardware holds SOURCE.cubin, what ran, SOU
                 shared, local (bytes), registers of the kernel;
                 rows: [offset, warps, threads, predicated_on] and, for shared memory, [… , wavefronts, ideal] of
                 every instruction that was executed, from the profiler's source page; all others: zero;
-                hardware: the launch's counters by their names (see HARDWARE.md on their noise);
+                hardware: the launch's counters by their names; they hold other traffic of the L1 cache too;
                 rows_vary, results_vary: whether two profiles, or three runs, differed;
                 changed: the arguments that the kernel changed, whose values are `name/number` in SOURCE.npz,
                 clock readings as their rank among those of the block

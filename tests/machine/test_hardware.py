@@ -1,7 +1,7 @@
 """The machine against an H200: every recorded launch, every instruction, every result.
 
 What was recorded and how: tests/hardware/record.py. The rows come from the profiler's source page, the totals of
-loads from the hardware's counters, because the page does not know all about 8- and 16-byte loads (HARDWARE.md).
+loads from the hardware's counters, because the page does not know how pairs of lanes merge in 8- and 16-byte loads.
 
 What the recordings say about divergence (sources in tests/hardware: order.cu draws tickets, schedule.cu logs the
 active mask, place and clock at every step of every lane):
