@@ -209,14 +209,18 @@ def error_names(include: Path) -> Iterator[str]:
 
 
 def environment(libraries: Path) -> dict[str, str]:
-    """What a program's environment has beside, so that it and all that it starts find the stand-ins first; and linkers
-    those that are there to be linked to, which NVIDIA's wheels leave out. NVIDIA's own tools come last, as
-    a CUDA installation has them."""
+    """What a program's environment has beside, so that it and all that it starts find the stand-ins first; compilers
+    and linkers those that are there to be included and linked to, which NVIDIA's wheels leave out. NVIDIA's own tools
+    come last, as a CUDA installation has them; nvcc links the runtime that there is a stand-in for."""
 
-    def ahead(name: str) -> str:
+    def beside(name: str, folder: Path, first: bool) -> str:
         before = os.environ.get(name)
-        return f"{libraries}{f':{before}' if before else ''}"
+        return os.pathsep.join(filter(None, (f"{folder}", before) if first else (before, f"{folder}")))
 
-    found = {name: ahead(name) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}
+    found = {name: beside(name, libraries, first=True) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}
+    found["CPATH"] = beside("CPATH", SOURCES / "include", first=False)
+    flags = os.environ.get("NVCC_APPEND_FLAGS", "")
+    if "-cudart" not in flags:
+        found["NVCC_APPEND_FLAGS"] = f"{flags} -cudart shared".strip()
     tools_last = [os.environ.get("PATH", os.defpath), *(str(root / "bin") for root in tools.roots())]
     return found | {"PATH": os.pathsep.join(tools_last)}

@@ -203,11 +203,17 @@ def test_each_file_has_variables_of_its_own(tmp_path: Path, capfd: Said) -> None
 
 
 def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
-    (tmp_path / "one.cu").write_text(ONE)
-    (tmp_path / "Makefile").write_text("test: one\n\t@./one\none: one.cu\n\t@nvcc -arch=sm_90 -o one one.cu\n")
+    """With the header of a library of which there is a stand-in, in a file for the host's compiler at that."""
+    (tmp_path / "one.cu").write_text(f"#include <cublas_v2.h>\n{ONE}")
+    (tmp_path / "two.cpp").write_text(
+        "#include <cublas_v2.h>\nint two(cublasHandle_t h) { return cublasDestroy(h); }\n"
+    )
+    (tmp_path / "Makefile").write_text(
+        "test: one\n\t@./one\none: one.cu two.o\n\t@nvcc -arch=sm_90 -o one one.cu two.o -lcublas\n"
+        f"two.o: two.cpp\n\t@g++ -isystem {tools.include_folders()[0]} -c -o two.o two.cpp\n"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tools.tool("nvcc").parent), prepend=os.pathsep)
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-cudart shared")
     status, report = reported(tmp_path, "make", "test")
     assert capfd.readouterr().out == "3\n"
     assert (status, report["launches"]) == (0, 1)
