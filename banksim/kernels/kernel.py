@@ -84,11 +84,13 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Preset:
     """What holds for every launch of a kernel: its block, bytes of dynamic shared memory, and for each hidden pointer
-    behind its arguments the bytes of scratch memory that a block wants there."""
+    behind its arguments the bytes of scratch memory that a block wants there. `tensors`: of each argument that is a
+    tensor descriptor the box and the bytes of the swizzle; such a one takes the parameters of a map, sizes, strides."""
 
     block: tuple[int, int, int]
     dynamic_shared: int
     scratch: tuple[int, ...]
+    tensors: tuple[tuple[tuple[int, ...], int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

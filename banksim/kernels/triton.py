@@ -19,7 +19,7 @@ def preset(file: Path) -> Preset | None:
     """The launches of the kernel in a .cubin or .ptx of Triton's cache folder, from the .json of the same name.
 
     None where there is no such file, or another's. InputError where it is damaged, UnsupportedError for clusters of
-    blocks and for tensor descriptors.
+    blocks and for tensor descriptors of a kind that is not known.
     """
     beside = file.with_suffix(".json")
     try:
@@ -43,10 +43,21 @@ def preset_of(metadata: Mapping[str, Any], where: str) -> Preset:
 
     if number("num_ctas", 1, 16) > 1:
         raise UnsupportedError(f"{where}: clusters of blocks (num_ctas {metadata['num_ctas']}) are not known")
-    if metadata.get("tensordesc_meta"):
-        raise UnsupportedError(f"{where}: tensor descriptors as arguments are not known")
     return Preset(
         block=(32 * number("num_warps", 1, 32), 1, 1),
         dynamic_shared=number("shared", 0, 1 << 20),
         scratch=tuple(number(name, 0, 1 << 40) for name in HIDDEN if name in metadata),
+        tensors=tuple(tensor(one, where) for one in metadata.get("tensordesc_meta") or ()),
     )
+
+
+def tensor(described: Any, where: str) -> tuple[tuple[int, ...], int]:
+    """The box of a tensor descriptor, and the bytes of its swizzle."""
+    try:
+        box, swizzle = tuple(map(int, described["block_size"])), (0, 32, 64, 128)[described["swizzle"]]
+        known = not (described.get("is_im2col") or described.get("fp4_padded"))
+    except (TypeError, KeyError, ValueError, IndexError, AttributeError):
+        known = False
+    if not known:
+        raise UnsupportedError(f"{where}: tensor descriptors of this kind are not known: {described}")
+    return box, swizzle

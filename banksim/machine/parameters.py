@@ -17,7 +17,7 @@ from banksim.machine.host_memory import BUFFER_LIMIT, Absent, Stretch, Stretches
 from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.machine.parameter_types import as_declared, parameter_types
 from banksim.machine.structs import Struct, places, size_of
-from banksim.machine.tensor_maps import MappedArray
+from banksim.machine.tensor_maps import BYTES, MappedArray, tensor_map
 
 if TYPE_CHECKING:
     from banksim.kernels.compilers.numba_arguments import Field
@@ -94,6 +94,24 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[lis
             raise InputError(f"{kernel.plain_name}: {name} is a {what}, the parameter has {parameter.size} bytes")
         out.append(content)
     return out, memory.buffers
+
+
+def tensor_arguments(kernel: Any, arguments: Sequence[Any]) -> list[Any]:
+    """The arguments with every array that is handed on as a tensor descriptor taken apart: its map, sizes, strides."""
+    if not isinstance(kernel, Kernel) or not kernel.preset or not kernel.preset.tensors:
+        return list(arguments)
+    described = iter(kernel.preset.tensors)
+    sizes = [parameter.size for parameter in kernel.parameters]
+    out: list[Any] = []
+    for argument in arguments:
+        is_map = sizes[len(out) : len(out) + 1] == [BYTES] and isinstance(argument, np.ndarray)
+        if not is_map or (tensor := next(described, None)) is None:
+            out.append(argument)
+            continue
+        box, swizzle = tensor
+        strides = [np.int64(stride // argument.itemsize) for stride in argument.strides]
+        out += [tensor_map(argument, box, swizzle), *map(np.int32, argument.shape), *strides]
+    return out
 
 
 def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int]) -> list[Any]:

@@ -14,7 +14,7 @@ from banksim.architectures.code_layout import MACHINES
 from banksim.errors import InputError
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch, prepare
-from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments
+from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments, tensor_arguments
 from banksim.runs.languages.language import in_machine_code
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def launched(call: Call, rules: Sequence[Architecture], options: Options) -> Lau
     if isinstance(kernel, Kernel) and machine and machine != kernel.arch:
         kernel = kernel.on(machine)
     grid: Any = call.grid
-    hidden = scratch_arguments(kernel, call.args, grid)
-    compiled_kernel, parameters, buffers, module = resolve(kernel, [*call.args, *hidden], machine or DEFAULT)
+    given = tensor_arguments(kernel, call.args)
+    hidden = scratch_arguments(kernel, given, grid)
+    compiled_kernel, parameters, buffers, module = resolve(kernel, [*given, *hidden], machine or DEFAULT)
     launch = prepare(compiled_kernel, grid, call.block, parameters, buffers, options.dynamic_shared, options.cluster)
     if module:
         module.into(launch, persist=False)

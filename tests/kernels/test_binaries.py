@@ -263,7 +263,7 @@ def test_the_command_takes_all_but_the_arguments_from_the_metadata(capsys: pytes
         ('{"name": "add", "shared": 0, "num_warps": 64}', "num_warps is 64, not a whole number from 1 to 32"),
         ('{"name": "add", "shared": "0", "num_warps": 4}', "shared is '0', not a whole number from 0 to 1048576"),
         ('{"name": "add", "shared": 0, "num_warps": 4, "num_ctas": 2}', "clusters of blocks .num_ctas 2. are not"),
-        ('{"name": "add", "shared": 0, "num_warps": 4, "tensordesc_meta": [{}]}', "tensor descriptors"),
+        ('{"name": "add", "shared": 0, "num_warps": 4, "tensordesc_meta": [{}]}', "tensor descriptors of this kind"),
     ],
 )
 def test_metadata_that_cannot_be(tmp_path: Path, metadata: str, complaint: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 import banksim
 from banksim.errors import Fault, InputError
+from banksim.kernels.kernel import Parameter, Preset
+from banksim.machine.parameters import tensor_arguments
 from banksim.machine.tensor_maps import MappedArray, TensorMap, decoded
+from helpers import assembler
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
@@ -180,3 +184,18 @@ def test_faults(engine: str) -> None:
 def test_maps_that_cannot_be(shape: Any, kind: str, box: Any, how: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         banksim.tensor_map(np.zeros(shape, kind), box, **how)
+
+
+def test_a_tensor_descriptor_of_triton_is_taken_apart() -> None:
+    """Its map, its sizes, its strides: as Triton's launcher hands one on."""
+    sizes = (4, 128, 4, 4, 8, 8, 8)
+    preset = Preset((32, 1, 1), 0, (), (((4, 16), 64),))
+    parameters = tuple(Parameter(n, 128 * n, size) for n, size in enumerate(sizes))
+    kernel = replace(assembler.kernel(["EXIT"]), parameters=parameters, preset=preset)
+    array, other = numbers((8, 32), "f4"), np.zeros(4)
+    first, m, *shape, last = tensor_arguments(kernel, [7, array, other])
+    assert (first, last is other) == (7, True)
+    assert (m.box, m.swizzle, m.array is array) == ((4, 16), 64, True)
+    assert [int(n) for n in shape] == [8, 32, 32, 1]
+    assert [n.itemsize for n in shape] == [4, 4, 8, 8]
+    assert tensor_arguments(replace(kernel, preset=None), [array]) == [array]
