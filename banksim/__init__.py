@@ -19,6 +19,7 @@ advise/          layouts that cure conflicts
 report/          everything that is shown
 commands/        the command line, which __main__.py starts
 testing.py       for pytest
+magic.py         for notebooks
 wording.py       numbers and lists in words
 system/          files, processes, signals, caches, terminals
 errors.py        what can go wrong
@@ -105,6 +106,11 @@ def __getattr__(name: str) -> object:
     value = getattr(importlib.import_module(f"banksim.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: object) -> None:
+    """`%load_ext banksim`: the cell magic `%%banksim`."""
+    importlib.import_module("banksim.magic").register(shell)
 
 
 def __dir__() -> list[str]:

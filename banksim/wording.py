@@ -8,7 +8,7 @@ from pathlib import Path
 
 from banksim.requests.counts import Count, Range, ends
 from banksim.requests.trace import Site
-from banksim.system.notebooks import CELL
+from banksim.system.notebooks import CELL, LIVE
 
 
 def place(site: Site) -> str:
@@ -18,10 +18,13 @@ def place(site: Site) -> str:
 
 def in_file(file: str | None, lines: object) -> str:
     """`transpose.py:12`; in a notebook `transpose.ipynb, cell 3, line 12`."""
-    return f"{shown(file)}{', line ' if CELL.fullmatch(file or '') else ':'}{lines}"
+    is_cell = CELL.fullmatch(file or "") or LIVE.fullmatch(file or "")
+    return f"{shown(file)}{', line ' if is_cell else ':'}{lines}"
 
 
 def shown(file: str | None) -> str:
+    if live := LIVE.fullmatch(file or ""):
+        return f"cell {live['number']}" if live["number"] else "cell"
     path = Path(file or "?")
     try:
         return str(path.relative_to(os.getcwd()))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import banksim
+from banksim.runs.outcome import Run
 
 PROMISED = {
     "banksim": """Architecture BanksimError Conflicts Layout Range Site Struct Trace absent architecture block_cycles
@@ -48,6 +49,21 @@ def test_banksim_promises_these_names_and_no_others() -> None:
     assert sorted(banksim.__all__) == sorted(PROMISED["banksim"].split())
     assert set(banksim.__all__) <= set(dir(banksim))
     assert all(getattr(banksim, name).__doc__ for name in banksim.__all__)
+
+
+METHODS = {
+    "Run": "report html to_pandas conflicts judged instructions",
+    "Conflicts": "report html to_pandas to_json sites transactions",
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_that_are_promised_are_there_and_told_of(name: str) -> None:
+    kind = {"Run": Run, "Conflicts": banksim.Conflicts}[name]
+    for method in METHODS[name].split():
+        assert method in kind.__annotations__ or hasattr(kind, method)
+    for method in ("report", "html", "to_pandas"):
+        assert getattr(kind, method).__doc__
 
 
 @pytest.mark.parametrize(("name", "module"), EXAMPLES.items(), ids=list(EXAMPLES))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from banksim.errors import InputError
 from banksim.requests.copies import destinations, source_banks
-from banksim.requests.counts import Count, Range, Status, above, largest, per_request, total
+from banksim.requests.counts import Count, Range, Status, above, ends, largest, per_request, total
 from banksim.requests.kinds import COPIES
+from banksim.system.reported import Reported
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
@@ -137,12 +138,24 @@ class SiteConflicts:
         }
 
 
-@dataclass(frozen=True)
-class Conflicts:
+@dataclass(frozen=True, repr=False)
+class Conflicts(Reported):
     """The analysis of a trace. A total is None (withheld) as soon as one site's figure is unknown."""
 
     arch: Architecture
     sites: tuple[SiteConflicts, ...]
+
+    def __repr__(self) -> str:
+        return f"<Conflicts of {len(self.sites)} sites {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """`on sm_90: 64 requests, 1,056 transactions, 64 ideal`, as a repr has room for."""
+        if self.transactions is None:
+            return f"on {self.arch.name}: {self.requests:,} requests, transactions unknown"
+        low, high = ends(self.transactions)
+        spent = f"{low:,}" if low == high else f"{low:,}–{high:,}"
+        return f"on {self.arch.name}: {self.requests:,} requests, {spent} transactions, {self.ideal:,} ideal"
 
     @property
     def requests(self) -> int:

@@ -93,7 +93,7 @@ class Preset:
     tensors: tuple[tuple[tuple[int, ...], int], ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Kernel:
     """One kernel of a cubin, ready to run. Two are equal only if they are the same object.
 
@@ -132,6 +132,9 @@ class Kernel:
     preset: Preset | None = None
     for_arch: Callable[[str], Kernel] | None = field(default=None, repr=False)
     """The same kernel compiled for another architecture, where its source is known."""
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.plain_name} of {self.arch}: {len(self.instructions):,} instructions>"
 
     def __getstate__(self) -> dict[str, Any]:
         """What other processes get: all but `for_arch`, since they compile nothing."""

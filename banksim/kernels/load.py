@@ -16,15 +16,18 @@ from banksim.kernels import demangling, fat_binary
 from banksim.kernels.cubin import decode, entry_names
 from banksim.kernels.elf import is_cubin
 from banksim.kernels.kernel import Kernel
+from banksim.system.reported import Shown
 from banksim.system.visible import one_line
 
 SOURCES = (".cu", ".cuh", ".cpp", ".cxx", ".cc")
 
+MOST_NAMES = 8
+"""So many kernels are named where there is little room."""
 Instantiate = Callable[[str], Mapping[str, Kernel]]
 """A kernel template as in C++ → the kernels of the source with it instantiated."""
 
 
-class Module(Mapping[str, Kernel]):
+class Module(Shown, Mapping[str, Kernel]):
     """The kernels of a file by their mangled names.
 
     `module[name]` also takes a plain name, with namespaces or without (`transpose`), one with template
@@ -52,7 +55,9 @@ class Module(Mapping[str, Kernel]):
         return len(self._kernels)
 
     def __repr__(self) -> str:
-        return f"<{self.file}: {', '.join(map(demangling.plain_name, self))}>"
+        names = [demangling.plain_name(name) for name in self]
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        return f"<{self.file}: {', '.join(names[:MOST_NAMES])}{more}>"
 
     def __getitem__(self, name: str) -> Kernel:
         if not isinstance(name, str):

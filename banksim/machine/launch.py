@@ -87,7 +87,7 @@ class Buffer:
         return min(views, key=lambda view: max(view.start - byte, byte - view.start - view.nbytes + 1, 0))
 
 
-@dataclass
+@dataclass(repr=False)
 class Launch:
     """`constants[bank]`: the bytes of each, parameters written; where buffer n begins tells
     `addresses.layout_of`; buffer 0 holds the module's own variables, of a kernel that is launched by itself;
@@ -109,6 +109,9 @@ class Launch:
     """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
     pages: MappedPages | None = None
     """Of a whole program's memory: what lies beyond its allocations."""
+
+    def __repr__(self) -> str:
+        return f"<launch of {self.kernel.plain_name}, grid {self.grid}, block {self.block}>"
 
     def copy(self) -> Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""

@@ -8,6 +8,8 @@ github.py        annotations of a pull request
 sarif.py         for code scanning
 junit.py         for servers of continuous integration
 annotations.py   what these share
+frame.py         columns, for pandas and Arrow
+notebook.py      what notebooks show
 rules.py         the rules of findings, and their pages
 """
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import banksim.report.text  # noqa: F401  (here, so that the folder of this name does not replace the function later)
 from banksim.banks.conflicts import Conflicts
 
 

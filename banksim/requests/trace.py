@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.requests.checks import check_alignment, column, request_columns
+from banksim.system.reported import Shown
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Site:
     inside: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, repr=False)
+class Trace(Shown):
     """n requests, one row each.
 
     `site`, `block`, `warp`, `epoch` (barriers passed so far) are int32 of shape (n,); `op` uint8, an index
@@ -55,6 +56,9 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.op)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self):,} requests from {len(self.sites):,} sites>"
 
     @classmethod
     def from_arrays(

@@ -12,6 +12,7 @@ from banksim.kernels.kernel import Instruction, Kernel
 from banksim.kernels.unfilled_variables import Unfilled, unfilled
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Finding, Hint
+from banksim.system.reported import Reported
 
 if TYPE_CHECKING:
     from banksim.timing.spent_cycles import Cycles
@@ -27,8 +28,8 @@ class Executed:
     predicated_on: int
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Reported):
     """What a launch did.
 
     `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the first; `profile` every
@@ -60,6 +61,10 @@ class Run:
     classes: int = field(default=0)
     whole: int = field(default=0)
     undecided: str = field(default="")
+
+    def __repr__(self) -> str:
+        part = ", partial" if self.partial else ""
+        return f"<Run of {self.kernel.plain_name} {'; '.join(one.summary for one in self.judged)}{part}>"
 
     @property
     def conflicts(self) -> Conflicts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from banksim.errors import InputError
 
 CELL = re.compile(r"(?P<file>.*\.ipynb), cell (?P<number>\d+)", re.DOTALL)
 """The name of a cell's source: the code cells of a notebook are counted from 1, as they are executed."""
+
+LIVE = re.compile(r"(?:.*/)?(?P<known><ipython-input-(?P<number>\d+)-\w+>)|.*/ipykernel_\d+/\d+\.py", re.DOTALL)
+"""The name of the source of a cell that is being worked on, in IPython or in Jupyter."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,9 @@ def text_of(cell: dict[str, Any]) -> str:
 
 def lines_of(name: str) -> tuple[str, ...]:
     """The lines of the cell of this name; () where there is none to be read."""
+    if live := LIVE.fullmatch(name):  # Python keeps the text for its tracebacks
+        text = "".join(linecache.getlines(live["known"] or name))
+        return tuple(text.removesuffix("\n").split("\n")) if text else ()
     match = CELL.fullmatch(name)
     if match is None:
         return ()

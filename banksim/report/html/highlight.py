@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from banksim.system.notebooks import CELL
+from banksim.system.notebooks import CELL, LIVE
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -64,5 +64,5 @@ def class_of(kind: _TokenType) -> str:
 def lexer_of(file: str) -> Lexer | None:
     from pygments.lexers import get_lexer_by_name
 
-    name = "python" if CELL.fullmatch(file) else LEXERS.get(file.rpartition(".")[2].lower())
+    name = "python" if CELL.fullmatch(file) or LIVE.fullmatch(file) else LEXERS.get(file.rpartition(".")[2].lower())
     return get_lexer_by_name(name) if name else None

@@ -22,6 +22,7 @@ from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.clock import Clock
 from banksim.runs.resolve import compiled_for
 from banksim.runs.run import execute_launch
+from banksim.system.reported import Shown
 
 if TYPE_CHECKING:
     from banksim.machine.launch import Dim3, Launch
@@ -179,7 +180,7 @@ class RequestsWriter:
             raise
 
 
-class Launches:
+class Launches(Shown):
     """Kernels in the order of their first launch. Several threads of a program may launch at a time.
 
     `others`: by the names of kernels, the launches that were executed but are not those of `choice`; `calls`: of the
@@ -206,6 +207,10 @@ class Launches:
         self.strays: dict[tuple[str, int], str] = {}
         """Accesses beyond allocations that a GPU lets pass: of each kernel and instruction the first."""
         self.lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        found = "; ".join(one.summary for one in self.judged)
+        return f"<{self.count:,} launches of {len(self.kernels)} kernels {found}>"
 
     def execute(
         self,
