@@ -27,6 +27,7 @@ __managed__ int shared_with_host[2] = {5, 6};
 struct Node { int value; Node *next; };
 __device__ Node *list;
 
+__global__ void twice_each(int *a) { a[threadIdx.x] = 2 * a[threadIdx.x] + 1; }
 __global__ void scale(float *a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] *= factor[i % 4];
@@ -393,7 +394,22 @@ int main(int argc, char **argv) {
     if (what == "missing") { cudaIpcMemHandle_t handle; REFUSED(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, NULL)); }
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }
     if (what == "touch") { int *a; CHECK(cudaMalloc(&a, 4)); *a = 1; }
-    if (what == "huge") { void *p; REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 5ull << 30)); }
+    if (what == "huge") {  // beyond 4 GiB, and beyond all memory
+        int *p, found[4], before[2] = {5, 6};
+        const size_t fourth = 1ull << 30;
+        for (int round = 0; round < 2; round++) {
+            CHECK(cudaMalloc(&p, 9ull << 30));
+            CHECK(cudaMemcpy(p + fourth - 1, before, sizeof before, cudaMemcpyHostToDevice));
+            twice_each<<<1, 4>>>(p + fourth - 2);
+            twice_each<<<1, 1>>>(p + 2 * fourth + 1);
+            CHECK(cudaMemcpy(found, p + fourth - 2, sizeof found, cudaMemcpyDeviceToHost));
+            printf("%d %d %d %d\n", found[0], found[1], found[2], found[3]);
+            CHECK(cudaMemcpy(found, p + 2 * fourth, sizeof found, cudaMemcpyDeviceToHost));
+            printf("%d %d %d %d\n", found[0], found[1], found[2], found[3]);
+            CHECK(cudaFree(p));
+        }
+        REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 1ull << 40));
+    }
     if (what == "launch") { say<<<1, 1>>>(1); printf("%s\n", cudaGetErrorName(cudaGetLastError())); }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
     if (what == "wait") wait();

@@ -119,13 +119,18 @@ def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said
     ("what", "said"),
     [
         ("missing", "cudaIpcGetMemHandle: not provided: it returned cudaErrorNotSupported"),
-        ("huge", "an allocation of 5368709120 bytes: up to 4 GiB a piece are simulated"),
         ("beyond", "a copy of 9 bytes at byte 0 of allocation 1, which has 8 bytes"),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(what: str, said: str, capfd: Said) -> None:
     assert run(FEATURES, what) == 2
     assert capfd.readouterr() == ("", f"banksim: {said}\n")
+
+
+def test_allocations_beyond_4_gib(capfd: Said) -> None:
+    """Accesses, and copies across the place where addresses grow out of 32 bits; twice, as memory is used again."""
+    assert run(FEATURES, "huge") == 0
+    assert capfd.readouterr() == ("1 11 13 1\n0 1 0 0\n" * 2, "")
 
 
 # ---- ends

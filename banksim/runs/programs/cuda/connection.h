@@ -48,6 +48,7 @@ struct memory { /* one allocation */
     bool live;
     void *host; /* of registered memory: where the program has it */
     unsigned flags;
+    struct memory *head; /* of the slots behind the first of an allocation that has several: the first */
 };
 CUresult banksim_share_memory(int *file); /* makes the file whose pages all device memory is */
 void banksim_forget_memory(void);

@@ -24,7 +24,7 @@
 #define SMALL (1ull << 20)
 #define APART 512ull
 #define LARGE (32ull << 20)
-#define LARGEST (1ull << 32) /* bytes of an allocation: nothing else begins for as many */
+#define SLOT_BYTES (1ull << 32) /* an allocation of more has several slots, whose addresses follow each other */
 #define QUARANTINE 256       /* freed allocations that are not given out again: uses of them are told */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +62,7 @@ struct memory *banksim_find(CUdeviceptr address) {
     CUdeviceptr slot = (address - BANKSIM_FIRST_ADDRESS) >> 32;
     if (address >= BANKSIM_FIRST_ADDRESS && slot < BANKSIM_SLOTS) {
         struct memory *found = &slots[slot * BANKSIM_INVERSE % BANKSIM_SLOTS];
+        if (found->head) found = found->head;
         /* One byte behind the end still names the allocation, as the end of a range does. */
         return found->live && address - found->start <= found->size ? found : NULL;
     }
@@ -121,14 +122,44 @@ static bool place(struct memory *memory, size_t capacity, enum kind kind) {
     return true;
 }
 
+/* Of an allocation, the slot of the bytes `piece` times 4 GiB behind its beginning, or NULL where there is none. */
+static struct memory *behind(const struct memory *head, unsigned piece) {
+    unsigned place = banksim_number(head) * (unsigned)BANKSIM_STRIDE % BANKSIM_SLOTS + piece;
+    return place < BANKSIM_SLOTS ? &slots[(size_t)place * BANKSIM_INVERSE % BANKSIM_SLOTS] : NULL;
+}
+
+static unsigned pieces(size_t capacity) { return (capacity + SLOT_BYTES - 1) / SLOT_BYTES; }
+
+/* Slots that follow each other: those of an allocation of as many bytes that was freed, or such as were never used. */
+static struct memory *several(size_t capacity, enum kind kind) {
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
+        if (slots[n].capacity == capacity && !slots[n].live) return &slots[n];
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++) {
+        unsigned found = 0;
+        for (struct memory *one; found < pieces(capacity) && (one = behind(&slots[n], found)); found++)
+            if (one->capacity || banksim_number(one) < BANKSIM_FIRST_SLOT) break;
+        if (found < pieces(capacity)) continue;
+        if (!place(&slots[n], capacity, kind)) return NULL;
+        slots[n].capacity = capacity;
+        for (unsigned piece = 1; piece < found; piece++) {
+            behind(&slots[n], piece)->capacity = SLOT_BYTES;
+            behind(&slots[n], piece)->head = &slots[n];
+        }
+        return &slots[n];
+    }
+    return NULL;
+}
+
 /* A slot with a place in the file of `capacity` bytes. Variables of modules have the first slots, so that their
    addresses, and with them the decoded code, are the same in the next run. */
 static struct memory *fresh(size_t capacity, enum kind kind) {
     struct memory *found = NULL;
+    if (capacity > SLOT_BYTES) return several(capacity, kind);
     if (kind == VARIABLES)
         for (unsigned n = 1; n < BANKSIM_MODULE_SLOTS && !found; n++)
             if (!slots[n].capacity) found = &slots[n];
     if (!found && freed_count > QUARANTINE) found = reused(capacity, false);
+    while (used < BANKSIM_SLOTS && slots[used].capacity) used++;
     if (!found && used < BANKSIM_SLOTS) found = &slots[used++];
     if (!found) found = reused(capacity, true);
     if (found && (found->capacity < capacity || small(found->capacity, found->kind) != small(capacity, kind)) &&
@@ -139,8 +170,12 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
 }
 
 static void announce(const struct memory *memory) {
-    uint64_t message[4] = {banksim_number(memory), memory->offset, memory->live ? memory->size : 0, memory->kind};
-    banksim_tell('B', message, sizeof message);
+    for (unsigned piece = 0; piece < pieces(memory->capacity); piece++) {
+        size_t start = piece * SLOT_BYTES, left = memory->size > start ? memory->size - start : 0;
+        uint64_t size = !memory->live ? 0 : left < SLOT_BYTES ? left : SLOT_BYTES;
+        uint64_t message[4] = {banksim_number(behind(memory, piece)), memory->offset + start, size, memory->kind};
+        banksim_tell('B', message, sizeof message);
+    }
 }
 
 static size_t device_bytes(void) {
@@ -152,12 +187,7 @@ static size_t device_bytes(void) {
 
 static CUresult take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
     if (!size) return CUDA_ERROR_INVALID_VALUE;
-    if (size > LARGEST) {
-        char text[160];
-        int length = snprintf(text, sizeof text, "an allocation of %zu bytes: up to 4 GiB a piece are simulated", size);
-        if (size <= device_bytes()) banksim_tell('W', text, length);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    if (size > SLOT_BYTES && size > device_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
     struct memory *memory = fresh(small(size, kind) ? rounded(size, APART) : pages(size), kind);
     if (memory) {
@@ -199,7 +229,7 @@ static void let_go(struct memory *memory) {
     else fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
     memory->live = false;
     memory->host = NULL;
-    freed[(freed_first + freed_count++) % BANKSIM_SLOTS] = banksim_number(memory);
+    if (memory->capacity <= SLOT_BYTES) freed[(freed_first + freed_count++) % BANKSIM_SLOTS] = banksim_number(memory);
     pthread_mutex_unlock(&lock);
     announce(memory);
 }
@@ -214,7 +244,7 @@ static CUresult release(CUdeviceptr start, bool of_host) {
 }
 
 void banksim_forget_memory(void) {
-    for (unsigned n = BANKSIM_FIRST_SLOT; n < used; n++)
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
         if (slots[n].live && !slots[n].host) let_go(&slots[n]);
 }
 
@@ -222,7 +252,7 @@ void banksim_forget_memory(void) {
 CUresult cuMemGetInfo(size_t *available, size_t *total) {
     BEGIN();
     size_t taken = 0;
-    for (unsigned n = 0; n < used; n++) taken += slots[n].live ? slots[n].capacity : 0;
+    for (unsigned n = 0; n < BANKSIM_SLOTS; n++) taken += slots[n].live ? slots[n].capacity : 0;
     size_t bytes = device_bytes();
     if (total) *total = bytes;
     if (available) *available = taken < bytes ? bytes - taken : 0;
