@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,22 @@ def test_a_picture_shows_what_its_command_prints(page: Path, picture: Path, comm
     assert pages.letters(picture.read_text(encoding="utf-8")) == "".join(terminal.plain.split())
 
 
+def headings(page: Path) -> set[str]:
+    """What links behind a `#` call the headings of a page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_what_a_page_links_to_exists(page: Path) -> None:
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"\w+:", link)]
-    assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"\w+:", link):
+            file, _, heading = link.partition("#")
+            at = page.parent / file if file else page
+            assert at.exists(), link
+            assert not heading or heading in headings(at), link
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -71,6 +83,14 @@ def test_the_readme_introduces() -> None:
     text = README.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 180
     assert {"pattern", "advise", "kernel", "run"} <= set(re.findall(r"^(?:<!-- )?\$ banksim (\w+)", text, re.MULTILINE))
+
+
+def test_the_readme_tells_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    told = re.findall(
+        r"^\| `(\w+)` \|", README.read_text(encoding="utf-8").partition("## Three minutes")[0], re.MULTILINE
+    )
+    assert set(told) == set(project["optional-dependencies"])
 
 
 def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
