@@ -25,7 +25,7 @@ settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile("ci")
 
 
-WITHOUT = [name for name in ("triton",) if find_spec(name) is None]
+WITHOUT = [name for name in ("triton", "warp") if find_spec(name) is None]
 """Compilers of other languages that are not installed: their tests are left out, which the head of the run says."""
 collect_ignore = ["languages"] if WITHOUT else []
 

@@ -3,4 +3,5 @@
 language.py   what a language has to tell, and how a call of its kernel becomes one of machine code
 constants.py  compile-time constants as text
 triton.py     Triton and Gluon
+warp.py       Warp
 """

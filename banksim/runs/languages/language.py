@@ -19,6 +19,7 @@ from banksim.runs.options import Call
 
 LANGUAGES: dict[str, str] = {
     "triton": "banksim.runs.languages.triton",
+    "warp": "banksim.runs.languages.warp",
 }
 """By the package that the type of a kernel comes from: the module that knows the language."""
 

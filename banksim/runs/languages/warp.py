@@ -1,0 +1,179 @@
+"""Warp: `@wp.kernel` functions, compiled by Warp's own compiler with no GPU.
+
+`--const dim=1024` makes it `wp.launch(kernel, dim=1024)`; without, the grid and the block are those of
+`wp.launch_tiled(kernel, dim=grid, block_dim=block)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banksim.errors import CompileError, InputError, UnsupportedError
+from banksim.kernels.compilers.numba_without_gpu import capability
+from banksim.kernels.kernel import Preset
+from banksim.machine.structs import Struct
+from banksim.runs.languages.language import Compiled
+from banksim.runs.options import Call
+
+NAME = "Warp"
+BLOCK = 256
+"""Threads of a block where none are asked for, as `wp.launch` has it."""
+MOST_DIMENSIONS = 4
+
+
+def owns(value: object) -> bool:
+    return type(value).__name__ == "Kernel" and hasattr(value, "adj")
+
+
+def title(kernel: Any) -> tuple[str, Sequence[str]]:
+    return kernel.func.__name__, [str(one) for one in inspect.signature(kernel.func).parameters.values()]
+
+
+def names(kernel: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = kernel.func.__globals__
+    return found
+
+
+def compile(call: Call, arch: str) -> Compiled:
+    kernel, block = call.kernel, threads(call)
+    warp = import_module("warp")
+    if kernel.is_generic:
+        raise UnsupportedError(f"{place(kernel)} is generic: give what wp.overload(kernel, types) returns")
+    if odd := call.const.keys() - {"dim"}:
+        raise InputError(f"{place(kernel)}: Warp's kernels have no constant {min(odd)}: give dim alone")
+    with settings(warp, kernel.module, block):
+        key = kernel.module.get_module_hash(block), arch, block
+        if key not in _modules:
+            _modules[key] = machine_code(warp, kernel, arch)
+        cubin, shared = _modules[key]
+        name = f"{kernel.get_mangled_name()}_cuda_kernel_forward"
+    return Compiled(cubin, name, Preset((block, 1, 1), shared.get(f"{name}_smem_bytes", 0), ()))
+
+
+_modules: dict[tuple[bytes, str, int], tuple[bytes, dict[str, int]]] = {}
+"""Cubins of whole modules, which take Warp seconds each, and the shared memory of their kernels."""
+
+
+def machine_code(warp: Any, kernel: Any, arch: str) -> tuple[bytes, dict[str, int]]:
+    """The cubin of a kernel's module, and bytes of dynamic shared memory by kernel."""
+    major, minor = capability(arch)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            [file] = warp.compile_aot_module(
+                kernel.module, arch=10 * major + minor, module_dir=folder, use_ptx=False, strip_hash=False
+            )
+        except Exception as error:  # Warp raises errors of every kind for what it cannot compile
+            gist = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise CompileError(f"{place(kernel)}: {gist}\n{error}") from error
+        [about] = Path(folder).glob("*.meta")
+        return Path(file).read_bytes(), json.loads(about.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def settings(warp: Any, module: Any, block: int) -> Iterator[None]:
+    """Warp's options for a while: lines are kept, nothing is said."""
+    config, before = warp.config, warp.config.log_level
+    options = dict(module.options)
+    config.log_level = warp.LOG_ERROR
+    module.options.update(block_dim=block, lineinfo=True)
+    try:
+        yield
+    finally:
+        module.options.clear()
+        module.options.update(options)
+        config.log_level = before
+
+
+def pack(call: Call, compiled: Compiled) -> list[object]:
+    kernel = call.kernel
+    parameters = kernel.adj.args
+    if len(call.args) != len(parameters):
+        labels = ", ".join(one.label for one in parameters)
+        raise InputError(f"{place(kernel)} takes {len(parameters)} arguments ({labels}), {len(call.args)} were given")
+    dim = dimensions(call)
+    kept = (*dim, *(1,) * MOST_DIMENSIONS)[: kernel.adj.kernel_dim]
+    shared = prod(dim[kernel.adj.kernel_dim :])
+    bounds = Struct(
+        shape=tuple(np.uint32(size) for size in kept), size=np.uint64(prod(dim)), threads_each=np.uint64(shared)
+    )
+    return [bounds, *(packed(one, value) for one, value in zip(parameters, call.args, strict=True))]
+
+
+def packed(parameter: Any, value: Any) -> object:
+    """An argument as Warp lays it out: arrays with shape and strides, numbers of the declared type."""
+    types = import_module("warp._src.types")
+    declared, name = parameter.type, parameter.label
+    if types.is_array(declared):
+        return array(declared, value, name)
+    if types.type_is_vector(declared) or types.type_is_matrix(declared):
+        return bytes(value if isinstance(value, declared) else declared(*np.asarray(value).ravel().tolist()))
+    if declared not in types.scalar_types and declared is not types.bool:
+        raise UnsupportedError(f"argument {name}: {types.type_repr(declared)} as an argument is not known")
+    kind = import_module("warp").dtype_to_numpy(declared)
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise InputError(f"argument {name} is an array, and the kernel takes a {types.type_repr(declared)}")
+    return np.asarray(value).astype(kind)[()]
+
+
+def array(declared: Any, value: Any, name: str) -> Struct:
+    """An array's descriptor."""
+    warp = import_module("warp")
+    if not isinstance(value, np.ndarray) or type(declared).__name__ == "indexedarray":
+        raise InputError(f"argument {name} is a {type(value).__name__}: give a NumPy array")
+    inner = tuple(getattr(declared.dtype, "_shape_", ()))
+    scalar = np.dtype(warp.dtype_to_numpy(getattr(declared.dtype, "_wp_scalar_type_", declared.dtype)))
+    if value.dtype != scalar or value.shape[value.ndim - len(inner) :] != inner:
+        wanted = f"{scalar}{list(inner) if inner else ''}"
+        raise InputError(f"argument {name} holds {value.dtype}{list(value.shape)}, and its elements are {wanted}")
+    axes = value.ndim - len(inner)
+    if axes != declared.ndim:
+        raise InputError(f"argument {name} has {axes} dimensions, and the kernel takes {declared.ndim}")
+    rest = (0,) * (MOST_DIMENSIONS - axes)
+    return Struct(
+        data=value,
+        grad=None,
+        shape=tuple(map(np.int32, (*value.shape[:axes], *rest))),
+        strides=tuple(map(np.int32, (*value.strides[:axes], *rest))),
+        ndim=np.uint16(axes),
+        flags=np.uint16(0),
+    )
+
+
+def grid(call: Call, compiled: Compiled) -> Any:
+    return -(-prod(dimensions(call)) // threads(call))
+
+
+# ---- what was given
+def threads(call: Call) -> int:
+    """Threads of a block."""
+    if call.block is None:
+        return BLOCK
+    sizes = (call.block,) if isinstance(call.block, int) else tuple(call.block)
+    return prod(sizes)
+
+
+def dimensions(call: Call) -> tuple[int, ...]:
+    """The launch's dimensions, those of the threads of a tile last."""
+    given = call.const.get("dim")
+    if given is None:
+        given = (call.grid,) if isinstance(call.grid, int) else tuple(call.grid)  # type: ignore[arg-type]
+        given = (*given, threads(call))
+    found = (given,) if isinstance(given, int) else tuple(given)
+    if not 1 <= len(found) <= MOST_DIMENSIONS or not all(isinstance(one, int) and one > 0 for one in found):
+        raise InputError(f"dim {given!r}: give one to {MOST_DIMENSIONS} sizes from 1 on, such as 1024 or (64, 64)")
+    return found
+
+
+def place(kernel: Any) -> str:
+    code = kernel.func.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}: {kernel.func.__name__}"

@@ -1,0 +1,93 @@
+"""Warp's kernels: compiled by its own compiler with no GPU, held against NumPy; lines are those of Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.__main__ import main
+from banksim.errors import BanksimError
+from languages import warp_kernels as kernels
+
+ARCHS = ("sm_80", "sm_90")
+random = np.random.default_rng(0)
+SOURCE = Path(kernels.__file__).read_text().splitlines()
+
+
+def line_of(text: str) -> int:
+    return next(number for number, line in enumerate(SOURCE, 1) if text in line)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_transpose_and_its_lines(arch: str) -> None:
+    x, y = random.random((64, 96), np.float32), np.zeros((96, 64), np.float32)
+    done = banksim.run(kernels.transpose, (2, 3), 64, [x, y], arch=arch)
+    assert (y == x.T).all()
+    assert done.kernel.plain_name == "transpose"
+    sites = done.conflicts.sites
+    assert {Path(site.file or "").name for site in sites} == {"warp_kernels.py"}
+    assert {site.line for site in sites} <= set(range(line_of("def transpose"), line_of("def total")))
+    assert line_of("tile = wp.tile_load(x, shape=(TILE") in {site.line for site in sites}
+    assert any(Path(file).name == "tile.h" for site in sites for file, _ in site.site.inside)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_reduction(arch: str) -> None:
+    x, out = np.arange(512, dtype=np.float32), np.zeros(1, np.float32)
+    banksim.run(kernels.total, 4, 128, [x, out], arch=arch)
+    assert out[0] == x.sum()
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_softmax(arch: str) -> None:
+    x = random.random((3, 128), np.float32)
+    out = np.zeros_like(x)
+    banksim.run(kernels.softmax, 3, 64, [x, out], arch=arch)
+    expected = np.exp(x - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, expected / expected.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_a_plain_launch_has_dimensions() -> None:
+    x, y = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+    done = banksim.run(kernels.scale, 1, None, [x, y, 2.5], const={"dim": 1000})
+    assert (y == x * 2.5).all()
+    assert (done.launch.grid, done.launch.block) == ((4, 1, 1), (256, 1, 1))
+
+
+def test_vectors_are_elements_and_arguments() -> None:
+    points, out = random.random((100, 3), np.float32), np.zeros((100, 3), np.float32)
+    banksim.run(kernels.moved, 1, 32, [points, (1.0, 2.0, 3.0), out, 90], const={"dim": (100,)})
+    assert (out[:90] == points[:90] + np.array([1, 2, 3], np.float32)).all()
+    assert not out[90:].any()
+
+
+def test_what_is_missing_or_odd_is_one_line() -> None:
+    x = np.zeros(128, np.float32)
+    cases: list[tuple[Any, list[Any], dict[str, Any], str]] = [
+        (kernels.scale, [x, x], {"dim": 128}, "scale takes 3 arguments (x, y, factor), 2 were given"),
+        (kernels.scale, [x, x, 1], {"dim": "many"}, "give one to 4 sizes"),
+        (kernels.scale, [x, x, 1], {"BLOCK": 4}, "Warp's kernels have no constant BLOCK: give dim alone"),
+        (kernels.scale, [x, x.astype(np.int32), 1], {"dim": 128}, "argument y holds int32[128], and its elements are"),
+        (kernels.scale, [x, x.reshape(2, 64), 1], {"dim": 1}, "argument y has 2 dimensions, and the kernel takes 1"),
+        (kernels.scale, [x, 3, 1], {"dim": 1}, "argument y is a int: give a NumPy array"),
+        (kernels.scale, [x, x, x], {"dim": 1}, "argument factor is an array, and the kernel takes a float"),
+        (kernels.generic, [x], {"dim": 1}, "generic is generic: give what wp.overload(kernel, types) returns"),
+    ]
+    for kernel, args, const, told in cases:
+        with pytest.raises(BanksimError) as caught:
+            banksim.run(kernel, 1, 32, args, const=const)
+        assert told in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["kernel", f"{here / 'warp_kernels.py'}:transpose", "--grid", "1,1", "--block", "64", "--json"]
+    assert main([*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kernel"] == "transpose"
+    assert found["conflicts"][0]["transactions"] > 0
