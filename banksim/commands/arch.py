@@ -11,7 +11,7 @@ EXAMPLE = "  banksim arch\n  banksim arch sm_90 kepler-8"
 
 def options(parser: ArgumentParser) -> None:
     what = "show this one in full: a family (hopper), a compute capability (sm_90), or that of a GPU (H100)"
-    parser.add_argument("name", nargs="*", help=what)
+    parser.add_argument("name", nargs="*", metavar="NAME", help=what)
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
 
 

@@ -53,26 +53,23 @@ def options(parser: ArgumentParser) -> None:
         ".so, an executable); without NAME the only one",
     )
     parser.add_argument("--list", action="store_true", help="only list the kernels of the file with their signatures")
-    parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
-    parser.add_argument(
-        "--block", metavar="X,Y,Z", help="threads of a block (default: what the kernel is compiled for, else 32)"
-    )
-    parser.add_argument("--cluster", metavar="X,Y,Z", help="blocks of a cluster (from sm_90 on; default: as compiled)")
-    launch_options(parser)
-    parser.add_argument(
+    group = launch_options(parser)
+    group.add_argument("--cluster", metavar="X,Y,Z", help="blocks of a cluster (from sm_90 on; default: as compiled)")
+    group = parser.add_argument_group("execution")
+    check_option.option(group)
+    group.add_argument(
         "--max-instructions",
         metavar="N",
         help="stop after so many warp instructions (0: never; default: where a block runs most of a minute)",
     )
-    parser.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
-    parser.add_argument(
+    group.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
+    group.add_argument(
         "--execute",
         action="store_true",
         help="execute every block, on memory with contents, of a large launch too: without it one block of each class "
         "of blocks that provably count the same, where counts do not depend on the contents of arrays",
     )
-    trace_option(parser)
-    check_option.option(parser)
+    trace_option(group)
     group = report_options.options(parser)
     parser.set_defaults(arch=None)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")

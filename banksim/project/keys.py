@@ -127,6 +127,8 @@ KERNEL: dict[str, Key] = {
     "cluster": Key(sizes, "blocks of a cluster", "--cluster"),
     "args": Key(texts, "the arguments, as --arg has them", "--arg"),
     "constants": Key(constants, "variables of the module, as --constant has them", "--constant"),
+    "const": Key(constants, "constants that Triton compiles in, as --const has them", "--const"),
+    "execute": Key(yes, "execute every block of a large launch too", "--execute"),
     "dynamic-shared": Key(whole, "bytes of dynamic shared memory", "--dynamic-shared"),
     "max-instructions": Key(whole, "where to stop", "--max-instructions"),
     **COMPILING,

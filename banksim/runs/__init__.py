@@ -9,6 +9,7 @@ loaded_module.py           the module of a Numba kernel
 several_architectures.py   the same launch on several architectures
 counts_to_conflicts.py     counts of the workers → conflicts
 outcome.py                 the result
+warming.py                 a little of everything, before the first real run
 programs/                  whole programs
 validation/                whole programs against a GPU
 """

@@ -410,11 +410,17 @@ def test_a_source_that_changed_since_its_import_is_refused(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["kernel"], "give one kernel"),
+        (["kernel"], "the following arguments are required: FILE:NAME"),
         (["kernel", "none.py:a"], "none.py: no such file"),
         (["kernel", "none.ptx"], "advice rewrites sources"),
-        (["kernel", f"{EXAMPLES}/transpose.py:transpose", "--declare", "int a[2]"], "are for patterns"),
-        (["a[threadIdx.x]", "--declare", "int a[32]", "--write"], "are for kernels"),
+        (
+            ["kernel", f"{EXAMPLES}/transpose.py:transpose", "--declare", "int a[2]"],
+            "unrecognized arguments: --declare int a[2] (banksim advise has it)",
+        ),
+        (
+            ["a[threadIdx.x]", "--declare", "int a[32]", "--write"],
+            "unrecognized arguments: --write (banksim advise kernel has it)",
+        ),
     ],
 )
 def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -183,6 +183,11 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
         (["adivse"], "unknown command 'adivse' (did you mean advise?): give pattern"),
         ([*ROW, "--ach", "sm_90"], "unrecognized arguments: --ach sm_90 (did you mean --arch?) (see banksim pattern"),
         ([*ROW, "--declaer=b"], "unrecognized arguments: --declaer=b (did you mean --declare?)"),
+        ([*ROW, "--write"], "unrecognized arguments: --write (see banksim pattern --help)"),
+        (["advise", *ROW[1:], "--write"], "unrecognized arguments: --write (banksim advise kernel has it)"),
+        (["advise", "--arch", "sm_90", "kernel", "a.py:k", "--let", "i=1"], "--let i=1 (banksim advise has it)"),
+        (["kernel", "--bolck", "32"], "unrecognized arguments: --bolck (did you mean --block?)"),
+        (["check", "--frmat=text"], "unrecognized arguments: --frmat=text (did you mean --format?)"),
         (["pattern"], "no access: give one such as"),
         (["pattern", "x[0]", "--frob"], "unrecognized arguments: --frob (see banksim pattern --help)"),
         (["pattern", "x[0]", "--block"], "argument --block: expected one argument"),
@@ -196,6 +201,8 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
         ([*ROW, "--fail-above", "few"], "--fail-above few: give a whole number"),
         ([*ROW, "--picture", "big"], "invalid choice: 'big'"),
         (["arch", "sm_9"], "unknown architecture 'sm_9'"),
+        (["arch", "RTX 4900"], "unknown architecture 'RTX 4900': give RTX 4090, "),
+        (["cache", "cleer"], "invalid choice: 'cleer'"),
         (["kernel"], "the following arguments are required: FILE:NAME"),
         (["kernel", "notes.txt"], "notes.txt: no such file"),
         (["kernel", "none.py:f"], "none.py: no such file"),
@@ -230,7 +237,7 @@ def test_an_unforeseen_error_is_one_line_too(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of\nmany lines")
 
-    monkeypatch.setattr("banksim.commands.pattern.pattern", broken)
+    monkeypatch.setattr("banksim.commands.pattern.requests", broken)
     assert main(ROW) == 2
     assert capsys.readouterr().err == (
         "banksim: internal error, please report it: ZeroDivisionError: of (BANKSIM_TRACEBACK=1 shows where)\n"
@@ -244,7 +251,7 @@ def test_too_little_memory_is_one_line(
     def broken(*_: object, **__: object) -> None:
         raise MemoryError(words)
 
-    monkeypatch.setattr("banksim.commands.pattern.pattern", broken)
+    monkeypatch.setattr("banksim.commands.pattern.requests", broken)
     assert main(ROW) == 2
     assert capsys.readouterr().err == f"banksim: too little memory{words and ': ' + words}\n"
 
@@ -253,7 +260,7 @@ def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatc
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("banksim.commands.pattern.pattern", interrupted)
+    monkeypatch.setattr("banksim.commands.pattern.requests", interrupted)
     assert main(ROW) == 130
     assert capsys.readouterr().err == "banksim: interrupted\n"
 
@@ -284,7 +291,11 @@ def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) ->
     assert main(["--version"]) == 0
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest
-    assert capsys.readouterr().out == f"banksim {newest[1]}\n"
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"banksim {newest[1]}"
+    told = {line.split()[0]: line.split()[1:] for line in others}
+    assert {"Python", "numpy", "numba", "nvcc", "ptxas", "nvdisasm", "C++"} <= set(told)
+    assert re.fullmatch(r"\d+\.\d+\S*", told["numpy"][0])
 
 
 @pytest.mark.parametrize("example", ["pattern", "arch"])

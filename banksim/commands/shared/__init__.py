@@ -6,8 +6,10 @@ kernel_options.py    a kernel and its launch: FILE:NAME, --arg, --dynamic-shared
 argument_text.py     … an argument as text
 report_options.py    --arch, the form of the report, --fail-above
 check_option.py      --check
+advice_options.py    the form of advice
 time_options.py      --timing and what belongs to it
 trace_option.py      --trace
 worker_options.py    --workers, --scheduler
+completion.py        what shells complete
 sizes.py             numbers on the command line
 """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ArgumentGroup
 
 from banksim.machine.races.findings import CHECKS
 
 
-def option(parser: ArgumentParser) -> None:
+def option(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument(
         "--check",
         action="append",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from banksim.commands.shared.argument_text import FILLS
 from banksim.commands.shared.argument_text import parse as value_of
-from banksim.errors import InputError
+from banksim.errors import InputError, near
 from banksim.kernels.file_and_name import file_and_name
 from banksim.system.visible import say
 
@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
 
 
-def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """Add the options for a kernel's arguments, and for how it is compiled."""
+def launch_options(parser: ArgumentParser) -> _ArgumentGroup:
+    """Add the options for a kernel's launch, as a group to which a command may add its own, and for how it is
+    compiled."""
+    group = parser.add_argument_group("launch")
+    group.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
+    group.add_argument(
+        "--block", metavar="X,Y,Z", help="threads of a block (default: what the kernel is compiled for, else 32)"
+    )
     values = "; ".join(f"{name}: {what}" for name, what in FILLS.items())
-    parser.add_argument(
+    group.add_argument(
         "--arg",
         action="append",
         default=[],
@@ -28,7 +34,7 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         f"a scalar such as int32=5 or 2.5, a file.npy, or a struct '{{data: float32[64], size: int32=64}}' with "
         f"addresses of arrays, structs and C arrays (int32=1, int32=2) inside. VALUE: {values}",
     )
-    parser.add_argument(
+    group.add_argument(
         "--constant",
         action="append",
         default=[],
@@ -36,19 +42,19 @@ def launch_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         help="fill a __constant__ or __device__ variable of the module, as the host would, with a value as for --arg: "
         "mask=int32[4]=arange, scale=float32=2.5, taps=file.npy",
     )
-    parser.add_argument(
+    group.add_argument(
         "--const",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="a constant that Triton compiles in, or an option of its compiler: BLOCK=64, num_warps=8, TYPE=tl.float16",
     )
-    parser.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory of a block, in bytes")
-    parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro, for CUDA C++")
-    parser.add_argument(
-        "--include", action="append", default=[], metavar="FOLDER", help="a folder with headers, for CUDA C++"
-    )
-    parser.add_argument("--std", metavar="c++NN", help="the standard, for CUDA C++")
+    group.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory of a block, in bytes")
+    compiling = parser.add_argument_group("CUDA C++")
+    compiling.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
+    compiling.add_argument("--include", action="append", default=[], metavar="FOLDER", help="a folder with headers")
+    compiling.add_argument("--std", metavar="c++NN", help="the standard")
+    return group
 
 
 def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any:
@@ -125,10 +131,11 @@ def chosen(kernels: Mapping[str, object], name: str | None, file: str) -> Any:
     """The kernel of this name, or the only one."""
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
-    known = ", ".join(getattr(kernel, "plain_name", word) for word, kernel in kernels.items()) or "none"
+    names = [getattr(kernel, "plain_name", word) for word, kernel in kernels.items()]
+    known = ", ".join(names) or "none"
     if name is None:
         raise InputError(f"{file} has {len(kernels)} kernels: give {file}:NAME, one of {known}")
     try:
         return kernels[name]
     except KeyError:
-        raise InputError(f"{file} has no kernel {name!r}: it has {known}") from None
+        raise InputError(f"{file} has no kernel {name!r}{near(name, names)}: it has {known}") from None

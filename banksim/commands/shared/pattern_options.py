@@ -15,28 +15,30 @@ def access_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "access",
         nargs="*",
+        metavar="ACCESS",
         help="C or Numba: tile[y][x], s[t] += s[t + 64], atomicAdd(&h[b], 1); -: lines of standard input",
     )
-    parser.add_argument(
+    group = parser.add_argument_group("accesses and threads")
+    group.add_argument(
         "--store", action="append", default=[], metavar="PLACE", help="a place that is written: tile[y][x]"
     )
-    parser.add_argument(
+    group.add_argument(
         "--declare",
         action="append",
         default=[],
         metavar="C",
         help="arrays in shared memory: int tile[32][33]; struct {float x, y;} p[64]",
     )
-    parser.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
-    parser.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
-    parser.add_argument(
+    group.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
+    group.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
+    group.add_argument(
         "--let",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="a name for a number or an expression",
     )
-    parser.add_argument(
+    group.add_argument(
         "--for",
         action="append",
         default=[],
@@ -44,7 +46,7 @@ def access_options(parser: ArgumentParser) -> None:
         metavar="NAME=FIRST..LAST",
         help="a loop: k=0..31, k=0..62..2, n=64,32,16; the first is the outermost",
     )
-    parser.add_argument("--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16")
+    group.add_argument("--where", metavar="CONDITION", help="only threads for which this holds: threadIdx.x < 16")
 
 
 def accesses(options: Namespace) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ArgumentGroup
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ class Incomplete(Exception):
     """Raised to give up a trace that cannot be completed."""
 
 
-def trace_option(parser: ArgumentParser, stream: bool = True) -> None:
+def trace_option(parser: ArgumentParser | _ArgumentGroup, stream: bool = True) -> None:
     """Add the option; `stream`: standard output can be an Arrow stream."""
     output = "; -: an Arrow stream, with the report on standard error" if stream else ", of all launches"
     parser.add_argument("--trace", metavar="FILE", help=f"write every request: .parquet or .arrow{output}")

@@ -10,6 +10,7 @@ headers.py             … which wheel has a header that was not found
 nvrtc.py               … the compiler that is a library
 ptx.py                 PTX → cubin, cubins → one: assemble, link
 source.py              … a file and the options that nvcc and NVRTC share
+versions.py            the versions of all of them
 tools.py               ptxas, nvdisasm and the others: found and run with a time limit
 """
 

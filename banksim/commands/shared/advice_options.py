@@ -1,0 +1,15 @@
+"""What commands that propose layouts share: by which architectures, and how to show it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+
+def options(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("report")
+    group.add_argument(
+        "--arch", metavar="NAME,…", default="sm_90", help="cure by all these architectures (default sm_90)"
+    )
+    group.add_argument("--all", action="store_true", help="show every layout that costs less, and every one refused")
+    group.add_argument("--json", action="store_true", help="print the same as JSON")
+    group.add_argument("--html", metavar="FILE", help="write the report, before and after, as one HTML file too")
