@@ -56,7 +56,7 @@ class Verdict:
     def reasons(self) -> tuple[str, ...]:
         """Why it failed, a line each: what is above limits, what checks found, accesses beyond allocations."""
         beyond = self.report.get("out_of_bounds", ()) if self.report.get("checks") else ()
-        return (*map(str, self.limits.above), *map(in_words, self.found), *beyond)
+        return tuple(dict.fromkeys((*map(str, self.limits.above), *map(in_words, self.found), *beyond)))
 
 
 def judge_all(

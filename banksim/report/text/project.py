@@ -43,14 +43,12 @@ def table(verdicts: Sequence[Verdict]) -> tuple[list[Text], list[Column]]:
 
     judged = [judged for _, judged in rows]
     means = [mean(one.transactions_per_request) if one and one.transactions is not None else "" for one in judged]
-    limits = ["\n".join(map(str, one.entry.limits)) for one, _ in rows]
     return labels, [
         Column(("", "requests"), [Text(number(one.requests) if one else "") for one in judged]),
         column(("trans-", "actions"), [withheld(one, one.transactions) if one else "" for one in judged]),
         column(("per", "request"), [m if one and one.requests else "" for m, one in zip(means, judged, strict=True)]),
         column(("", "excess"), [withheld(one, one.excess) if one else "" for one in judged]),
         column(("worst", "conflict"), [ways(worst(one)) if one and one.sites else "" for one in judged]),
-        Column(("", "limits"), [Text(one.replace("\n", ", "), QUIET) for one in limits], left=True),
         Column(("", "took"), [Text(took(one), QUIET) for one, _ in rows]),
         Column(("", "verdict"), [Text(*verdict(one, judged)) for one, judged in rows], left=True),
     ]
