@@ -72,7 +72,9 @@ def dispatch(words: list[str]) -> int:
         command, parser = parser_of(name)
         parser.given = rest
         parse = getattr(command, "parse", Parser.parse_intermixed_args)  # where words behind the first are another's
-        return int(command.run(parse(parser, rest)))
+        options = parse(parser, rest)
+        options.words = words
+        return int(command.run(options))
     if name in ("-h", "--help"):
         print(overview())
         return 0

@@ -119,7 +119,10 @@ def test_the_listing_holds_every_executed_instruction(capsys: pytest.CaptureFixt
     ("words", "complaint"),
     [
         ([TRANSPOSE], "has 2 kernels: give"),
-        ([f"{TRANSPOSE}:transpos"], "has no kernel 'transpos': it has transpose, transpose_padded"),
+        (
+            [f"{TRANSPOSE}:transpos"],
+            "has no kernel 'transpos' (did you mean transpose or transpose_padded?): it has transpose",
+        ),
         ([f"{TRANSPOSE}:cuda"], "is no kernel"),
         ([f"{TRANSPOSE}:transpose", "--arg", "5"], "2 arguments"),
         ([f"{TRANSPOSE}:transpose", "--define", "A"], "are for CUDA C++"),
