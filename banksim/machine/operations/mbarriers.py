@@ -34,7 +34,7 @@ def over(x: Engine, i: Instruction) -> Value:
     return (high ^ x.raw(i.operands[-1])) >> 31 != 0
 
 
-@operation("SYNCS", f"EXCH 64 ARRIVE TRANS64 RED PHASECHK TRYWAIT {' '.join(FORMS)} OPTOUT TMASK CCTL IV")
+@operation("SYNCS", f"EXCH 64 ARRIVE TRANS64 RED PHASECHK TRYWAIT {' '.join(FORMS)} OPTOUT CCTL IV")
 def transact(x: Engine, i: Instruction) -> None:
     if "CCTL" in i.modifiers:
         return None  # the barrier is given up; what was there stays
@@ -47,7 +47,6 @@ def transact(x: Engine, i: Instruction) -> None:
             value = x.value(source)
             arrivals, bytes_ = FORMS[which(i, tuple(filter(None, FORMS)))]
             change = changed(x, value, arrivals, bytes_)
-            # TMASK (noComplete) promises that arrivals are left to come, and changes nothing else.
             if "OPTOUT" in i.modifiers:  # and as many fewer are expected from then on
                 change = change | (change & codes.PENDING) >> 42
             return x.atomic(i, "barrier", address, "u64", "arrive", (change,), None if to.is_zero else to)
