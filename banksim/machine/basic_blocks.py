@@ -24,6 +24,15 @@ class Block:
     for there may be as many of them as blocks."""
 
 
+TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
+
+
+def touches_memory(i: Instruction) -> bool:
+    """Whether an instruction may access memory. Behind it the part that the last branch parked is no longer the one
+    that goes on next: so Nsight Compute counts, which patches these instructions (tests/machine/test_hardware.py)."""
+    return i.name.startswith(TOUCHES_MEMORY)
+
+
 def target(i: Instruction) -> int | None:
     """The pc that a branch or call names; None where a register does."""
     return next((o.number for o in i.operands if o.kind == "code"), None)

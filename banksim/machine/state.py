@@ -32,7 +32,7 @@ WARP = layout(
     ("live", "u4"),  # threads that have not exited
     ("active", "u4"),  # mask of the group that runs
     ("pc", "u4"),
-    ("running", "u4"),  # stepwise: `active` and `pc` are the instruction that comes next
+    ("running", "u4"),  # 1: `active` and `pc` are what comes next, no group is to be chosen
     ("groups", "i4"),  # how many groups are parked
     ("index", "u4"),  # number of this warp in its block
     ("block", "u4", 3),  # blockIdx

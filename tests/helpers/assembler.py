@@ -13,7 +13,7 @@ import numpy as np
 
 import banksim
 from banksim.kernels import disassembly
-from banksim.kernels.kernel import BYTES, Instruction, Kernel, Parameter
+from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter
 from banksim.requests.kinds import LANES
 
 INPUTS, OUTPUTS, PARAMETERS = 8, 4, 0x210
@@ -31,9 +31,14 @@ def instruction(text: str, pc: int = 0) -> Instruction:
         name=name,
         modifiers=frozenset(modifiers),
         predicate=disassembly.operand(guard[1:]) if guard else None,
-        operands=disassembly.operands(name, frozenset(modifiers), disassembly.split(rest), lambda symbol, at: None),
+        operands=disassembly.operands(name, frozenset(modifiers), disassembly.split(rest), place),
         text=text,
     )
+
+
+def place(symbol: str, at: int) -> Operand | None:
+    """Places in the code are numbers; there are no symbols."""
+    return None if symbol else Operand("code", at, text=hex(at))
 
 
 def kernel(lines: list[str]) -> Kernel:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from banksim.machine import codes
-from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, OF_CLUSTER, POPC, READY
+from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, OF_CLUSTER, POPC
 from banksim.machine.compiled_records import Context
 from banksim.machine.llvm.groups import cluster_of, put_aside, tell
 from banksim.machine.record_types import CONTEXT, WARP
@@ -32,7 +32,7 @@ def complete(c: Context, b: Integer) -> None:
     c.phase[b] += 1
 
 
-@callback(types.void(CONTEXT, WARP, *[types.uint32] * 6, types.int32))
+@callback(types.uint32(CONTEXT, WARP, *[types.uint32] * 6, types.int32))
 def arrive(
     context: Place,
     warp: Place,
@@ -43,13 +43,14 @@ def arrive(
     how: Integer,
     pc: Integer,
     waits: Integer,
-) -> None:
-    """Threads arrive at barrier `number` of the block and are parked: to wait there (`waits`), or ready. The phase ends
-    when all that it expects have arrived."""
+) -> Integer:
+    """Threads arrive at barrier `number` of the block. Returns 1 if they go on: those that do not wait, and the last to
+    arrive, which end the phase; the others are parked."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     b = np.int64(number) & (BLOCK_BARRIERS - 1)
-    put_aside(w, mask, pc, AT_BARRIER + b if waits else READY, c.phase[b])
+    if waits:
+        put_aside(w, mask, pc, AT_BARRIER + b, c.phase[b])
     if c.watch:
         tell(c.follow, c, w, mask, codes.ARRIVED, b)
     c.arrived[b] += ones(mask)
@@ -60,6 +61,10 @@ def arrive(
         c.votes[b] += ones(votes & mask)
     if c.arrived[b] >= (expected if expected else c.live):
         complete(c, b)
+        if waits:
+            w.groups -= 1  # parked until now, so that the race check finds it among those that wait
+        return 1
+    return 0 if waits else 1
 
 
 @callback(types.void(CONTEXT, WARP, types.uint32))

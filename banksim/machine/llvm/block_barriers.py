@@ -6,7 +6,7 @@ import llvmlite.ir as ir
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
-from banksim.machine.codes import AT_BARRIER, AT_CLUSTER, READY
+from banksim.machine.codes import AT_BARRIER, AT_CLUSTER
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CLUSTER, CONTEXT, WARP
@@ -35,8 +35,11 @@ class BlockBarriers(ControlFlow):
                 INT[32](next_pc),
                 INT[32](int("ARV" not in i.modifiers)),
             )
-            e.call("arrive", VOID, self.context, self.warp, mask, ballot, *numbers)
-            e.b.branch(self.scheduler)
+            goes = e.call("arrive", INT[32], self.context, self.warp, mask, ballot, *numbers)
+            on = e.b.append_basic_block("on")
+            e.b.cbranch(e.empty(goes), self.scheduler, on)
+            e.b.position_at_end(on)
+            self.go_on(mask, i, next_pc)
 
         self.only_guarded(i, next_pc, act)
 
@@ -51,11 +54,7 @@ class BlockBarriers(ControlFlow):
         e.b.position_at_end(last)
         e.set(self.context, CONTEXT, "arrived", INT[32](0), number)
         e.set(self.context, CONTEXT, "phase", e.b.add(phase, INT[32](1)), number)
-        if i.predicate is not None:
-            self.put_aside(mask, INT[32](next_pc), READY)
-            e.b.branch(self.scheduler)
-        else:
-            self.go(next_pc, i.pc)
+        self.go_on(mask, i, next_pc)
         e.b.position_at_end(wait)
         e.set(self.context, CONTEXT, "arrived", arrived, number)
         e.set(self.context, CONTEXT, "expected", INT[32](0), number)
@@ -90,11 +89,7 @@ class BlockBarriers(ControlFlow):
             over, wait = e.b.append_basic_block("over"), e.b.append_basic_block("wait")
             e.b.cbranch(e.b.icmp_unsigned("!=", now, phase), over, wait)
             e.b.position_at_end(over)
-            if i.predicate is not None:
-                self.put_aside(mask, INT[32](next_pc), READY)
-                e.b.branch(self.scheduler)
-            else:
-                self.go(next_pc, i.pc)
+            self.go_on(mask, i, next_pc)
             e.b.position_at_end(wait)
             self.put_aside(mask, INT[32](next_pc), AT_CLUSTER, phase)
             e.b.branch(self.scheduler)

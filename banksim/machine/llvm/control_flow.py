@@ -92,11 +92,26 @@ class ControlFlow:
         """Count so many instructions towards the warp's turn. When the turn is over, other warps run before the group
         goes on at `pc`. Every loop comes here, so that none can run for ever."""
         e = self.e
+        left = self.count_turn(instructions)
+        with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
+            self.pause(active, pc)
+
+    def count_turn(self, instructions: int) -> ir.Value:
+        """Count so many instructions towards the warp's turn; how many are left."""
+        e = self.e
         left = e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](instructions))
         e.set(self.context, CONTEXT, "turn", left)
-        with e.b.if_then(e.b.icmp_signed("<", left, INT[64](0)), likely=False):
-            self.put_aside(active, pc, READY)
-            e.b.ret(INT[32](codes.SWITCH))
+        return left
+
+    def pause(self, active: ir.Value, pc: ir.Value) -> None:
+        """Let other warps run; then this group goes on, whatever other groups of its warp could: how long a turn is
+        must not decide which threads run together."""
+        e = self.e
+        e.set(self.warp, WARP, "active", active)
+        e.set(self.warp, WARP, "pc", pc)
+        e.set(self.warp, WARP, "running", INT[32](1))
+        e.increase(e.field(self.context, CONTEXT, "resumed"), INT[64](1))
+        e.b.ret(INT[32](codes.SWITCH))
 
     def put_aside(self, mask: ir.Value, pc: ir.Value, wait: int | ir.Value, phase: ir.Value | None = None) -> None:
         """Park a group in the warp's record; `wait`: what it waits for (machine/codes.py)."""
@@ -147,6 +162,15 @@ class ControlFlow:
         with e.b.if_then(e.b.not_(e.empty(rest))):
             self.put_aside(rest, INT[32](next_pc), READY)
         act(taken)
+
+    def go_on(self, mask: ir.Value, i: Instruction, next_pc: int) -> None:
+        """The threads that have executed an instruction at which they need not wait go on: as the group, or, where a
+        guard may have kept some of it from executing, with those if the scheduler lets them."""
+        if i.predicate is None:
+            self.go(next_pc, i.pc)
+            return
+        self.put_aside(mask, INT[32](next_pc), READY)
+        self.e.b.branch(self.scheduler)
 
     def fault(self, code: int, pc: ir.Value, mask: ir.Value) -> None:
         e = self.e
@@ -259,8 +283,8 @@ class ControlFlow:
             if self.stepwise:
                 self.go(next_pc, i.pc)
             else:
-                self.put_aside(mask, INT[32](next_pc), READY)
-                self.switch()
+                self.count_turn(1)
+                self.pause(mask, INT[32](next_pc))
             e.b.position_at_end(others)
             e.call("give_way", VOID, self.warp, mask, INT[32](next_pc))
             e.b.branch(self.scheduler)
@@ -276,15 +300,10 @@ class ControlFlow:
             if self.stepwise:
                 e.b.branch(self.scheduler)
                 return
-            self.switch()
+            self.count_turn(1)
+            e.b.ret(INT[32](codes.SWITCH))
 
         self.only_guarded(i, next_pc, act)
-
-    def switch(self) -> None:
-        """Let another warp run."""
-        e = self.e
-        e.set(self.context, CONTEXT, "turn", e.b.sub(e.get(self.context, CONTEXT, "turn"), INT[64](1)))
-        e.b.ret(INT[32](codes.SWITCH))
 
     def trap(self, i: Instruction, next_pc: int) -> None:
         self.only_guarded(i, next_pc, lambda mask: self.fault(codes.TRAP, INT[32](i.pc), mask))

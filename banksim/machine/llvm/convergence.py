@@ -10,7 +10,7 @@ import llvmlite.ir as ir
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine.basic_blocks import target
-from banksim.machine.codes import COLLECTIVE, READY, WARPSYNC
+from banksim.machine.codes import COLLECTIVE, WARPSYNC
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.scratch import TARGETS
 from banksim.machine.llvm.values import INT, VOID, WORDS, Value, splat
@@ -121,16 +121,13 @@ class Convergence(ControlFlow):
             together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
             here = e.empty(missing)
             if number < WARPSYNC:
-                here = e.b.and_(here, e.empty(e.get(self.warp, WARP, "mixed")))
+                alike = e.empty(e.get(self.warp, WARP, "mixed")) if i.predicate is None else INT[1](0)
+                here = e.b.and_(here, alike)
             e.b.cbranch(here, together, wait)
             e.b.position_at_end(together)
             if number == COLLECTIVE:
                 e.set(self.warp, WARP, "collected", mask)
-            if i.predicate is not None:
-                self.put_aside(mask, INT[32](next_pc), READY)
-                e.b.branch(self.scheduler)
-            else:
-                self.go(next_pc, i.pc)
+            self.go_on(mask, i, next_pc)
             e.b.position_at_end(wait)
             if number < WARPSYNC:
                 goes = e.call("meet", INT[32], self.context, self.warp, mask, INT[32](next_pc), INT[32](number))

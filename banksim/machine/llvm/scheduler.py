@@ -124,7 +124,8 @@ def run_first(w: Warp, parts: Integers, targets: Integers) -> None:
     for n in range(31, 0, -1):
         if parts[n]:
             put_aside(w, parts[n], targets[lowest(parts[n])], APART, 0)
-    w.slot, w.active, w.pc = np.uint32(0), parts[0], targets[lowest(parts[0])]
+            w.slot = 0
+    w.active, w.pc = parts[0], targets[lowest(parts[0])]
 
 
 @callback(types.void(WARP, types.uint32, POINTER))
@@ -157,7 +158,6 @@ def sync_by_mask(warp: Place, mask: Integer, pc: Integer, number: Integer) -> No
     w = carray(warp, 1)[0]
     parts = carray(_room_for_parts(), 32, np.uint32)
     find_parts(mask, w.convergence[number], parts)
-    w.slot = np.uint32(0)
     for n in range(31, -1, -1):
         if parts[n]:
             put_aside(w, parts[n], pc, number, 0)

@@ -81,14 +81,12 @@ class Sections(Convergence, BlockBarriers):
         e = self.e
         self.enter_function(function)
         schedule, go_on = (e.b.append_basic_block(name) for name in ("schedule", "go_on"))
-        if self.stepwise:
-            e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), schedule, go_on)
-        else:
-            e.b.branch(schedule)
+        e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), schedule, go_on)
         e.b.position_at_end(schedule)
         self.ask_scheduler(go_on)
         e.b.position_at_end(go_on)
         if not self.stepwise:
+            e.set(self.warp, WARP, "running", INT[32](0))
             self.take_turn(e.get(self.warp, WARP, "active"), e.get(self.warp, WARP, "pc"), 1)
         self.continue_in(self.route)
 

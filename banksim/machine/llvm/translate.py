@@ -15,7 +15,7 @@ import llvmlite.ir as ir
 from banksim.kernels.control_opcodes import CONTROL, ENDS, Then
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
-from banksim.machine.basic_blocks import Block, basic_blocks, live_out
+from banksim.machine.basic_blocks import Block, basic_blocks, live_out, touches_memory
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine, Register
 from banksim.machine.llvm.memory import MemoryFunctions
@@ -31,7 +31,6 @@ from banksim.machine.supported import Naming, check
 
 LONGEST = 256
 """Instructions of a basic block, at most: what LLVM takes for a longer one grows faster than its length."""
-TOUCHES_MEMORY = ("LD", "ST", "ATOM", "RED", "SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
 
 
 @dataclass
@@ -232,8 +231,8 @@ class Translator(Sections):
     def finish(self, block: Block) -> None:
         e = self.e
         code = self.kernel.instructions[block.start // BYTES : block.end // BYTES]
-        if any(i.name.startswith(TOUCHES_MEMORY) for i in code):
-            e.set(self.warp, WARP, "slot", INT[32](0))  # as Nsight Compute counts: see tests/machine/test_hardware.py
+        if any(map(touches_memory, code)):
+            e.set(self.warp, WARP, "slot", INT[32](0))
             self.leave_if_fault()
         elif any(o.kind == "const" and any(part.kind != "imm" for part in o.parts) for i in code for o in i.operands):
             self.leave_if_fault()

@@ -3,6 +3,7 @@
 engine.py   operations over NumPy arrays
 block.py    what the warps of a block share
 memory.py   loads, stores and atomics
-warp.py     groups of threads, and how they split and join
+groups.py   the groups of a warp's threads: which runs, which wait, which join
+warp.py     a warp's instructions, and the control flow that splits its groups
 run.py      a launch, block by block
 """

@@ -14,7 +14,8 @@ from banksim.kernels.kernel import BYTES
 from banksim.machine import faults
 from banksim.machine.launch import Launch
 from banksim.machine.reference.block import Block, Cluster, Executed
-from banksim.machine.reference.warp import Warp, Word
+from banksim.machine.reference.groups import Word
+from banksim.machine.reference.warp import Warp
 from banksim.machine.supported import check
 
 ALLOWANCE = 1 << 20

@@ -1,28 +1,20 @@
-"""A warp of the reference machine: its groups of threads, and the control flow that splits and joins them.
-
-The threads of a warp form groups. One group runs at a time, until its threads diverge at a branch, wait, or exit.
-Groups join only where a convergence barrier (BSYNC, WARPSYNC) lets them go on together. Which group runs next was
-measured on one H200: parked groups are a stack, and of the two sides of a divergent branch that with fewer threads runs
-first.
-"""
+"""A warp of the reference machine: how it executes instructions, and the control flow that splits and joins threads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.control_opcodes import CONTROL, Then
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import codes
+from banksim.machine.basic_blocks import touches_memory
 from banksim.machine.codes import COLLECTIVE, WARPSYNC
 from banksim.machine.engine import Value
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
-from banksim.machine.reference.block import Block
 from banksim.machine.reference.engine import lanes_of, mask_of
-from banksim.machine.reference.memory import MemoryEngine
+from banksim.machine.reference.groups import Apart, Convergence, Group, Groups, OfCluster, Phase, Word, Yielded
 from banksim.machine.supported import Naming, barrier_number
 from banksim.requests.kinds import FULL_MASK, LANES
 
@@ -30,160 +22,27 @@ TURN = 4096
 """Instructions after which, at a backward jump, the other warps of the block run."""
 
 
-@dataclass(frozen=True)
-class Convergence:
-    """A group waits for the threads that convergence barrier `number` gathers."""
+class Warp(Groups):
+    """One method for each control-flow instruction (kernels/control_opcodes.py). It gives the group that goes on, or
+    None where one is to be chosen."""
 
-    number: int
+    running: Group | None = None
+    """The group that goes on when it is the warp's turn again."""
 
-
-@dataclass(frozen=True)
-class Phase:
-    """A group waits for the end of this phase of the block's barrier `number`."""
-
-    number: int
-    phase: int
-
-
-@dataclass(frozen=True)
-class Word:
-    """A group waits for the end of a phase of this parity of the mbarrier at an address."""
-
-    address: int
-    parity: int
-
-    @property
-    def place(self) -> int:
-        """The address less the block's rank in its cluster."""
-        return self.address & (1 << codes.RANK_BIT) - 1
-
-
-@dataclass(frozen=True)
-class OfCluster:
-    """A group waits for the end of this phase of its cluster's barrier."""
-
-    phase: int
-
-
-@dataclass(frozen=True)
-class Yielded:
-    """A group waits for nothing, but has yielded: the others that can go on go first."""
-
-
-@dataclass(eq=False)
-class Group:
-    """Threads that run together."""
-
-    mask: int
-    pc: int
-    waits: Convergence | Phase | Word | OfCluster | Yielded | None = None
-
-    @property
-    def lowest(self) -> int:
-        """Its lowest lane."""
-        return (self.mask & -self.mask).bit_length() - 1
-
-    @property
-    def behind(self) -> int:
-        """The pc of the next instruction."""
-        return self.pc + BYTES
-
-
-class Warp(MemoryEngine):
-    def __init__(self, block: Block, index: int) -> None:
-        super().__init__(block, index)
-        self.code = self.launch.kernel.instructions
-        self.groups = [Group(self.live, 0)]
-        """Those that do not run, the one parked last at the end."""
-        self.gathered = np.zeros((codes.CONVERGENCE, LANES), np.uint32)
-        """For each convergence barrier and thread, which threads the barrier gathers."""
-        self.resume = np.zeros(LANES, np.uint32)
-        """Where each thread goes on behind ENDCOLLECTIVE."""
-        self.last_barrier = 0
-        self.cluster_phase = 0
-        """The phase that the cluster's barrier was in when the warp last arrived there."""
-
-    @property
-    def live(self) -> int:
-        """The lanes whose threads have not left, as a mask."""
-        return self.block.live_lanes[self.index]
-
-    # ---- choosing what runs
     def run(self) -> bool:
         """Run groups until none is ready or the warp has had its turn; False if none was ready."""
         steps, progress = 0, False
-        while (group := self.next()) is not None:
-            progress = True
+        while (group := self.running or self.next()) is not None:
+            self.running, progress = None, True
             while (after := self.step(group)) is not None:
                 steps += 1
                 if steps > (codes.SHORT_TURN if self.launch.cooperative else TURN) and after.pc <= group.pc:
-                    self.groups.append(after)
+                    self.running = after
                     return True
                 group = after
             if self.code[group.pc // BYTES].name == "NANOSLEEP":
                 return True
         return progress
-
-    def next(self) -> Group | None:
-        """Take the group that goes on from the stack: the last that is ready, else the last that has yielded."""
-        self.join()
-        for g in self.groups:
-            if isinstance(g.waits, Phase):
-                gone = self.block.barriers[g.waits.number].phase != g.waits.phase
-            elif isinstance(g.waits, OfCluster):
-                gone = self.block.cluster.phase != g.waits.phase
-            else:
-                gone = isinstance(g.waits, Word) and self.block.shared[g.waits.place + 7] >> 7 != g.waits.parity
-            g.waits = None if gone else g.waits
-        ready = [g for g in self.groups if g.waits is None] or [g for g in self.groups if g.waits == Yielded()]
-        ready = ready or self.left_alone()
-        if not ready:
-            return None
-        self.groups.remove(ready[-1])
-        return Group(ready[-1].mask, ready[-1].pc)
-
-    def left_alone(self) -> list[Group]:
-        """Let a group at a WARPSYNC go on though threads which it names have not come, where all of those wait at a
-        BSYNC and no other group can go on. Measured on one H200; numba-cuda's own reduction relies on it."""
-        at = {g.mask: g.waits.number for g in self.groups if isinstance(g.waits, Convergence)}
-        converging = sum(mask for mask, number in at.items() if number < WARPSYNC)
-        row = self.gathered[WARPSYNC]
-        return [
-            g
-            for g in self.groups
-            if at.get(g.mask) == WARPSYNC and not int(row[g.lowest]) & self.live & ~g.mask & ~converging
-        ]
-
-    def join(self) -> None:
-        """Join the groups at a convergence barrier where all the live threads that it gathers have come.
-
-        A BSYNC does not wait for threads that have yielded.
-        """
-        yielded = sum(g.mask for g in self.groups if g.waits == Yielded())
-        for group in reversed(self.groups.copy()):
-            barrier = group.waits
-            if group not in self.groups or not isinstance(barrier, Convergence):
-                continue
-            gathered = int(self.gathered[barrier.number, group.lowest])
-            come = [g for g in self.groups if self.waits_with(g, group)]
-            together = sum(g.mask for g in come)
-            wanted = gathered & self.live & ~(yielded if barrier.number < WARPSYNC else 0)
-            if wanted & ~together:
-                continue
-            for g in come:
-                g.waits = None
-                if g is not group and (g.pc == group.pc or barrier.number == COLLECTIVE):
-                    group.mask |= g.mask
-                    self.groups.remove(g)
-            row = self.gathered[barrier.number]  # nobody waits there any more for those who have gone on
-            row[lanes_of(gathered & ~together) & (row == gathered)] = gathered & ~together
-
-    def waits_with(self, g: Group, group: Group) -> bool:
-        """Whether two groups wait at the same barrier for the same threads."""
-        if not isinstance(group.waits, Convergence) or g.waits != group.waits:
-            return False
-        row = self.gathered[group.waits.number]
-        return bool(row[g.lowest] == row[group.lowest]) and (group.waits.number != WARPSYNC or g.pc == group.pc)
 
     def step(self, group: Group) -> Group | None:
         """Execute one instruction for a group; the group that goes on, if one does without being chosen."""
@@ -203,15 +62,23 @@ class Warp(MemoryEngine):
             raise self.fault(codes.LIMIT, 0)
         with Naming(self.launch.kernel, i):
             if i.name in CONTROL:
+                if not executing and CONTROL[i.name].then == Then.NEXT:
+                    return Group(group.mask, group.behind)
                 found: Group | None = getattr(self, CONTROL[i.name].does)(i, group, executing)
                 return found
             OPERATIONS[i.name].function(self, i)
+            if touches_memory(i):
+                self.slot = None
         return Group(group.mask, group.behind)
 
     # ---- branches: what goes on, or None once every part is parked
-    def park(self, mask: int, pc: int, waits: Convergence | Phase | Word | OfCluster | Yielded | None = None) -> None:
-        if mask:
-            self.groups.append(Group(mask, pc, waits))
+    def go_on(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        """The threads that have executed an instruction at which they need not wait go on: as the group, or, where a
+        guard may have kept some of it from executing, with those if the scheduler lets them."""
+        if i.predicate is None:
+            return Group(group.mask, group.behind)
+        self.park(executing, group.behind)
+        return None
 
     def split(self, group: Group, taken: int, target: int) -> Group | None:
         """The threads of `taken` go to `target`, the rest to the instruction behind the branch. The part with fewer
@@ -219,25 +86,10 @@ class Warp(MemoryEngine):
         rest = group.mask & ~taken
         if not taken or not rest:
             return Group(group.mask, target if taken else group.behind)
-        parts = [(taken, target), (rest, group.behind)]
-        for mask, pc in parts[::-1] if taken.bit_count() < rest.bit_count() else parts:
-            self.park(mask, pc)
-        return None
-
-    def park_parts(self, mask: int, keys: Value, pcs: Value, waits: Convergence | None = None) -> None:
-        """Divide threads by their keys and park the parts: first those with the key of the lowest lane from the rest,
-        then the rest in the same way. Of the two, that with fewer threads runs first, on a tie the former."""
-        if not mask:
-            return
-        lane = Group(mask, 0).lowest
-        same = mask & mask_of(keys == keys[lane])
-        rest = mask & ~same
-        if rest and rest.bit_count() < same.bit_count():
-            self.park(same, int(pcs[lane]), waits)
-            self.park_parts(rest, keys, pcs, waits)
-        else:
-            self.park_parts(rest, keys, pcs, waits)
-            self.park(same, int(pcs[lane]), waits)
+        there, behind = Group(taken, target), Group(rest, group.behind)
+        first, self.slot = (there, behind) if taken.bit_count() < rest.bit_count() else (behind, there)
+        self.groups.append(self.slot)
+        return first
 
     def branch(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BRA. U.ANY: the whole group takes the branch if the guard holds for any of its threads. CONV: the whole group
@@ -256,13 +108,18 @@ class Warp(MemoryEngine):
             executing = group.mask
         return self.split(group, executing, target)
 
-    def scatter(self, group: Group, executing: int, targets: Value) -> Group | None:
-        """Each thread goes to its own target."""
+    def scatter(self, group: Group, executing: int, targets: Value, first: int = 0) -> Group | None:
+        """Each thread goes to its own target: before others those of `first`, which have one target."""
         targets = np.broadcast_to(targets, LANES)
-        if executing == group.mask and len(np.unique(targets[self.executing])) == 1:
-            return Group(group.mask, int(targets[group.lowest]))
+        if not executing:
+            return Group(group.mask, group.behind)
         self.park(group.mask & ~executing, group.behind)
-        self.park_parts(executing, targets, targets)
+        if len(np.unique(targets[self.executing])) == 1:
+            return Group(executing, int(self.first(targets)))
+        self.park_parts(executing & ~first, targets, targets, Apart())
+        if first:
+            self.park(first, int(targets[Group(first, 0).lowest]), Apart())
+        self.slot = None
         return None
 
     def indirect(self, i: Instruction, group: Group, executing: int) -> Group | None:
@@ -316,19 +173,21 @@ class Warp(MemoryEngine):
         return Group(group.mask, group.behind)
 
     def converge(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BSYNC"""
-        return self.wait(group, executing, barrier_number(i))
-
-    def wait(self, group: Group, executing: int, barrier: int) -> Group | None:
-        """Wait until all live threads that a convergence barrier gathers have come."""
-        if not executing:
-            return Group(group.mask, group.behind)
+        """BSYNC: threads wait until all live threads that the barrier gathers for them have come. Those for whom all
+        have come go on at once, together with the threads that waited for them."""
+        barrier = barrier_number(i)
         self.park(group.mask & ~executing, group.behind)
-        here = Group(executing, group.behind)
-        if int(self.gathered[barrier, here.lowest]) & self.live & ~executing:
-            self.park(executing, group.behind, Convergence(barrier))
-            return None
-        return here
+        before = len(self.groups)
+        self.park_parts(executing, self.gathered[barrier], np.full(LANES, group.behind), Convergence(barrier))
+        parts, goes = self.groups[before:], 0
+        del self.groups[before:]
+        for part in parts:
+            self.groups.append(part)
+            self.release_if_complete(part, barrier)
+            if not part.waits:
+                goes |= part.mask
+                self.groups.remove(part)
+        return Group(goes, group.behind) if goes else None
 
     def warpsync(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """Each thread waits for those of its mask. If all of them are here, the whole group goes on; but
@@ -342,31 +201,34 @@ class Warp(MemoryEngine):
             self.resume[self.executing] = next((o.number for o in i.operands if o.kind == "code"), 0)
         different = np.unique(masks[self.executing])
         missing = any(int(m) & self.live & ~executing for m in different)
-        if len(different) > 1 and (missing or i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}):
-            self.park(group.mask & ~executing, group.behind)
+        self.park(group.mask & ~executing, group.behind)
+        if missing or (len(different) > 1 and i.modifiers & {"EXCLUSIVE", "COLLECTIVE"}):
             self.park_parts(executing, masks, np.full(LANES, group.behind), Convergence(barrier))
             return None
-        if not missing:
-            return Group(group.mask, group.behind)
-        return self.wait(group, executing, barrier)
+        if barrier == COLLECTIVE:
+            self.collected = executing
+        return self.go_on(i, group, executing)
 
     def end_collective(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        return self.scatter(group, executing, self.resume)
+        """Each thread goes to the place that its own WARPSYNC.COLLECTIVE named; those that came to it last go first."""
+        return self.scatter(group, executing, self.resume, executing & self.collected)
 
     # ---- the block's barriers, yields, traps
     def barrier(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BAR.SYNC and .RED wait, .ARV only counts; operands: the barrier, how many threads."""
+        """BAR.SYNC and .RED wait, .ARV only counts; operands: the barrier, how many threads. The threads that complete
+        the barrier go on at once."""
         numbers = [int(self.first(self.raw(o))) for o in i.operands if o.kind in ("R", "UR", "imm")] or [0]
         number = numbers[0] % codes.BLOCK_BARRIERS
         reduction = next((m for m in ("AND", "OR", "POPC") if m in i.modifiers), "")
         votes = next((int(self.ballot(self.predicate(o))) for o in i.operands if o.kind == "P"), 0)
         phase = Phase(number, self.block.barriers[number].phase)
         self.park(group.mask & ~executing, group.behind)
-        if executing:
-            self.last_barrier = number
-            self.park(executing, group.behind, None if "ARV" in i.modifiers else phase)
-            expected = numbers[1] if len(numbers) > 1 else 0
-            self.block.arrive(number, executing.bit_count(), expected, reduction, votes.bit_count())
+        self.last_barrier = number
+        expected = numbers[1] if len(numbers) > 1 else 0
+        self.block.arrive(number, executing.bit_count(), expected, reduction, votes.bit_count())
+        if "ARV" in i.modifiers or self.block.barriers[number].phase != phase.phase:
+            return self.go_on(i, group, executing)
+        self.park(executing, group.behind, phase)
         return None
 
     def barrier_result(self, i: Instruction, group: Group, executing: int) -> Group:
@@ -388,16 +250,17 @@ class Warp(MemoryEngine):
     def cluster_wait(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """UCGABAR_WAIT: wait for the end of the phase in which the threads arrived."""
         self.park(group.mask & ~executing, group.behind)
+        if self.block.cluster.phase != self.cluster_phase:
+            return self.go_on(i, group, executing)
         self.park(executing, group.behind, OfCluster(self.cluster_phase))
         return None
 
     def give_way(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """YIELD, NANOSLEEP: all other groups that can go on go first. Groups that yield to each other take turns."""
-        if i.name == "YIELD" and not self.groups and executing == group.mask:
+        if i.name == "YIELD" and not self.groups and i.predicate is None:
             return Group(group.mask, group.behind)
         self.park(group.mask & ~executing, group.behind)
-        if executing:
-            self.groups.insert(0, Group(executing, group.behind, Yielded()))
+        self.groups.insert(0, Group(executing, group.behind, Yielded()))
         return None
 
     sleep = give_way

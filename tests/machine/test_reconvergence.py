@@ -1,0 +1,179 @@
+"""Every way to execute a kernel lets the same threads run together: as the H200 did, and on code of any shape."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from launches import argument
+
+import banksim
+from helpers.assembler import kernel
+from helpers.recorded_launches import ENDING, ENTRIES, because, kernels, without_clock
+from machine.test_hardware import TIMED, UNKNOWN
+
+WAYS: dict[str, dict[str, Any]] = {
+    "numpy": {"engine": "numpy"},
+    "timing": {"timing": True},
+    "trace": {"trace": lambda requests: None},
+    "races": {"check": "races"},
+}
+
+
+Exit = tuple[tuple[int, ...], str]
+"""The way out of a loop: the convergence barriers that are left, and where it ends."""
+
+
+class Program:
+    """A random program in SASS whose threads part and meet: R0 is the lane, R8 a number of its own, R20 a result."""
+
+    def __init__(self, seed: int) -> None:
+        self.choose = random.Random(seed)
+        self.lines: list[str] = []
+        self.places: dict[str, int] = {}
+        self.labels: Iterator[int] = count()
+        self.add("S2R R0, SR_LANEID")
+        self.add("IMAD.WIDE.U32 R2, R0, 0x4, c[0x0][0x210]")
+        self.add("IMAD.WIDE.U32 R4, R0, 0x4, c[0x0][0x218]")
+        self.add("LDG.E R8, [R2.64]")
+        self.add("MOV R20, R8")
+        self.statements(3, None)
+        self.add("STG.E [R4.64], R20")
+        self.add("EXIT")
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+
+    def label(self) -> str:
+        return f"L{next(self.labels)}_"
+
+    def mark(self, label: str) -> None:
+        self.places[label] = 16 * len(self.lines)
+
+    def text(self) -> list[str]:
+        """The lines, with places for labels."""
+        lines = []
+        for line in self.lines:
+            for label, place in self.places.items():
+                line = line.replace(label, f"{place:#x}")
+            lines.append(line)
+        return lines
+
+    def condition(self) -> None:
+        """P0: for some of the threads."""
+        self.add(f"IMAD R21, R20, {self.choose.randrange(3, 999, 2):#x}, R0")
+        self.add(f"SHF.R.U32.HI R21, RZ, {self.choose.randrange(1, 20):#x}, R21")
+        self.add("LOP3.LUT R21, R21, 0x7, RZ, 0xc0, !PT")
+        self.add(f"ISETP.LT.U32.AND P0, PT, R21, {self.choose.randrange(1, 8):#x}, PT")
+
+    def statements(self, depth: int, leave: Exit | None) -> None:
+        for _ in range(self.choose.randrange(2, 4)):
+            self.statement(depth, leave)
+
+    def statement(self, depth: int, leave: Exit | None) -> None:
+        """`leave`: the way out of the loop around it."""
+        kind = self.choose.choice(
+            ["sum", "load", "together", "yield", "leave", "exit"] + (["one", "two", "loop", "loose"] * 2) * (depth > 0)
+        )
+        after, other = self.label(), self.label()
+        within = ((*leave[0], depth), leave[1]) if leave and kind in ("one", "two") else leave
+        if kind == "sum":
+            self.add(f"IADD3 R20, R20, R8, {self.choose.randrange(99):#x}")
+        elif kind == "load":
+            self.add("LDG.E R22, [R2.64]")
+        elif kind == "together":
+            self.add("VOTE.ANY R23, PT, PT")
+            self.add("WARPSYNC R23")
+        elif kind == "yield":
+            self.add("YIELD")
+        elif kind == "exit":
+            self.condition()
+            self.add("ISETP.EQ.U32.AND P0, PT, R21, 0x5, P0")
+            self.add("@P0 EXIT")
+        elif kind == "leave" and leave:
+            self.condition()
+            for barrier in leave[0]:
+                self.add(f"@P0 BREAK B{barrier}")
+            self.add(f"@P0 BRA {leave[1]}")
+        elif kind == "one":
+            self.condition()
+            self.add(f"BSSY B{depth}, {after}")
+            self.add(f"@P0 BRA {after}")
+            self.statements(depth - 1, within)
+            self.mark(after)
+            self.add(f"BSYNC B{depth}")
+        elif kind in ("two", "loose"):  # without a convergence barrier where it is loose
+            self.condition()
+            if kind == "two":
+                self.add(f"BSSY B{depth}, {after}")
+            self.add(f"@P0 BRA {other}")
+            self.statements(depth - 1, within)
+            self.add(f"BRA {after}")
+            self.mark(other)
+            self.statements(depth - 1, within)
+            self.mark(after)
+            if kind == "two":
+                self.add(f"BSYNC B{depth}")
+        elif kind == "loop":
+            self.add(f"LOP3.LUT R{30 + depth}, R20, 0x3, RZ, 0xc0, !PT")
+            self.add(f"BSSY B{depth}, {other}")
+            self.mark(after)
+            outside = self.label()
+            self.statements(depth - 1, ((depth,), outside))
+            self.add(f"IADD3 R20, R20, R{30 + depth}, RZ")
+            self.add(f"ISETP.NE.U32.AND P1, PT, R{30 + depth}, RZ, PT")
+            self.add(f"IADD3 R{30 + depth}, R{30 + depth}, -0x1, RZ")
+            self.add(f"@P1 BRA {after}")
+            self.mark(other)
+            self.add(f"BSYNC B{depth}")
+            self.mark(outside)
+
+
+def rows(kernel: Any, grid: Any, block: Any, arguments: list[Any], **way: Any) -> tuple[Any, ...]:
+    """What a run executed, and the arguments after it."""
+    run = banksim.run(kernel, grid, block, arguments, max_instructions=1_000_000, workers=1, **way)
+    executed = {hex(e.instruction.pc): (e.warps, e.threads, e.predicated_on) for e in run.profile if e.warps}
+    return executed, [np.array(a).tobytes() for a in arguments]
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_all_ways_let_the_same_threads_run_together(seed: int) -> None:
+    written = kernel(Program(seed).text())
+    numbers = np.random.default_rng(seed).integers(0, 1 << 32, 32, np.uint32)
+    expected = rows(written, 1, 32, [numbers, np.zeros(32, np.uint32)])
+    for name, way in WAYS.items():
+        assert rows(written, 1, 32, [numbers, np.zeros(32, np.uint32)], **way) == expected, name
+
+
+SMALL = [
+    name
+    for name in ENDING
+    if name.split(".")[0] in ("barriers", "divergence", "schedule", "warp", "order")
+    and sum(row[1] for row in ENTRIES[name]["rows"]) < 1500
+    and not because(TIMED, name)
+    and not because(UNKNOWN["rows"], name)
+]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_numpy_engine_executes_what_the_h200_did(name: str) -> None:
+    entry = ENTRIES[name]
+    one = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
+    arguments = [argument(rule) for rule in entry["arguments"]]
+    found, _ = rows(
+        one, entry["grid"], entry["block"], arguments, engine="numpy", dynamic_shared=entry["dynamic_shared"]
+    )
+    assert found == {hex(row[0]): tuple(row[1:4]) for row in entry["rows"]}
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name.startswith(("barriers.", "warp."))][::3])
+def test_timing_executes_what_the_h200_did(name: str) -> None:
+    entry = ENTRIES[name]
+    one = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
+    arguments = [argument(rule) for rule in entry["arguments"]]
+    found, _ = rows(one, entry["grid"], entry["block"], arguments, timing=True, dynamic_shared=entry["dynamic_shared"])
+    assert found == {hex(row[0]): tuple(row[1:4]) for row in entry["rows"]}
