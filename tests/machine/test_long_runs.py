@@ -74,10 +74,10 @@ def test_the_translation_of_a_long_kernel_is_shown(
     kernel = banksim.load(tmp_path / "long.cu")["k"]
     monkeypatch.setattr(progress, "AFTER", 0.0)
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    compile.build(kernel, traced=False, stepwise=False, watched=False)
+    compile.build(kernel, traced=False, stepwise=False, watched=False, clustered=False)
     assert not capsys.readouterr().err, "only on a terminal"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    compile.build(kernel, traced=False, stepwise=False, watched=False)
+    compile.build(kernel, traced=False, stepwise=False, watched=False, clustered=False)
     lines = [line.removesuffix("\x1b[K") for line in capsys.readouterr().err.split("\r")]
     of = f"{len(kernel.instructions):,} instructions"
     told = [line for line in lines if re.fullmatch(rf"translating k: [\d,]+ of {of}", line)]
