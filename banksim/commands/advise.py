@@ -36,8 +36,9 @@ def layouts(options: Namespace) -> int:
     """Advice on the layout of shared memory behind copies."""
     from banksim.advise.layouts.advice import advise_layouts
 
-    if options.html:
-        raise InputError("--html is for accesses and kernels, not for --layout")
+    for name in ("html", "plot"):
+        if getattr(options, name):
+            raise InputError(f"--{name} is for accesses and kernels, not for --layout")
     shared, found = copies(options)
     advice = advise_layouts(shared, found, report_options.architectures(options))
     if options.json:
@@ -62,6 +63,10 @@ def pattern(options: Namespace) -> int:
         from banksim.report.html.advice import of_pattern
 
         write_file(options.html, of_pattern(found, options.words))
+    if options.plot:
+        from banksim.report import plots
+
+        write_file(options.plot, plots.document(plots.of_pattern_advice(found)))
     if options.json:
         from banksim.report.json import document
 

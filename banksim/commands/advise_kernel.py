@@ -62,6 +62,10 @@ def run(options: Namespace) -> int:
         from banksim.report.html.advice import of_kernel
 
         write_file(options.html, of_kernel(advice, options.words))
+    if options.plot:
+        from banksim.report import plots
+
+        write_file(options.plot, plots.document(plots.of_kernel_advice(advice)))
     if options.json:
         from banksim.report.json import document
 

@@ -30,6 +30,7 @@ from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
 from banksim.system.writing import replaced
+from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
@@ -74,6 +75,9 @@ def options(parser: ArgumentParser) -> None:
     parser.set_defaults(arch=None)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
+    group.add_argument(
+        "--plot", metavar="FILE.svg", help="draw transactions by line, the banks' load, with --timing a roofline"
+    )
     time_options.options(group)
     worker_options.options(parser, "for blocks that do not meet in global memory", "simulate")
 
@@ -238,6 +242,10 @@ def report(done: Run, options: Namespace) -> int:
         return Told(done, elements=of_run(done))
 
     report_options.write_html(options, plain, done.judged, f"{done.kernel.plain_name}: bank conflicts", told)
+    if options.plot:
+        from banksim.report import plots
+
+        write_file(options.plot, plots.document(plots.of_launch(done.judged, done)))
     if report_options.is_data(options):
         status = report_options.finish(options, plain, done.judged, [], done.findings, done.hints)
         return status or int(bool(done.findings))

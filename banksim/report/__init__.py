@@ -3,6 +3,7 @@
 text/            for people at a terminal
 html/            pages
 svg.py           the picture of a layout
+plots.py         plots as SVG
 json.py          plain data
 github.py        annotations of a pull request
 sarif.py         for code scanning

@@ -13,3 +13,6 @@ def options(parser: ArgumentParser) -> None:
     group.add_argument("--all", action="store_true", help="show every layout that costs less, and every one refused")
     group.add_argument("--json", action="store_true", help="print the same as JSON")
     group.add_argument("--html", metavar="FILE", help="write the report, before and after, as one HTML file too")
+    group.add_argument(
+        "--plot", metavar="FILE.svg", help="draw what the layouts cost, and the banks' load before and after"
+    )

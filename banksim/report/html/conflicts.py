@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from banksim.banks.conflicts import Conflicts
 from banksim.machine.races.findings import hinted
+from banksim.report import plots
 from banksim.report.html.elements import NONE, Elements
 from banksim.report.html.figures import HEADS, Drawer, totals
 from banksim.report.html.findings import all_checks
@@ -86,6 +89,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "notes": [*told.plain.get("notes", ()), *(notes(drawer.lines) if sources.files else ())],
         "left_out": drawer.left_out,
         "times": [cycles.page(one) for one in (run.executions or (run,)) if one.cycles] if run else [],
+        "plot": Markup(plots.drawn(plots.of_launch(judged, run))) if any(one.sites for one in judged) else "",
         "output": run.output if run else "",
         "made": [(name, text) for name, text in provenance(told.words, run, launches, told.when) if text],
         "plain": told.plain,
