@@ -17,6 +17,16 @@ WRAP, CLAMP, MIRROR, BORDER = range(4)
 KINDS = {"u": 0, "i": 1, "f": 2}
 
 
+def shares_of(weights: list[int]) -> dict[tuple[int, ...], int]:
+    """In 256ths, by the steps along each axis: weights that meet are rounded, and together they are 256."""
+    a, b, c = weights
+    both = (a * b + 128) // 256
+    flat = {(1, 1): both, (1, 0): a - both, (0, 1): b - both, (0, 0): 256 - a - b + both}
+    upper = {steps: (share * c + 128) // 256 for steps, share in flat.items()}
+    above = {(*steps, 1): share for steps, share in upper.items()}
+    return above | {(*steps, 0): flat[steps] - share for steps, share in upper.items()}
+
+
 @dataclass
 class Texture:
     """`data`: (layers or depth, rows, columns, channels). `axes`: how many coordinates there are beside the layer."""
@@ -81,10 +91,11 @@ class Texture:
             v = self.element([math.floor(c) for c in at], layer)
         else:
             lowest = [math.floor(c - 0.5) for c in at]
-            weights = [round((c - 0.5 - n) * 256) / 256 for c, n in zip(at, lowest, strict=True)]
+            weights = [math.floor((c - 0.5 - n) * 256 + 0.5) for c, n in zip(at, lowest, strict=True)]
+            shares = shares_of([*weights, 0, 0][:3])
             v = [0.0] * self.data.shape[3]
             for steps in itertools.product((0, 1), repeat=self.axes):
-                share = math.prod(w if step else 1 - w for w, step in zip(weights, steps, strict=True))
+                share = shares[(*steps, 0, 0)[:3]] / 256
                 element = self.element([n + step for n, step in zip(lowest, steps, strict=True)], layer)
                 v = [total + share * self.clipped(e) for total, e in zip(v, element, strict=True)]
         return self.result(v)
