@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import banksim
 from banksim.errors import AbsentError, InputError
 from banksim.report.text.kernel import report
-from banksim.runs.outcome import Run
+from helpers.both_ways import arguments, both, source
 from helpers.places import KERNELS
 
 BODIES = {
@@ -81,20 +81,7 @@ DATA = {
     "data_of_group": "if (tid & in[0]) s[__shfl_down_sync(__activemask(), tid, 1) & 511] = 1;",
     "data_in_local": "unsigned a[8]; for (int k = 0; k < 8; ++k) a[k] = in[k]; s[a[tid & 7] & 511] = 1;",
 }
-CALLED = """__device__ __noinline__ unsigned thrice(unsigned v, unsigned n) { return v > n ? v * 3 : v; }
-__device__ __noinline__ unsigned folded(unsigned v, unsigned n) { return n ? folded(v * 5 + n, n - 1) : v; }
-"""
 GRIDS = [(19, 13), (37,)]
-
-
-def source(bodies: dict[str, str]) -> str:
-    head = """__global__ void in_%s(unsigned* out, const unsigned* in, unsigned n) {
-    __shared__ __align__(16) unsigned s[512];
-    unsigned tid = threadIdx.x, bx = blockIdx.x, by = blockIdx.y + 3 * blockIdx.z;
-    %s
-    __syncthreads();
-    out[tid] = s[tid] + in[tid];\n}\n"""
-    return CALLED + "".join(f'extern "C" {head % pair}' for pair in bodies.items())
 
 
 @pytest.fixture(autouse=True)
@@ -109,27 +96,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path.write_text(source(BODIES | DATA))
     module = banksim.load(path)
     return {name: module[f"in_{name}"] for name in BODIES | DATA}
-
-
-def arguments(n: int = 1000) -> list[Any]:
-    return [np.zeros(4096, np.uint32), np.arange(4096, dtype=np.uint32) % 3, np.uint32(n)]
-
-
-def both(kernel: Any, grid: tuple[int, ...], block: int | tuple[int, int] = 64, n: int = 1000, **more: Any) -> Run:
-    """The run by classes, which must be the one of all blocks in every number."""
-    full = banksim.run(kernel, grid, block, arguments(n), **more)
-    given = arguments(n)
-    mine = banksim.run(kernel, grid, block, given, values=False, **more)
-    assert not given[0].any(), "an array was changed"
-    assert mine.blocks == full.blocks
-    assert not mine.partial
-    assert bool(mine.whole) == bool(mine.classes), "no block was executed whole beside its class"
-    assert mine.hints == full.hints
-    for found, wanted in zip(mine.judged, full.judged, strict=True):
-        assert found == wanted
-    for one, other in zip(mine.profile, full.profile, strict=True):
-        assert one == other, one.instruction.text
-    return mine
 
 
 @pytest.mark.parametrize("name", BODIES)
