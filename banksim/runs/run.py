@@ -52,11 +52,11 @@ def run(
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
     `kernel` is a Numba CUDA function or dispatcher, what `banksim.load(file)[name]` gives, or a kernel of Triton,
-    Gluon or Warp (`const`: its constants and options, as {"BLOCK": 64, "num_warps": 8}). `args` are NumPy arrays,
-    which the kernel changes in place, scalars, and `banksim.Struct`. `dynamic_shared` is in bytes; `cluster` are the
-    blocks of a cluster, one to three sizes. A block of None, and shared memory and clusters unless they are given, are
-    what a compiled kernel is known to be launched with. With several workers (threads of the host), atomics of
-    different blocks on global memory happen in no fixed order. `trace` is called with every
+    Gluon, Warp or cuTile (`const`: its constants and options, as {"BLOCK": 64, "num_warps": 8}). `args` are NumPy
+    arrays, which the kernel changes in place, scalars, and `banksim.Struct`. `dynamic_shared` is in bytes; `cluster`
+    are the blocks of a cluster, one to three sizes. A block of None, and shared memory and clusters unless they are
+    given, are what a compiled kernel is known to be launched with. With several workers (threads of the host), atomics
+    of different blocks on global memory happen in no fixed order. `trace` is called with every
     request (of the first architecture), in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check` names
     what else to look for, "races" and "uninitialized" (banksim.machine.races.findings.CHECKS): `Run.findings`.
 

@@ -4,4 +4,5 @@ language.py   what a language has to tell, and how a call of its kernel becomes 
 constants.py  compile-time constants as text
 triton.py     Triton and Gluon
 warp.py       Warp
+cutile.py     cuTile
 """

@@ -18,6 +18,7 @@ from banksim.kernels.kernel import Kernel, Preset
 from banksim.runs.options import Call
 
 LANGUAGES: dict[str, str] = {
+    "cuda": "banksim.runs.languages.cutile",
     "triton": "banksim.runs.languages.triton",
     "warp": "banksim.runs.languages.warp",
 }
