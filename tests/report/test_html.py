@@ -18,6 +18,7 @@ from banksim.banks.conflicts import Conflicts
 from banksim.report.html.conflicts import Told, html
 from banksim.report.html.figures import MOST_PICTURES
 from banksim.report.html.picture import picture
+from banksim.report.json import conflicts
 from banksim.requests.trace import Site, Trace
 from banksim.version import VERSION
 from helpers.html_page import Page
@@ -188,8 +189,10 @@ def test_text_of_users_does_no_harm(file: str | None) -> None:
 def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
     file = tmp_path / "large.cu"
     file.write_text("    float x = tile[threadIdx.x][threadIdx.y] * weights[threadIdx.y] + bias;\n" * 1000)
-    text = html([strided([2] * 1000, file=str(file), width=16)], "large")
+    judged = [strided([2] * 1000, file=str(file), width=16)]
+    text = html(judged, "large", Told(plain=conflicts("replay", judged)))
     assert len(text) < 2_000_000
+    assert "The whole report as plain data is left out" in text
     assert text.count('<div class="picture">') == MOST_PICTURES
     assert f"{1000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
     from banksim.runs.programs.launches import Launches
 
+LARGEST = 2_000_000
+"""Characters of a page from which on it goes without the plain data, which --json prints."""
 WIDE = 1 << 20
 """The width at which texts are laid out: so wide that only the page folds their lines."""
 
@@ -52,7 +54,11 @@ class Told:
 
 def html(judged: Sequence[Conflicts], what: str, told: Told | None = None) -> str:
     """The whole report as a page; `what` it is about."""
-    return page("report.html.j2", **values(judged, what, told or Told()))
+    found = values(judged, what, told or Told())
+    text = page("report.html.j2", **found)
+    if len(text) > LARGEST and found["plain"]:
+        text = page("report.html.j2", **{**found, "plain": {}, "is_cut": True})
+    return text
 
 
 def html_fragment(judged: Sequence[Conflicts], what: str, told: Told | None = None) -> str:
@@ -93,6 +99,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "output": run.output if run else "",
         "made": [(name, text) for name, text in provenance(told.words, run, launches, told.when) if text],
         "plain": told.plain,
+        "is_cut": False,
     }
 
 
