@@ -3,8 +3,8 @@
 What the CUDA Programming Guide documents ("Texture Fetching"): which element a coordinate means, address modes,
 coordinates and results that are normalized, and linear filtering, whose weights are fixed-point numbers of 9 bits, 8 of
 them behind the point. How it rounds them, also where two axes meet, was inferred: so the reference picture of NVIDIA's
-sample simpleTexture, which a GPU drew, comes out but for 2 of 262,144 pixels (with weights cut off 1,837 differ, with
-products of weights that are not rounded 600). The rest is assumed: three axes, the weighted sum is exact and rounded
+sample simpleTexture, which a GPU drew, comes out, all 262,144 pixels of it. (With weights cut off, 1,800 differ; with
+products of weights that are not rounded, 600.) The rest is assumed: three axes, the weighted sum is exact and rounded
 once, a normalized coordinate times the size is rounded to float32, and a gather's order is OpenGL's. There is one
 level, so that levels of detail and gradients choose nothing.
 """
