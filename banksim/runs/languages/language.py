@@ -63,7 +63,7 @@ class Language(Protocol):
 def language_of(kernel: object) -> Language | None:
     """The language of a kernel; None for what no language knows."""
     for kind in type(kernel).__mro__:
-        module = LANGUAGES.get(kind.__module__.partition(".")[0])
+        module = LANGUAGES.get(str(kind.__module__).partition(".")[0])
         if module is not None:
             found = cast(Language, import_module(module))
             return found if found.owns(kernel) else None

@@ -80,6 +80,14 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
         banksim.run(lambda x: x, 1, 32, [np.zeros(3)], const={"TILE": 16})
 
 
+def test_values_of_any_type_may_stand_beside_kernels() -> None:
+    odd = type("Odd", (), {"__module__": None})()
+    assert language.language_of(odd) is None
+    assert language.language_of(type(odd)) is None
+    assert language.language_of(np) is None
+    assert language.language_of(TRANSPOSE) is not None
+
+
 # ---- constants as text
 @pytest.mark.parametrize(
     ("text", "value"),
