@@ -80,6 +80,12 @@ class SourceFile:
         return f"conflicts on {hot} of {accessing} with accesses" if hot else f"no conflicts, {accessing} with accesses"
 
     @property
+    def digits(self) -> int:
+        """Letters of the longest figure, which its column must hold in one line."""
+        figures = (figure for one in self.lines for figures in one.figures for _, figure in figures.cells)
+        return max(map(len, figures), default=0)
+
+    @property
     def parts(self) -> Iterator[SourceLine | Fold]:
         """Lines to show, and between them those that fold."""
         near = set()
