@@ -10,6 +10,7 @@ pytest -n auto                                              runs side by side, o
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,6 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     goldens.rewriting = config.getoption("rewrite_goldens")
     if goldens.rewriting:
         config.stash[BEFORE] = goldens.contents()

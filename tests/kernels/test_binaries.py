@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import banksim
-from banksim.errors import BanksimError, InputError, UnsupportedError
+from banksim.errors import BanksimError, InputError
 from banksim.kernels import fat_binary
 from banksim.kernels.compilers import tools
 from banksim.kernels.cubin import decode
@@ -231,13 +231,14 @@ def test_product_on_the_tensor_cores_of_ampere(engine: str) -> None:
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
-def test_products_of_the_tensor_cores_of_hopper_are_refused_by_name() -> None:
-    a = np.zeros((64, 64), np.float16)
-    with pytest.raises(UnsupportedError) as refusal:
-        banksim.run(triton("sm_90/product"), 1, None, [a, a.copy(), np.zeros((64, 64), np.float32), 64])
-    assert str(refusal.value).startswith("product: a matrix product of warp groups is not simulated (SASS 0x")
+@both_engines
+def test_product_on_the_tensor_cores_of_hopper(engine: str) -> None:
+    a, b = np.random.default_rng(4).integers(-4, 5, (2, 64, 64)).astype(np.float16)
+    c = np.zeros((64, 64), np.float32)
+    run = banksim.run(triton("sm_90/product"), 1, None, [a, b, c, 64], engine=engine)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
     line = (TRITON / "kernels.py").read_text().splitlines().index("        total = tl.dot(left, right, total)") + 1
-    assert str(refusal.value).endswith(f"kernels.py:{line})")
+    assert line in {site.line for site in run.conflicts.sites if site.opcode.startswith("HGMMA")}
 
 
 def preset_of(name: str) -> Any:

@@ -92,7 +92,7 @@ UR4 = Operand("UR", 4, text="UR4")
         ),
         ("{1,0}", Operand("other", text="{1,0}")),
         ("2D", Operand("other", text="2D")),
-        ("gdesc[UR4]", Operand("other", text="gdesc[UR4]")),
+        ("gdesc[UR4]", Operand("gdesc", 4, text="gdesc[UR4]")),
     ],
 )
 def test_operand(text: str, expected: Operand) -> None:
