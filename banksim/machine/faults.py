@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,18 +175,22 @@ def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
 
 def deadlock(launch: Launch, stop: Stop) -> str:
     """What each warp waits for when none can go on."""
-    code = launch.kernel.instructions
-    waiting: dict[tuple[str, int], int] = {}
+    waiting: Counter[tuple[str, int]] = Counter()
     for w in stop.warps:
         for g in range(int(w["groups"])):
             wait = int(w["group_wait"][g])
             what = f"barrier {wait - codes.AT_BARRIER}" if wait >= codes.AT_BARRIER else "other threads of their warp"
             what = OF_WAITS.get(wait, what)
-            threads = int(w["group_mask"][g]).bit_count()
-            key = what, int(w["group_pc"][g]) - BYTES * (wait != codes.AT_WORD)
-            waiting[key] = waiting.get(key, 0) + threads
+            waits_at = int(w["group_pc"][g]) - BYTES * (wait != codes.AT_WORD)
+            waiting[what, waits_at] += int(w["group_mask"][g]).bit_count()
+    return unreachable(launch, waiting)
+
+
+def unreachable(launch: Launch, waiting: Counter[tuple[str, int]]) -> str:
+    """How many threads wait for what, at which pc; those in which most do come first."""
+    code = launch.kernel.instructions
     parts = [
         f"{threads} threads wait for {what} at {place(code[max(pc, 0) // BYTES])}"
-        for (what, pc), threads in sorted(waiting.items(), key=lambda item: -item[1])
+        for (what, pc), threads in waiting.most_common()
     ]
     return "a barrier that not all can reach: " + "; ".join(parts[:3])

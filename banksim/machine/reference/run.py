@@ -5,16 +5,17 @@ It says what a GPU does; the LLVM engine says it fast, and tests hold the two to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from banksim.errors import Fault
 from banksim.kernels.kernel import BYTES
-from banksim.machine import faults
+from banksim.machine import codes, faults
 from banksim.machine.launch import Launch
 from banksim.machine.reference.block import Block, Cluster, Executed
-from banksim.machine.reference.groups import Word
+from banksim.machine.reference.groups import OfCluster, Phase, Waits, Word
 from banksim.machine.reference.warp import Warp
 from banksim.machine.supported import check
 
@@ -66,11 +67,21 @@ def run_together(blocks: list[list[Warp]]) -> None:
 def stuck(warps: list[Warp]) -> Fault:
     """The fault of a block none of whose warps can go on."""
     launch, number = warps[0].launch, warps[0].block.number
-    waiting = []
+    waiting: Counter[tuple[str, int]] = Counter()
     for warp in warps:
         for group in warp.groups:
-            place = faults.place(warp.code[group.pc // BYTES - (not isinstance(group.waits, Word))])
-            waiting.append(f"{group.mask.bit_count()} threads of warp {warp.index} wait at {place}")
+            waits_at = group.pc - BYTES * (not isinstance(group.waits, Word))
+            waiting[waited_for(group.waits), waits_at] += group.mask.bit_count()
     where = faults.block_index(launch, number)
-    deadlock = f"a barrier that not all can reach: {'; '.join(waiting[:3])}, block {where}"
-    return Fault(f"{launch.kernel.plain_name}: {deadlock}")
+    return Fault(f"{launch.kernel.plain_name}: {faults.unreachable(launch, waiting)}, block {where}")
+
+
+def waited_for(waits: Waits | None) -> str:
+    match waits:
+        case Phase(number):
+            return f"barrier {number}"
+        case Word():
+            return faults.OF_WAITS[codes.AT_WORD]
+        case OfCluster():
+            return faults.OF_WAITS[codes.AT_CLUSTER]
+    return "other threads of their warp"
