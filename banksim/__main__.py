@@ -1,5 +1,5 @@
-# PYTHON_ARGCOMPLETE_OK
 """The command line: finds the command and runs it."""
+# PYTHON_ARGCOMPLETE_OK
 
 from __future__ import annotations
 

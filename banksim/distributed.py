@@ -225,7 +225,7 @@ def spread(
 ) -> Generator[tuple[int, TaskResult], None, None]:
     """`work(shared, *task)` of every task, wherever: the number of each and what became of it, as they end."""
     if scheduler is None:
-        from banksim.requests.columns import cores
+        from banksim.system.processes import cores
 
         yield from processes.spread(work, shared, tasks, workers or cores(), what)
         return

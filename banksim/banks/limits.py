@@ -109,6 +109,10 @@ class Findings:
     unused: tuple[Excuse, ...] = field(default=())
     exceeded: tuple[tuple[SiteConflicts, Excuse], ...] = field(default=())
 
+    def excuse_of(self, site: SiteConflicts) -> Excuse | None:
+        """What excuses a line, if anything does."""
+        return next((excuse for one, excuse in self.excused if one == site), None)
+
 
 def place(site: SiteConflicts) -> str:
     """Where a site is: `file.py:13 tile[x, y]`."""

@@ -100,7 +100,7 @@ def judge_pieces(
     if more is None and "banksim.banks.compiled.arrays" not in sys.modules:
         whole = concatenated([trace for _, trace in chunks])
         return tuple(replay(whole, rule) for rule in rules)
-    from banksim.requests.columns import cores
+    from banksim.system.processes import cores
 
     found = Partial()
     waiting: deque[Future[Partial]] = deque()

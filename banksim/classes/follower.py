@@ -10,18 +10,18 @@ import llvmlite.ir as ir
 
 from banksim.classes.bounds import Bounds
 from banksim.classes.followed import Followed, Slopes, either
+from banksim.classes.footprint import Unfollowed
 from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
-from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine
+from banksim.kernels.kernel import Operand
 from banksim.machine.llvm.engine import CLOCKS, LLVMEngine, Register
 from banksim.machine.llvm.scratch import ROW
 from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, Value
 from banksim.machine.state import CONTEXT, REGISTERS
 
 
-class Follower(Bounds, Engine):
+class Follower(Bounds, Unfollowed):
     """Operations over `Followed` values. `inner` executes; `axes`: those along which the grid has several blocks."""
 
     def __init__(self, inner: LLVMEngine, needed: Needed, axes: tuple[int, ...], period: int) -> None:
@@ -268,19 +268,6 @@ class Follower(Bounds, Engine):
         unknown = either(*(v.unknown for v in followed))
         results = self.inner.apart(name, function, [v.plain for v in followed])
         return tuple(Followed(self, v, (), unknown) for v in results)
-
-    def read_apart(
-        self,
-        i: Instruction,
-        name: str,
-        function: Callable[..., tuple[Any, ...]],
-        values: Sequence[Any],
-        lanes: Any = None,
-    ) -> tuple[Any, ...]:
-        raise UnsupportedError("a fetch from a texture, whose counts are not followed")
-
-    def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
-        raise UnsupportedError("a call of the driver, whose counts are not followed")
 
     def special(self, name: str, uniform: bool) -> Followed:
         plain = self.inner.special(name, uniform)

@@ -57,7 +57,24 @@ class Footprint:
     guarded: bool = False
 
 
-class Tracer(Engine):
+class Unfollowed(Engine):
+    """What neither finding dependences nor following values goes through."""
+
+    def read_apart(
+        self,
+        i: Instruction,
+        name: str,
+        function: Callable[..., tuple[Any, ...]],
+        values: Sequence[Any],
+        lanes: Any = None,
+    ) -> tuple[Any, ...]:
+        raise UnsupportedError("a fetch from a texture, whose counts are not followed")
+
+    def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
+        raise UnsupportedError("a call of the driver, whose counts are not followed")
+
+
+class Tracer(Unfollowed):
     """Performs operations over `Dependences`."""
 
     def __init__(self) -> None:
@@ -119,19 +136,6 @@ class Tracer(Engine):
     def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
         """As many results as an instruction can have words, each dependent on all that it is given."""
         return (self.joined(*values),) * 8
-
-    def read_apart(
-        self,
-        i: Instruction,
-        name: str,
-        function: Callable[..., tuple[Any, ...]],
-        values: Sequence[Any],
-        lanes: Any = None,
-    ) -> tuple[Any, ...]:
-        raise UnsupportedError("a fetch from a texture, whose counts are not followed")
-
-    def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
-        raise UnsupportedError("a call of the driver, whose counts are not followed")
 
     def special(self, name: str, uniform: bool) -> Dependences:
         if name.startswith("SR_CTAID."):

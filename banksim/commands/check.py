@@ -40,13 +40,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="judge anew what has not changed")
     worker_options.processes(parser, "judge N entries at a time (default: as many as this machine has processors)")
     group = parser.add_argument_group("report")
-    group.add_argument(
-        "--format",
-        dest="report_format",
-        choices=FORMATS,
-        default="text",
-        help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()) + " (default text)",
-    )
+    report_options.format_option(group, FORMATS)
     group.add_argument(
         "--json", action="store_const", dest="report_format", const="json", help="short for --format json"
     )

@@ -19,12 +19,14 @@ import numpy as np
 
 from banksim.commands.shared import check_option, report_options, time_options, worker_options
 from banksim.commands.shared.argument_text import parse as value_of
+from banksim.commands.shared.kernel_options import constants_of, find, launch_options, names_in
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
 from banksim.kernels import demangling
 from banksim.kernels.file_and_name import file_and_name
 from banksim.machine.structs import Struct
+from banksim.report.json import described
 from banksim.runs.languages.language import language_of
 from banksim.runs.options import Call, Options
 from banksim.system import ending
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from banksim.kernels.kernel import Kernel
     from banksim.report.html.conflicts import Told
     from banksim.runs.outcome import Run
-from banksim.commands.shared.kernel_options import constants_of, find, launch_options, names_in
-from banksim.report.json import described
 
 EXAMPLE = """\
   banksim kernel transpose.py:transpose --grid 32,32 --block 32,32 \\
@@ -202,10 +202,10 @@ def here(call: Call, how: Options, path: str | None) -> Run:
         if writer and done.partial:
             raise Incomplete
         if writer:
-            from banksim.storage.schema import launch as described
+            from banksim.storage.schema import launch
 
             name, shape = done.kernel.plain_name, done.launch
-            writer.launches.append(described(name, shape.grid, shape.block, shape.dynamic_shared))
+            writer.launches.append(launch(name, shape.grid, shape.block, shape.dynamic_shared))
     return done
 
 

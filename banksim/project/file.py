@@ -85,7 +85,7 @@ def find(folder: Path) -> Path:
     for place in (folder, *folder.parents):
         if (place / OWN).is_file():
             return place / OWN
-        if (place / SHARED).is_file() and "banksim" in tables(place / SHARED).get("tool", {}):
+        if (place / SHARED).is_file() and "banksim" in tables(place / SHARED, content(place / SHARED)).get("tool", {}):
             return place / SHARED
     raise InputError(
         f"no {OWN}, and no {SHARED} with [tool.banksim], in {folder} or above: list kernels in one, "
@@ -93,10 +93,10 @@ def find(folder: Path) -> Path:
     )
 
 
-def tables(file: Path) -> dict[str, Any]:
-    """What a TOML file holds. `InputError`, with the line, for a file that is none."""
+def tables(file: Path, text: str) -> dict[str, Any]:
+    """What the text of a TOML file holds. `InputError`, with the line, for a file that is none."""
     try:
-        return tomllib.loads(content(file))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).rpartition(" (at ")
         line = re.match(r"line (\d+)", place)
@@ -115,11 +115,12 @@ def content(file: Path) -> str:
 def read(file: Path) -> Project:
     """The project of a file. `InputError` for what is wrong in it, a line each: file, line, key, what to do."""
     file = file.absolute()
-    found = tables(file)
+    text = content(file)
+    found = tables(file, text)
     inner = "" if file.name != SHARED else "tool.banksim"
     if inner:
         found = found.get("tool", {}).get("banksim", {})
-    reader = Reader(file.name, inner, Lines(content(file)))
+    reader = Reader(file.name, inner, Lines(text))
     project = reader.project(file, found)
     if reader.wrong:
         raise InputError("\n".join(reader.wrong))

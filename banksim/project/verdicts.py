@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from banksim.project import from_plain
 from banksim.project.execute import Commands, Executed
 from banksim.project.file import Entry, Project, file_of
 from banksim.system import paths
+from banksim.system.processes import cores
 from banksim.system.writing import write
 
 Outcome = Literal["passed", "failed", "error"]
@@ -70,7 +70,7 @@ def judge_all(
     """The verdicts on entries, judged by so many processes at a time; `done` is told of each that has ended."""
     commands = Commands(project, fresh)
     found: dict[int, Verdict] = {}
-    with ThreadPoolExecutor(workers or processors(), thread_name_prefix="banksim-check") as pool:
+    with ThreadPoolExecutor(workers or cores(), thread_name_prefix="banksim-check") as pool:
         try:
             tasks = {pool.submit(judge, commands, entry, baseline): number for number, entry in enumerate(entries)}
             for task in as_completed(tasks):
@@ -81,11 +81,6 @@ def judge_all(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return tuple(found[number] for number in range(len(entries)))
-
-
-def processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def judge(commands: Commands, entry: Entry, baseline: Baseline | None = None) -> Verdict:

@@ -25,6 +25,11 @@ COLUMNS = {
 Row = dict[str, Any]
 
 
+def of_kinds(by: str, text: Any, real: Any, whole: Any) -> dict[str, Any]:
+    """The columns, each with what stands for its kind of values."""
+    return {name: text if name in TEXTS else real if name == "per_request" else whole for name in COLUMNS[by]}
+
+
 def rows(of: Run | Conflicts, by: str) -> list[Row]:
     """The rows of a frame: a value or None for each column."""
     if by not in COLUMNS:
@@ -88,9 +93,7 @@ def to_pandas(of: Run | Conflicts, by: str) -> Any:
     except ImportError:
         raise InputError("to_pandas: pandas is not installed: pip install pandas") from None
     found = rows(of, by)
-    kinds = {
-        name: "string" if name in TEXTS else "Float64" if name == "per_request" else "Int64" for name in COLUMNS[by]
-    }
+    kinds = of_kinds(by, "string", "Float64", "Int64")
     return pandas.DataFrame(
         {name: pandas.array([row[name] for row in found], dtype=kind) for name, kind in kinds.items()}
     )
@@ -103,9 +106,6 @@ def arrow_stream(of: Run | Conflicts, requested_schema: object) -> object:
     except ImportError:
         raise InputError("Arrow streams need pyarrow: pip install pyarrow") from None
     found = rows(of, "line")
-    kinds = {
-        name: pyarrow.string() if name in TEXTS else pyarrow.float64() if name == "per_request" else pyarrow.int64()
-        for name in COLUMNS["line"]
-    }
+    kinds = of_kinds("line", pyarrow.string(), pyarrow.float64(), pyarrow.int64())
     columns = {name: pyarrow.array([row[name] for row in found], kind) for name, kind in kinds.items()}
     return pyarrow.table(columns).__arrow_c_stream__(requested_schema)

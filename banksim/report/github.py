@@ -47,11 +47,11 @@ def told(
     yield from (annotation("error", accesses(one)[-1].site, TITLES[one.check], in_words(one)) for one in found)
     yield from (annotation("notice", one.second.site, HINT_TITLE, hinted(one)) for one in hints)
     for conflicts, site in conflicting(judged):
-        reason = next((excuse.reason for one, excuse in findings.excused if one == site), None)
-        if reason is None:
+        excuse = findings.excuse_of(site)
+        if excuse is None:
             yield annotation(level(conflicts, site, findings), site, TITLE, message(conflicts, site))
         else:
-            text = f"{message(conflicts, site)}; excused: {reason}"
+            text = f"{message(conflicts, site)}; excused: {excuse.reason}"
             yield annotation("notice", site, f"{TITLE}, excused", text)
     yield from (command(level, {"title": "banksim"}, text) for level, text in remarks(plain))
 

@@ -93,8 +93,6 @@ def results(
 ) -> Iterator[Result]:
     yield from map(finding, found)
     yield from map(hint, hints)
-    excuses = {id(site): excuse for site, excuse in findings.excused}
-    excused = [site for site, _ in findings.excused]
     for conflicts, site in conflicting(judged):
         one: Result = {
             **named(rule_of(site.op, site.excess is not None).id),
@@ -104,8 +102,7 @@ def results(
         }
         if site.file and site.line:
             one["locations"] = [location(site)]
-        if site in excused:
-            excuse = excuses[id(excused[excused.index(site)])]
+        if excuse := findings.excuse_of(site):
             one["suppressions"] = [{"kind": "inSource", "justification": excuse.reason}]
         yield one
 

@@ -6,7 +6,6 @@ requests (stride 0), and nothing of the size of the trace is made. Needs numba.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -18,6 +17,7 @@ from banksim.requests.kinds import ADDRESSED
 from banksim.requests.lane_intrinsics import having, pointer, word
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import carray, inlined, outer
+from banksim.system.processes import cores
 
 Result = TypeVar("Result")
 Column = np.ndarray
@@ -54,11 +54,6 @@ def spread(
         return [work(*chunk) for chunk in chunks]
     with ThreadPoolExecutor(min(len(chunks), workers)) as pool:
         return list(pool.map(lambda chunk: work(*chunk), chunks))
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @inlined

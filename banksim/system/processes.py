@@ -27,6 +27,11 @@ LOST = (EOFError, OSError, pickle.UnpicklingError)
 """The errors of writing to a worker that has died, or reading from it."""
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @dataclass(frozen=True)
 class TaskResult:
     """What became of a task: its value, or the error that it raised."""

@@ -25,7 +25,6 @@ from banksim.requests.columns import (
     WIDTH,
     Ints,
     byte_at,
-    cores,
     places,
     row_of,
     spread,
@@ -36,6 +35,7 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, outer
+from banksim.system.processes import cores
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""

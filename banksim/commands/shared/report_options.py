@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -71,14 +71,19 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument(
         "--baseline", metavar="FILE", help="lines that cost no more than in this report (--json) do not count"
     )
+    format_option(group, FORMATS)
+    return group
+
+
+def format_option(group: _ArgumentGroup, forms: Mapping[str, str]) -> None:
+    """Add the option that chooses among forms of a report; each with what it is."""
     group.add_argument(
         "--format",
         dest="report_format",
-        choices=FORMATS,
+        choices=forms,
         default="text",
-        help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()) + " (default text)",
+        help="; ".join(f"{name}: {what}" for name, what in forms.items()) + " (default text)",
     )
-    return group
 
 
 def architectures(options: Namespace) -> list[Architecture]:

@@ -208,9 +208,9 @@ def execute(
         kind = "cooperative launch" if launch.cooperative else "launch of clusters"
         raise UnsupportedError(f"{launch.kernel.plain_name}: a {kind} cannot be run in parts")
     size = launch.cluster_blocks
-    clusters = [launch.blocks_of_cluster(n) for n in range(launch.blocks // size)] if not launch.apart else []
+    clusters: Iterator[list[int]] = (launch.blocks_of_cluster(n) for n in range(launch.blocks // size))
     if launch.cooperative:
-        workers, clusters = 1, [[block for cluster in clusters for block in cluster]]
+        workers, clusters = 1, iter([[block for cluster in clusters for block in cluster]])
         size = launch.blocks
     elif workers is None:
         workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks) // size)
@@ -250,7 +250,7 @@ def execute(
     def together(workers: Sequence[Worker]) -> None:
         while not stop_word[0]:
             with queue:
-                numbers = clusters.pop(0) if clusters else None
+                numbers = next(clusters, None)
             if numbers is None:
                 return
             stop = run_together(workers, numbers, compiled, stop_word)

@@ -20,7 +20,7 @@ import numpy as np
 from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
 from banksim.kernels.cubin import decode, entry_names
 from banksim.machine.host_memory import Stretch, Stretches
-from banksim.runs.languages.language import Compiled
+from banksim.runs.languages.language import Compiled, place_of, refused
 from banksim.runs.options import Call
 
 NAME = "cuTile"
@@ -64,8 +64,7 @@ def compile(call: Call, arch: str) -> Compiled:
     except FileNotFoundError as error:
         raise CompileError(f"{place(kernel)}: {error}: pip install 'cuda-tile[tileiras]'") from error
     except Exception as error:  # cuTile raises errors of every kind for what it cannot compile
-        gist = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise CompileError(f"{place(kernel)}: {gist}\n{error}") from error
+        raise refused(place(kernel), error) from error
     cubin = output.getvalue()
     [name] = entry_names(cubin)
     if any(one.name.startswith("UTMA") for one in decode(cubin)[name].instructions):
@@ -162,5 +161,4 @@ def plain(value: Any) -> Any:
 
 
 def place(kernel: Any) -> str:
-    code = function(kernel).__code__
-    return f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
+    return place_of(function(kernel))

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from types import FunctionType
 from typing import Any, Protocol, cast
 
-from banksim.errors import InputError
+from banksim.errors import CompileError, InputError
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel, Preset
 from banksim.runs.options import Call
@@ -58,6 +59,18 @@ class Language(Protocol):
 
     def grid(self, call: Call, compiled: Compiled) -> Any:
         """The blocks of the grid."""
+
+
+def place_of(function: FunctionType) -> str:
+    """Where a kernel's function stands, and its name, for messages."""
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}"
+
+
+def refused(where: str, error: Exception, gist: str = "") -> CompileError:
+    """What a compiler refused: in its first line where, and the gist (else the first that the error says)."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return CompileError(f"{where}: {gist or next(filter(None, lines), type(error).__name__)}\n{error}")
 
 
 def language_of(kernel: object) -> Language | None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
+from banksim.errors import BanksimError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
-from banksim.runs.languages.language import Compiled
+from banksim.runs.languages.language import Compiled, place_of, refused
 from banksim.runs.options import Call
 
 NAME = "Triton"
@@ -99,7 +99,7 @@ def compile(call: Call, arch: str) -> Compiled:
         except BanksimError:
             raise
         except Exception as error:  # Triton raises errors of every kind for what it cannot compile
-            raise CompileError(f"{where}: {gist(error)}\n{error}") from error
+            raise refused(where, error, gist(error)) from error
     metadata = made.metadata._asdict()
     return Compiled(made.asm["cubin"], metadata["name"], preset_of(metadata, where), signature)
 
@@ -244,8 +244,7 @@ def driver(target: Any) -> Iterator[None]:
 
 
 def place(function: Any) -> str:
-    code = function.fn.__code__
-    return f"{code.co_filename}:{code.co_firstlineno}: {function.fn.__name__}"
+    return place_of(function.fn)
 
 
 def gist(error: Exception) -> str:

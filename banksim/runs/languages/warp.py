@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from banksim.errors import CompileError, InputError, UnsupportedError
+from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.structs import Struct
-from banksim.runs.languages.language import Compiled
+from banksim.runs.languages.language import Compiled, place_of, refused
 from banksim.runs.options import Call
 
 NAME = "Warp"
@@ -73,8 +73,7 @@ def machine_code(warp: Any, kernel: Any, arch: str) -> tuple[bytes, dict[str, in
                 kernel.module, arch=10 * major + minor, module_dir=folder, use_ptx=False, strip_hash=False
             )
         except Exception as error:  # Warp raises errors of every kind for what it cannot compile
-            gist = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise CompileError(f"{place(kernel)}: {gist}\n{error}") from error
+            raise refused(place(kernel), error) from error
         [about] = Path(folder).glob("*.meta")
         return Path(file).read_bytes(), json.loads(about.read_text(encoding="utf-8"))
 
@@ -175,5 +174,4 @@ def dimensions(call: Call) -> tuple[int, ...]:
 
 
 def place(kernel: Any) -> str:
-    code = kernel.func.__code__
-    return f"{code.co_filename}:{code.co_firstlineno}: {kernel.func.__name__}"
+    return place_of(kernel.func)
