@@ -96,16 +96,17 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[lis
     return out, memory.buffers
 
 
-def tensor_arguments(kernel: Any, arguments: Sequence[Any]) -> list[Any]:
+def tensor_arguments(kernel: object, arguments: Sequence[object]) -> list[object]:
     """The arguments with every array that is handed on as a tensor descriptor taken apart: its map, sizes, strides."""
     if not isinstance(kernel, Kernel) or not kernel.preset or not kernel.preset.tensors:
         return list(arguments)
     described = iter(kernel.preset.tensors)
     sizes = [parameter.size for parameter in kernel.parameters]
-    out: list[Any] = []
+    out: list[object] = []
     for argument in arguments:
-        is_map = sizes[len(out) : len(out) + 1] == [BYTES] and isinstance(argument, np.ndarray)
-        if not is_map or (tensor := next(described, None)) is None:
+        is_map = sizes[len(out) : len(out) + 1] == [BYTES]
+        tensor = next(described, None) if is_map and isinstance(argument, np.ndarray) else None
+        if tensor is None or not isinstance(argument, np.ndarray):
             out.append(argument)
             continue
         box, swizzle = tensor
@@ -114,9 +115,11 @@ def tensor_arguments(kernel: Any, arguments: Sequence[Any]) -> list[Any]:
     return out
 
 
-def scratch_arguments(kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int]) -> list[Any]:
+def scratch_arguments(kernel: object, arguments: Sequence[object], grid: int | Sequence[int]) -> list[object]:
     """The hidden arguments of a launch, where the kernel has any and they were not given: fresh memory."""
-    preset = kernel.preset if isinstance(kernel, Kernel) else None
+    if not isinstance(kernel, Kernel):
+        return []
+    preset = kernel.preset
     if preset is None or len(arguments) != len(kernel.parameters) - len(preset.scratch):
         return []
     blocks = math.prod(dim3(grid, "grid", GRID_LIMIT))
@@ -156,7 +159,7 @@ def struct_bytes(argument: Struct, name: str, memory: LaunchBuffers) -> bytes:
     return bytes(found)
 
 
-def put(found: bytearray, base: int, values: Sequence[Any], names: Sequence[str], memory: LaunchBuffers) -> None:
+def put(found: bytearray, base: int, values: Sequence[object], names: Sequence[str], memory: LaunchBuffers) -> None:
     """Write values one behind the other, from `base` on."""
     for offset, value, name in zip(places(values)[0], values, names, strict=True):
         start = base + offset

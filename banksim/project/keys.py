@@ -5,24 +5,23 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from banksim.architectures.bank_rules import architecture
 from banksim.banks.limits import limit
 from banksim.errors import InputError
 from banksim.machine.races.findings import checks
 
-Read = Callable[[Any], list[str]]
+Read = Callable[[object], list[str]]
 """The words of a value as the command line has them. `InputError` says what to give."""
 
 
-def text(value: Any) -> list[str]:
+def text(value: object) -> list[str]:
     if not isinstance(value, str) or not value.strip():
         raise InputError("give a text in quotation marks")
     return [value]
 
 
-def texts(value: Any) -> list[str]:
+def texts(value: object) -> list[str]:
     """A text, or an array of texts and numbers."""
     several = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str | int | float) for one in several):
@@ -30,7 +29,7 @@ def texts(value: Any) -> list[str]:
     return [str(one) for one in several]
 
 
-def sizes(value: Any) -> list[str]:
+def sizes(value: object) -> list[str]:
     """`4`, `[4, 4]` or `"4,4"`."""
     several = value if isinstance(value, list) else [value]
     if isinstance(value, str):
@@ -40,33 +39,33 @@ def sizes(value: Any) -> list[str]:
     return [",".join(map(str, several))]
 
 
-def whole(value: Any) -> list[str]:
+def whole(value: object) -> list[str]:
     if type(value) is not int or value < 0:
         raise InputError("give a whole number")
     return [str(value)]
 
 
-def yes(value: Any) -> list[str]:
+def yes(value: object) -> list[str]:
     if not isinstance(value, bool):
         raise InputError("give true or false")
     return [""] if value else []
 
 
-def constants(value: Any) -> list[str]:
+def constants(value: object) -> list[str]:
     """A table of names and values."""
     if not isinstance(value, Mapping) or not all(isinstance(one, str | int | float) for one in value.values()):
         raise InputError('give a table such as { scale = 2.5, taps = "float32[5]=arange" }')
     return [f"{name}={one}" for name, one in value.items()]
 
 
-def architectures(value: Any) -> list[str]:
+def architectures(value: object) -> list[str]:
     names = [word.strip() for one in texts(value) for word in one.split(",") if word.strip()]
     if not names:
         raise InputError('give one architecture or several, such as "sm_90"')
     return [",".join(dict.fromkeys(architecture(name).name for name in names))]
 
 
-def limits(value: Any) -> list[str]:
+def limits(value: object) -> list[str]:
     found = texts(value)
     for one in found:
         try:
@@ -76,14 +75,14 @@ def limits(value: Any) -> list[str]:
     return found
 
 
-def checked(value: Any) -> list[str]:
+def checked(value: object) -> list[str]:
     try:
         return [",".join(checks(texts(value)))]
     except InputError as error:
         raise InputError(str(error).removeprefix("--check ")) from None
 
 
-def command(value: Any) -> list[str]:
+def command(value: object) -> list[str]:
     """A program and its arguments, as a shell has them or one by one."""
     try:
         words = texts(value) if isinstance(value, list) else shlex.split(text(value)[0])
@@ -102,7 +101,7 @@ class Key:
     what: str
     option: str = ""
 
-    def words(self, value: Any) -> Iterator[str]:
+    def words(self, value: object) -> Iterator[str]:
         """The option with each word of the value."""
         for word in self.read(value) if self.option else ():
             yield f"{self.option}={word}" if self.read is not yes else self.option

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
@@ -50,7 +51,7 @@ def added(profiles: Sequence[tuple[Executed, ...]]) -> tuple[Executed, ...]:
     )
 
 
-def profile(kernel: Kernel, compiled: Any, counters: Any) -> tuple[Executed, ...]:
+def profile(kernel: Kernel, compiled: Any, counters: npt.NDArray[np.uint64]) -> tuple[Executed, ...]:
     """Counts of each instruction, from those of its basic block."""
     executed = {}
     guarded = {pc: int(counters[2 * len(compiled.spans) + n]) for n, pc in enumerate(compiled.guarded)}
@@ -62,20 +63,20 @@ def profile(kernel: Kernel, compiled: Any, counters: Any) -> tuple[Executed, ...
 
 
 def sites(
-    launch: Launch, places: Sequence[tuple[int, str, int]], tallies: Any, rule: Architecture
+    launch: Launch, places: Sequence[tuple[int, str, int]], tallies: npt.NDArray[np.void], rule: Architecture
 ) -> tuple[SiteConflicts, ...]:
     """What each instruction that made requests cost under one rule, in the order of the code. One that makes several is
     one site for those of a kind."""
     from banksim.machine.llvm.counts import merged
 
-    alike: dict[tuple[int, str, int], list[Any]] = {}
+    alike: dict[tuple[int, str, int], list[npt.NDArray[np.void]]] = {}
     for number, place in sorted(enumerate(places), key=lambda pair: pair[1][0]):
         if tallies[number]["worst_mask"]:
             alike.setdefault(place, []).append(tallies[number : number + 1])
     return tuple(site_conflicts(launch, *place, merged(found)[0], rule) for place, found in alike.items())
 
 
-def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: Any, rule: Architecture) -> SiteConflicts:
+def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: np.void, rule: Architecture) -> SiteConflicts:
     low, high, unknown = int(t["low"]), int(t["high"]), int(t["unknown"])
     ideal = int(t["ideal"])
     transactions: Count | None = None if unknown else low if low == high else Range(low, high)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import SupportsInt
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
@@ -20,12 +20,14 @@ import numpy.typing as npt
 from banksim.architectures.code_layout import HEAP, machine
 from banksim.errors import InputError
 from banksim.kernels.address_space import constant_symbols
-from banksim.kernels.compilers.numba import CompiledKernel
+from banksim.kernels.compilers.numba import Callback, CompiledKernel
 from banksim.kernels.compilers.numba_without_gpu import module, replaced
 from banksim.kernels.elf import OBJECT, Elf
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Buffer, Launch
 
+Place = SupportsInt | bytes | bytearray | memoryview | np.ndarray
+"""An address as callers of the driver have it: a number, one of its handles, or a buffer."""
 VARIABLES = 3
 """The constant bank of a module's own variables."""
 
@@ -44,7 +46,7 @@ class Loaded:
         self.code = object_code() if compiled.setup or compiled.teardown else None
         self.call(compiled.setup)
 
-    def call(self, callbacks: Sequence[Callable[[Any], object]]) -> None:
+    def call(self, callbacks: Sequence[Callback]) -> None:
         for callback in callbacks:
             with answered_by(self, callback):
                 callback(self.code)
@@ -81,10 +83,10 @@ class Loaded:
             launch.constants[VARIABLES][: self.constants] = self.variables[self.first_constant : end]
 
 
-def object_code() -> Any:
+def object_code() -> object:
     """A cuda.core.ObjectCode, as callbacks expect it, without a driver behind it; its handle is an object that no
     function of the real driver takes."""
-    kind: Any = module("cuda.core").ObjectCode
+    kind = module("cuda.core").ObjectCode
     members = {name: getattr(object, name) for name in ("__hash__", "__eq__", "__repr__")}
     simulated = type("SimulatedObjectCode", (kind,), {**members, "handle": property(lambda self: self._handle)})
     made = kind.__new__(simulated)
@@ -93,24 +95,24 @@ def object_code() -> Any:
 
 
 @contextmanager
-def answered_by(loaded: Loaded, callback: Any) -> Iterator[None]:
+def answered_by(loaded: Loaded, callback: Callback) -> Iterator[None]:
     """Let the driver's functions that a callback calls, by whatever name, answer from the module's memory."""
     driver = module("cuda.bindings.driver")
     done = driver.CUresult.CUDA_SUCCESS
 
-    def find(handle: object, name: bytes) -> tuple[Any, ...]:
+    def find(handle: object, name: bytes) -> tuple[object, ...]:
         address, size = loaded.symbol(name.decode())
         return done, driver.CUdeviceptr(address), size
 
-    def to_device(to: Any, source: Any, size: int, *stream: Any) -> tuple[Any]:
+    def to_device(to: Place, source: Place, size: int, *stream: object) -> tuple[object]:
         ctypes.memmove(loaded.memory(int(to), size).ctypes.data, address_in(source), size)
         return (done,)
 
-    def to_host(to: Any, source: Any, size: int, *stream: Any) -> tuple[Any]:
+    def to_host(to: Place, source: Place, size: int, *stream: object) -> tuple[object]:
         ctypes.memmove(address_in(to), loaded.memory(int(source), size).ctypes.data, size)
         return (done,)
 
-    def fill(to: Any, byte: int, size: int, *stream: Any) -> tuple[Any]:
+    def fill(to: Place, byte: int, size: int, *stream: object) -> tuple[object]:
         loaded.memory(int(to), size)[:] = byte
         return (done,)
 
@@ -134,13 +136,14 @@ def answered_by(loaded: Loaded, callback: Any) -> Iterator[None]:
             names.update({name: value for name, (value, _) in known.items()})
 
 
-def address_in(place: Any) -> int:
+def address_in(place: Place) -> int:
     """The address that a number or a buffer stands for."""
-    in_python = isinstance(place, bytes | bytearray | memoryview | np.ndarray)
-    return int(np.frombuffer(place, np.uint8).ctypes.data) if in_python else int(place)
+    if isinstance(place, bytes | bytearray | memoryview | np.ndarray):
+        return int(np.frombuffer(place, np.uint8).ctypes.data)
+    return int(place)
 
 
-_loaded: WeakKeyDictionary[Any, dict[Kernel, Loaded]] = WeakKeyDictionary()
+_loaded: WeakKeyDictionary[object, dict[Kernel, Loaded]] = WeakKeyDictionary()
 _lock = threading.RLock()
 
 

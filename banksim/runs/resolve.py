@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary, ref
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.architectures.code_layout import MACHINES
 from banksim.errors import InputError
+from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch, prepare
 from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments, tensor_arguments
@@ -67,7 +68,7 @@ def resolve(
     it."""
     if isinstance(kernel, Kernel):
         return kernel, *pointer_parameters(kernel, args), None
-    if not isfunction(getattr(kernel, "py_func", kernel)):
+    if not callable(kernel) or not isfunction(getattr(kernel, "py_func", kernel)):
         raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
     from banksim.kernels.compilers.numba_arguments import argument_type
 
@@ -79,10 +80,12 @@ def resolve(
     return ready, *numba_parameters(compiled.fields, args, compiled.arguments), module
 
 
-_numba_kernels: WeakKeyDictionary[Any, dict[Any, tuple[Kernel, CompiledKernel]]] = WeakKeyDictionary()
+_numba_kernels: WeakKeyDictionary[Function, dict[tuple[Types, str], tuple[Kernel, CompiledKernel]]] = (
+    WeakKeyDictionary()
+)
 
 
-def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[Kernel, CompiledKernel]:
+def numba_kernel(function: Function, types: Types, machine: str) -> tuple[Kernel, CompiledKernel]:
     """A Numba function compiled for argument types, decoded and as the compiler describes it."""
     from banksim.kernels.compilers import compile_numba
     from banksim.kernels.cubin import decode
@@ -97,7 +100,7 @@ def numba_kernel(function: Any, types: tuple[Any, ...], machine: str) -> tuple[K
     return known[types, machine]
 
 
-def recompiled(function: ref[Any], types: tuple[Any, ...], machine: str) -> Kernel:
+def recompiled(function: ref[Function], types: Types, machine: str) -> Kernel:
     """The kernel of a Numba function for another architecture. It does not keep the function alive, whose kernels are
     forgotten when it goes."""
     alive = function()

@@ -2,6 +2,7 @@
 
 numba.py               Numba functions: compile_numba
 numba_arguments.py     … what types arguments have, and what parameters they become
+numba_objects.py       … what is asked of its objects
 numba_without_gpu.py   … numba-cuda's questions to a driver, answered
 cuda.py                CUDA C++: compile_cuda, by nvcc or NVRTC
 included.py            … the headers that a source includes, and where those of its helpers are

@@ -14,6 +14,7 @@ from typing import Any
 from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.cuda import compile_cuda
 from banksim.kernels.compilers.numba_arguments import Field, argument_type, fields, signature
+from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.compilers.numba_without_gpu import as_if_unasked, capability, module, no_gpu, replaced
 from banksim.kernels.compilers.ptx import assemble, link
 
@@ -25,7 +26,7 @@ UNSUPPORTED = {
     "NRT_": "an array that a kernel allocates",
 }
 """Functions that Numba's code may call and that are not simulated: refused by name before a linker complains."""
-Callback = Callable[[Any], object]
+Callback = Callable[[object], object]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class CompiledKernel:
     """What linked code wants to be called with the module once it is loaded, and before it goes."""
 
 
-def compile_numba(function: Callable[..., Any], argument_types: Sequence[Any], arch: str = "sm_90") -> CompiledKernel:
+def compile_numba(function: Function, argument_types: Sequence[object], arch: str = "sm_90") -> CompiledKernel:
     """Compile a Python function, or a dispatcher that `cuda.jit` made of one, for `arch`.
 
     `argument_types` are Numba types, or values (arrays, scalars) to type as a launch would. A dispatcher with
@@ -90,7 +91,7 @@ def callbacks(options: dict[str, Any]) -> Iterator[tuple[list[Callback], list[Ca
     compiler = module("numba.cuda.compiler")
     compile_function = compiler._compile_pyfunc_with_fixup
 
-    def compile_and_collect(*args: Any, **kwargs: Any) -> Any:
+    def compile_and_collect(*args: object, **kwargs: object) -> tuple[object, object]:
         library, returned = compile_function(*args, **kwargs)
         linked = options.get("link") or ()
         for found, of_library, name in (
@@ -108,7 +109,7 @@ def callbacks(options: dict[str, Any]) -> Iterator[tuple[list[Callback], list[Ca
 
 
 def generate(
-    body: Any, types: tuple[Any, ...], target: tuple[int, int], options: dict[str, Any]
+    body: Function, types: Types, target: tuple[int, int], options: dict[str, Any]
 ) -> tuple[list[str], list[bytes]]:
     """A function and what it is linked with: PTX, the function's own first, and cubins."""
     cuda = module("numba.cuda")
@@ -172,12 +173,12 @@ def renumbered(codes: Sequence[str]) -> list[str]:
     return [UNIQUE.sub(name, code) for code in codes]
 
 
-def where(body: Any) -> str:
+def where(body: Function) -> str:
     code = getattr(body, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else "a function without source"
 
 
-def located(error: Exception, body: Any) -> str:
+def located(error: Exception, body: Function) -> str:
     """Numba's message. Its first line is file, line, and what is wrong."""
     message = re.sub(r"\x1b\[[\d;]*m", "", str(error))
     places = re.findall(r" at (\S+) \((\d+)\)", message) or re.findall(r'File "([^"]+)", line (\d+)', message)

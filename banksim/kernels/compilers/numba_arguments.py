@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsInt
 
 from banksim.errors import InputError
+from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.compilers.numba_without_gpu import module
 
 
@@ -31,24 +32,25 @@ class Field:
     path: tuple[int, ...] = ()
 
 
-def argument_type(value: Any) -> Any:
+def argument_type(value: object) -> Hashable:
     """The Numba type that a launch would give an argument; a type stands for itself."""
     if isinstance(value, module("numba.cuda.types").Type):
-        return value
+        return value  # type: ignore[no-any-return]
     try:
-        return module("numba.cuda.typing.typeof").typeof(value)
+        found: Hashable = module("numba.cuda.typing.typeof").typeof(value)
+        return found
     except Exception as error:
         raise InputError(f"Numba CUDA has no type for a {type(value).__name__} argument: {error}") from None
 
 
-def declared(function: Any) -> list[tuple[Any, ...]]:
+def declared(function: object) -> list[Types]:
     """The signatures that a dispatcher was given, or []: it is compiled for what it is called with."""
     if getattr(function, "_can_compile", True):
         return []
-    return list(getattr(function, "banksim_signatures", ())) or list(function.overloads)
+    return list(getattr(function, "banksim_signatures", ())) or list(getattr(function, "overloads", ()))
 
 
-def signature(function: Any, types: tuple[Any, ...]) -> tuple[Any, ...]:
+def signature(function: Function, types: Types) -> Types:
     """The argument types to compile for: those of the call, or the declared signature that fits them best."""
     choices = declared(function)
     body = getattr(function, "py_func", function)
@@ -59,7 +61,7 @@ def signature(function: Any, types: tuple[Any, ...]) -> tuple[Any, ...]:
     if not choices or types in choices:
         return types
     fitting = [
-        (sum(int(step) for step in steps), number)
+        (sum(int(step) for step in steps if step is not None), number)
         for number, choice in enumerate(choices)
         if None not in (steps := conversions(types, choice))
     ]
@@ -69,7 +71,7 @@ def signature(function: Any, types: tuple[Any, ...]) -> tuple[Any, ...]:
     return choices[min(fitting)[1]]
 
 
-def conversions(types: tuple[Any, ...], choice: tuple[Any, ...]) -> list[Any]:
+def conversions(types: Types, choice: Types) -> list[SupportsInt | None]:
     """How much each argument has to change to fit a signature; None where it cannot."""
     if len(types) != len(choice):
         return [None]

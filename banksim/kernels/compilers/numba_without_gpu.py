@@ -18,6 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from banksim.errors import BanksimError, InputError
+from banksim.kernels.compilers.numba_objects import Dispatcher, Types
 from banksim.system.extras import missing
 
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"
@@ -79,7 +80,7 @@ def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
     kind = dispatcher.CUDADispatcher
     compile_device, get_call_template = kind.compile_device, kind.get_call_template
 
-    def with_lines(self: Any, args: Any, return_type: Any = None) -> Any:
+    def with_lines(self: Dispatcher, args: Types, return_type: object = None) -> object:
         options, made = self.targetoptions, self.__dict__.setdefault("banksim_made", {})
         if made.get(args) != target:
             self.overloads.pop(args, None)
@@ -92,7 +93,7 @@ def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
         made[args] = target
         return result
 
-    def up_to_date(self: Any, args: Any, kws: Any) -> Any:
+    def up_to_date(self: Dispatcher, args: Types, kws: object) -> object:
         if not self._can_compile:
             for known, result in list(self.overloads.items()):
                 with_lines(self, known, result.signature.return_type)
@@ -109,7 +110,7 @@ def no_gpu(target: tuple[int, int]) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def as_if_unasked(options: Mapping[str, Any]) -> Iterator[None]:
+def as_if_unasked(options: Mapping[str, object]) -> Iterator[None]:
     """No warning that a function without source has no line information, unless the user asked for that."""
     with warnings.catch_warnings():
         if not options.get("lineinfo") and not options.get("debug"):
@@ -122,11 +123,11 @@ def importable() -> Iterator[None]:
     """Let modules be imported that give `cuda.jit` signatures: their kernels are compiled when they run."""
     dispatcher = module("numba.cuda.dispatcher")
 
-    def remember(self: Any, sig: Any) -> None:
+    def remember(self: Dispatcher, sig: object) -> None:
         types, _ = module("numba.cuda.core.sigutils").normalize_signature(sig)
         self.__dict__.setdefault("banksim_signatures", []).append(types)
 
-    def close(self: Any, val: bool = True) -> None:  # the original wants at least one compiled kernel
+    def close(self: Dispatcher, val: bool = True) -> None:  # the original wants at least one compiled kernel
         self._can_compile = not val
 
     kind = dispatcher.CUDADispatcher
@@ -135,7 +136,7 @@ def importable() -> Iterator[None]:
 
 
 @contextmanager
-def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+def replaced(owner: object, name: str, value: object) -> Iterator[None]:
     """Give `owner` another attribute `name` for a while; what it inherits is hidden, not changed."""
     own, original = name in vars(owner), getattr(owner, name)
     setattr(owner, name, value)

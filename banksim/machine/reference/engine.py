@@ -6,9 +6,8 @@ This is the arithmetic of the reference; `warp.py`, `block.py` and `memory.py` a
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +20,13 @@ from banksim.requests.kinds import LANES
 
 Lanes = np.ndarray
 LANE = np.arange(LANES, dtype=np.uint32)
-UNSIGNED: dict[int, Any] = {1: np.uint32, 4: np.uint32, 8: np.uint64}
-SIGNED: dict[int, Any] = {4: np.int32, 8: np.int64}
-FLOAT: dict[int, Any] = {4: np.float32, 8: np.float64}
-MATH: dict[str, Callable[[Any], Any]] = {
+UNSIGNED: Mapping[int, type[np.generic]] = {1: np.uint32, 4: np.uint32, 8: np.uint64}
+SIGNED: Mapping[int, type[np.generic]] = {4: np.int32, 8: np.int64}
+FLOAT: Mapping[int, type[np.generic]] = {4: np.float32, 8: np.float64}
+MATH: dict[str, np.ufunc] = {
     "sqrt": np.sqrt, "exp2": np.exp2, "log2": np.log2, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
 }  # fmt: skip
-ROUND: dict[str, Callable[[Any], Any]] = {
+ROUND: dict[str, np.ufunc] = {
     "nearest": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
 }  # fmt: skip
 
@@ -41,7 +40,7 @@ def mask_of(lanes: Lanes) -> int:
     return int(np.sum(np.where(lanes, np.uint64(1) << LANE.astype(np.uint64), 0)))
 
 
-def view(v: Value, kinds: dict[int, object]) -> Value:
+def view(v: Value, kinds: Mapping[int, type[np.generic]]) -> Value:
     """The same bits as another kind of number."""
     v = np.asarray(v)
     return v.view(kinds[v.itemsize])

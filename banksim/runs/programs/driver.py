@@ -12,7 +12,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol, SupportsInt, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,17 @@ from banksim.errors import InputError, UnsupportedError
 from banksim.runs.programs import device
 from banksim.runs.programs.clock import Clock
 
+T = TypeVar("T")
 CONTEXT = 1
 FIRST_HANDLE = 16
 """The first handle of a stream or event; 0 to 2 are the default streams."""
+
+
+class Named(Protocol):
+    """A member of one of the enumerations of cuda.h."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class Allocations:
@@ -64,7 +72,9 @@ class Allocations:
             data = self.bytes[start]
         return (start, data) if address < start + data.nbytes else None
 
-    def view(self, address: int, shape: Sequence[int], strides: Sequence[int] | None, dtype: Any) -> np.ndarray:
+    def view(
+        self, address: int, shape: Sequence[int], strides: Sequence[int] | None, dtype: npt.DTypeLike
+    ) -> np.ndarray:
         """The array at a device address. `InputError` if it lies in no allocation."""
         if not math.prod(shape):
             return np.empty(tuple(shape), dtype)
@@ -97,7 +107,7 @@ class Driver:
     def cuDeviceGetCount(self) -> int:
         return 1
 
-    def cuDeviceGetAttribute(self, attribute: Any, number: int) -> int:
+    def cuDeviceGetAttribute(self, attribute: Named, number: int) -> int:
         name = attribute.name.removeprefix("CU_DEVICE_ATTRIBUTE_")
         if name not in self.attributes:
             raise UnsupportedError(f"device attribute {name}: banksim's simulated device has none")
@@ -127,7 +137,7 @@ class Driver:
     def cuCtxGetDevice(self) -> int:
         return 0
 
-    def cuCtxPushCurrent(self, context: Any) -> None:
+    def cuCtxPushCurrent(self, context: SupportsInt) -> None:
         self.contexts.append(int(context))
 
     def cuCtxPopCurrent(self) -> int:
@@ -158,16 +168,16 @@ class Driver:
     def cuMemHostRegister(self, address: int, size: int, flags: int) -> None:
         self.memory.register(address, size)
 
-    def cuMemHostGetDevicePointer(self, address: Any, flags: int) -> int:
+    def cuMemHostGetDevicePointer(self, address: SupportsInt, flags: int) -> int:
         return int(address)
 
-    def cuMemHostUnregister(self, address: Any) -> None:
+    def cuMemHostUnregister(self, address: SupportsInt) -> None:
         self.memory.free(int(address))
 
-    def cuMemFree(self, address: Any) -> None:
+    def cuMemFree(self, address: SupportsInt) -> None:
         self.memory.free(int(address))
 
-    def cuMemFreeHost(self, address: Any) -> None:
+    def cuMemFreeHost(self, address: SupportsInt) -> None:
         self.memory.free(int(address))
 
     def cuMemGetAddressRange(self, address: int) -> tuple[int, int]:
@@ -176,7 +186,7 @@ class Driver:
             raise InputError(f"cuMemGetAddressRange: {address:#x} lies in no allocation of the device")
         return found[0], found[1].nbytes
 
-    def cuPointerGetAttribute(self, attribute: object, address: object) -> Any:
+    def cuPointerGetAttribute(self, attribute: object, address: T) -> T:
         return address
 
     def cuMemcpyHtoD(self, to: int, source: int, size: int, stream: object = 0) -> None:
@@ -192,7 +202,7 @@ class Driver:
         self.memory.check("copy on the device, from", source, size)
         ctypes.memmove(to, source, size)
 
-    def cuMemsetD8(self, to: Any, byte: int, size: int, stream: Any = 0) -> None:
+    def cuMemsetD8(self, to: SupportsInt, byte: int, size: int, stream: object = 0) -> None:
         self.memory.check("memset", int(to), size)
         ctypes.memset(int(to), byte, size)
 

@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from types import SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import NoReturn, SupportsInt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba import CompiledKernel
+from banksim.kernels.compilers.numba_objects import Dispatcher, ForAll, LaunchConfiguration, Manager, Signature, Types
 from banksim.kernels.compilers.numba_without_gpu import module, numba_cuda, replaced
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import prepare
@@ -41,8 +42,8 @@ class Overload:
 
     kernel: Kernel
     compiled: CompiledKernel
-    argument_types: tuple[Any, ...]
-    signature: Any
+    argument_types: Types
+    signature: Signature
     objectmode = False
     entry_point = None  # which Numba asks for when the kernel is collected, and finds so in its own ones
     launch_config_sensitive = False
@@ -67,10 +68,10 @@ class Overload:
     def max_threads_per_block(self) -> int:
         return min(device.threads_per_block(self.kernel.registers), self.kernel.max_threads)
 
-    def inspect_asm(self, cc: Any = None) -> str:
+    def inspect_asm(self, cc: object = None) -> str:
         return self.compiled.ptx[0]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
         raise UnsupportedError(f"{name} of a compiled kernel: banksim run does not offer it{CURE}")
@@ -86,7 +87,7 @@ class SimulatedGPU:
         self.launches, self.options = launches, options
         self.progress, self.requests = progress, requests
 
-    def overload(self, dispatcher: Any, types: tuple[Any, ...]) -> Overload:
+    def overload(self, dispatcher: Dispatcher, types: Types) -> Overload:
         """A kernel for these types. Numba's own error where it cannot compile it, TypeError if nothing fits."""
         if dispatcher.targetoptions.get("debug"):
             raise UnsupportedError(
@@ -111,19 +112,19 @@ class SimulatedGPU:
             dispatcher.overloads[types] = made
         return made
 
-    def compile(self, dispatcher: Any, given: Any) -> Overload:
+    def compile(self, dispatcher: Dispatcher, given: object) -> Overload:
         """In the place of `CUDADispatcher.compile`: a signature is compiled when the decorator sees it."""
         types, _ = module("numba.cuda.core.sigutils").normalize_signature(given)
         return self.overload(dispatcher, tuple(types))
 
-    def call(self, dispatcher: Any, args: tuple[Any, ...], config: Any) -> None:
+    def call(self, dispatcher: Dispatcher, args: tuple[object, ...], config: LaunchConfiguration) -> None:
         """In the place of `CUDADispatcher.call`: launch a kernel and wait for its end."""
         if config.pre_launch_callbacks:
             raise UnsupportedError(f"pre_launch_callbacks: banksim run does not call them{CURE}")
         if dispatcher.targetoptions.get("extensions"):
             raise UnsupportedError(f"cuda.jit(extensions=…): banksim run does not know what they do to arguments{CURE}")
         made = self.overload(dispatcher, tuple(dispatcher.typeof_pyval(value) for value in args))
-        shape = Shape(tuple(config.griddim), tuple(config.blockdim), config.sharedmem)
+        shape = Shape(config.griddim, config.blockdim, config.sharedmem)
         arguments = Arguments(self.driver.memory)
         try:
             values = [self.given(arguments, value) for value in args]
@@ -137,7 +138,7 @@ class SimulatedGPU:
         finally:
             arguments.free()
 
-    def given(self, arguments: Arguments, value: Any) -> Any:
+    def given(self, arguments: Arguments, value: object) -> object:
         """An argument, which may be wrapped into cuda.In, Out or InOut."""
         hints = module("numba.cuda.args")
         if not isinstance(value, hints.ArgHint):
@@ -145,7 +146,7 @@ class SimulatedGPU:
         return arguments.given(value.value, type(value) is not hints.Out, not isinstance(value, hints.In))
 
     def execute(
-        self, dispatcher: Any, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments
+        self, dispatcher: Dispatcher, made: Overload, shape: Shape, parameters: list[bytes], arguments: Arguments
     ) -> None:
         launch = prepare(made.kernel, shape.grid, shape.block, parameters, arguments.buffers, shape.dynamic_shared)
         if launch.opt_in:
@@ -160,10 +161,12 @@ class SimulatedGPU:
             finally:
                 sys.stdout.write(launch.device.output)
 
-    def threads_per_block(self, forall: Any, dispatcher: Any) -> int:
+    def threads_per_block(self, forall: ForAll, dispatcher: Dispatcher) -> int:
         """In the place of `ForAll._compute_thread_per_block`: the largest block that there can be."""
         chosen: int = forall.thread_per_block
-        return chosen or next(iter(dispatcher.overloads.values())).max_threads_per_block
+        made = next(iter(dispatcher.overloads.values()))
+        assert isinstance(made, Overload)
+        return chosen or made.max_threads_per_block
 
 
 @contextmanager
@@ -189,7 +192,7 @@ def simulated(
     vars(inside).setdefault("_logger", inside.make_logger())  # the real driver makes it at its first call
     with ExitStack() as stack:
 
-        def replace(owner: Any, name: str, value: Any) -> None:
+        def replace(owner: object, name: str, value: object) -> None:
             stack.enter_context(replaced(owner, name, value))
 
         stack.enter_context(simulated_driver(inside.driver, host.driver))
@@ -214,10 +217,10 @@ def simulated(
 
 
 @contextmanager
-def simulated_driver(driver: Any, ours: Driver) -> Iterator[None]:
+def simulated_driver(driver: object, ours: Driver) -> Iterator[None]:
     """Let numba-cuda's one driver object, which many modules hold, answer from `ours`."""
 
-    def function(self: Any, name: str) -> Any:
+    def function(self: object, name: str) -> object:
         if not name.startswith("cu"):
             raise AttributeError(name)
         if not hasattr(ours, name):
@@ -237,7 +240,7 @@ def simulated_driver(driver: Any, ours: Driver) -> Iterator[None]:
         vars(driver).update(state)
 
 
-def experimental_device(arch: str, number: int = 0) -> Any:
+def experimental_device(arch: str, number: int = 0) -> SimpleNamespace:
     """In the place of cuda.core.Device."""
     if number:
         raise InputError(f"device {number}: banksim simulates one device, number 0")
@@ -251,13 +254,13 @@ def experimental_device(arch: str, number: int = 0) -> Any:
     )
 
 
-def checked_stream(inside: Any, stream: Any) -> Any:
+def checked_stream(inside: ModuleType, stream: object) -> object:
     if stream and not isinstance(stream, inside.Stream) and not hasattr(stream, "__cuda_stream__"):
         raise TypeError(f"Expected a Stream object or 0, got {type(stream).__name__}")
     return stream
 
 
-def host_finalizer(driver: Driver, manager: Any, address: Any, key: Any) -> Callable[[], None]:
+def host_finalizer(driver: Driver, manager: Manager, address: SupportsInt, key: object) -> Callable[[], None]:
     """Frees memory at once. numba-cuda's own would ask whatever driver there is by then."""
     allocations = manager.allocations
 

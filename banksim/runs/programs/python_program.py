@@ -61,7 +61,9 @@ def main(words: Sequence[str]) -> int:
 class Changed(importlib.abc.MetaPathFinder):
     """Changes modules of numba-cuda once they are imported; a program that imports none is left alone."""
 
-    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         change = CHANGES.get(name)
         if change is None:
             return None
@@ -73,7 +75,7 @@ class Changed(importlib.abc.MetaPathFinder):
         return None
 
 
-def executed(execute: Callable[[ModuleType], None], change: Callable[[Any], None], module: ModuleType) -> None:
+def executed(execute: Callable[[ModuleType], None], change: Callable[[ModuleType], None], module: ModuleType) -> None:
     execute(module)
     change(module)
 
@@ -85,13 +87,13 @@ def with_lines(dispatcher: Any) -> None:
     compile_function, launch = dispatcher.compile_cuda, dispatcher._Kernel.launch
 
     @functools.wraps(compile_function)
-    def compiled(*args: Any, debug: bool = False, lineinfo: bool = False, **kwargs: Any) -> Any:
+    def compiled(*args: object, debug: bool = False, lineinfo: bool = False, **kwargs: object) -> object:
         lines = lineinfo or not (debug or dispatcher.config.CUDA_ENABLE_NRT)
         with as_if_unasked({"debug": debug, "lineinfo": lineinfo}):
             return compile_function(*args, debug=debug, lineinfo=lines, **kwargs)
 
     @functools.wraps(launch)
-    def launched(kernel: Any, *args: Any, **kwargs: Any) -> None:
+    def launched(kernel: Any, *args: object, **kwargs: object) -> None:
         tell_names(kernel)
         launch(kernel, *args, **kwargs)
 
@@ -104,7 +106,7 @@ def linked_with_lines(driver: Any) -> None:
     options = driver._Linker._get_linker_options
 
     @functools.wraps(options)
-    def chosen(linker: Any, ptx: bool) -> Any:
+    def chosen(linker: Any, ptx: bool) -> object:
         linker.lineinfo = True
         return options(linker, ptx)
 
@@ -116,7 +118,9 @@ def source_with_lines(nvrtc: Any) -> None:
     compile_source = nvrtc.compile
 
     @functools.wraps(compile_source)
-    def compiled(*args: Any, ltoir: bool = False, debug: bool = False, lineinfo: bool = False, **kwargs: Any) -> Any:
+    def compiled(
+        *args: object, ltoir: bool = False, debug: bool = False, lineinfo: bool = False, **kwargs: object
+    ) -> object:
         lines = lineinfo or not (debug or ltoir)
         return compile_source(*args, ltoir=ltoir, debug=debug, lineinfo=lines, **kwargs)
 
@@ -145,7 +149,7 @@ def grids_meet(codegen: Any) -> None:
     library = codegen.get_cudalib
 
     @functools.wraps(library)
-    def chosen(name: str, *args: Any, **kwargs: Any) -> str:
+    def chosen(name: str, *args: object, **kwargs: object) -> str:
         return str(GRID_GROUPS) if name == "cudadevrt" else library(name, *args, **kwargs)
 
     codegen.get_cudalib = chosen
@@ -156,7 +160,7 @@ def mlir_with_lines(decorators: Any) -> None:
     verify = decorators.verify_target_options
 
     @functools.wraps(verify)
-    def verified(*args: Any, **kwargs: Any) -> Any:
+    def verified(*args: object, **kwargs: object) -> object:
         options = verify(*args, **kwargs)
         if not options.get("debug"):
             options["lineinfo"] = True
