@@ -280,16 +280,22 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered
     return made
 
 
-def finished(out: Translation, watched: bool = False) -> tuple[bytes, bytes]:
-    """(object code, JSON of what its counters mean) of a translated kernel, to which the loop over blocks is added."""
+def whole(out: Translation, watched: bool, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """The module of a translated kernel with all that it calls and the loop over blocks, as LLVM is to compile it."""
     add_begin(out.module, watched)
     add_pass(out.module)
     add_block_loop(out.module)
     out.module.triple = llvm.get_process_triple()
     module = llvm.parse_assembly(str(out.module))
     module.link_in(llvm.parse_assembly(MOVES))
-    machine = target_machine()
     optimise(module, machine)
+    return module
+
+
+def finished(out: Translation, watched: bool = False) -> tuple[bytes, bytes]:
+    """(object code, JSON of what its counters mean) of a translated kernel, to which the loop over blocks is added."""
+    machine = target_machine()
+    module = whole(out, watched, machine)
     calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
     meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls, "spare": out.spare}
     return machine.emit_object(module), json.dumps(meaning).encode()

@@ -17,7 +17,7 @@ declare <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(<32 x ptr>, i32, <32 x i1>, 
 declare void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}>, <32 x ptr>, i32, <32 x i1>)
 declare <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr, i32, <32 x i1>, <32 x {t}>)
 declare void @llvm.masked.store.v32{t}.p0(<32 x {t}>, ptr, i32, <32 x i1>)
-define <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{
+define linkonce_odr <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{
   %s = xor <32 x i32> %o, {SIGNS}
   %z = sext <32 x i32> %s to <32 x i64>
   %c = getelementptr i8, ptr %b, i64 2147483648
@@ -26,7 +26,7 @@ define <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline 
     <32 x ptr> %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
   ret <32 x {t}> %r
 }}
-define void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
+define linkonce_odr void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
   %s = xor <32 x i32> %o, {SIGNS}
   %z = sext <32 x i32> %s to <32 x i64>
   %c = getelementptr i8, ptr %b, i64 2147483648
@@ -34,18 +34,19 @@ define void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alw
   call void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}> %v, <32 x ptr> %p, i32 {n}, <32 x i1> %m)
   ret void
 }}
-define <32 x {t}> @masked_load_{t}(ptr %p, <32 x i1> %m) alwaysinline {{
+define linkonce_odr <32 x {t}> @masked_load_{t}(ptr %p, <32 x i1> %m) alwaysinline {{
   %r = call <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
   ret <32 x {t}> %r
 }}
-define void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
+define linkonce_odr void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
   call void @llvm.masked.store.v32{t}.p0(<32 x {t}> %v, ptr %p, i32 {n}, <32 x i1> %m)
   ret void
 }}"""
     for t, n in (("i8", 1), ("i16", 2), ("i32", 4))
 )
-"""Gathers have sign-extended offsets, from the middle of 4 GiB: with zero-extended ones LLVM splits the vector of
-addresses and takes twice as long."""
+"""Inlined wherever they are called, and no more compiled where none is left (`linkonce_odr`), which took longer than a
+small kernel. Gathers have sign-extended offsets, from the middle of 4 GiB: with zero-extended ones LLVM splits the
+vector of addresses and takes twice as long."""
 
 
 class Emitter:
