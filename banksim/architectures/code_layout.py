@@ -88,6 +88,12 @@ LAYOUTS = {"turing": TURING, "ampere": AMPERE, "hopper": HOPPER, "blackwell": BL
 MACHINES = {f"sm_{row.number}": LAYOUTS[row.code] for row in CAPABILITIES if row.code}
 
 
+def executed(arch: str) -> str | None:
+    """The architecture that code for `arch` names: sm_90 for sm_90a. None where such code is not executed."""
+    plain = arch.rstrip("af")
+    return plain if plain in MACHINES else None
+
+
 def machine(arch: str) -> Machine:
     """The code layout of the architecture that a cubin names. `UnsupportedError` if its code cannot be executed."""
     try:

@@ -85,7 +85,7 @@ def source(options: Namespace) -> KernelSource:
     """The source of the kernel that FILE:NAME names."""
     from banksim.advise.kernels.cuda_source import CudaSource
     from banksim.advise.kernels.numba_source import NumbaSource
-    from banksim.architectures.code_layout import MACHINES
+    from banksim.architectures.code_layout import executed
     from banksim.runs.resolve import DEFAULT
 
     file = options.kernel.partition(":")[0] if Path(options.kernel).suffix not in SOURCES else options.kernel
@@ -94,5 +94,5 @@ def source(options: Namespace) -> KernelSource:
     found = find(options)
     if file.endswith(".py"):
         return NumbaSource(found, file)
-    arch = next((rule.name for rule in report_options.architectures(options) if rule.name in MACHINES), DEFAULT)
+    arch = next((rule.name for rule in report_options.architectures(options) if executed(rule.name)), DEFAULT)
     return CudaSource(file, found.plain_name, options.define, options.include, options.std, arch, found.constants)

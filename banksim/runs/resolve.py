@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
 from banksim.architectures.bank_rules import Architecture, architectures
-from banksim.architectures.code_layout import MACHINES
+from banksim.architectures.code_layout import executed
 from banksim.errors import InputError
 from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.kernel import Kernel
@@ -32,15 +32,16 @@ DEFAULT = "sm_90"
 def launched(call: Call, rules: Sequence[Architecture], options: Options) -> Launch:
     """The call as a launch that is ready, of the code for the first of `rules` that can be executed. Errors as those
     of `banksim.run`."""
-    machine = next((rule.name for rule in rules if rule.name in MACHINES), None)
-    call = in_machine_code(call, machine or DEFAULT)
+    wanted = next((rule.name for rule in rules if executed(rule.name)), None)
+    machine = executed(wanted or DEFAULT) or DEFAULT
+    call = in_machine_code(call, machine)
     kernel = call.kernel
-    if isinstance(kernel, Kernel) and machine and machine != kernel.arch:
-        kernel = kernel.on(machine)
+    if isinstance(kernel, Kernel) and wanted and machine != kernel.arch:
+        kernel = kernel.on(wanted)
     grid: Any = call.grid
     given = tensor_arguments(kernel, call.args)
     hidden = scratch_arguments(kernel, given, grid)
-    compiled_kernel, parameters, buffers, module = resolve(kernel, [*given, *hidden], machine or DEFAULT)
+    compiled_kernel, parameters, buffers, module = resolve(kernel, [*given, *hidden], machine)
     launch = prepare(compiled_kernel, grid, call.block, parameters, buffers, options.dynamic_shared, options.cluster)
     if module:
         module.into(launch, persist=False)
@@ -58,7 +59,7 @@ def judged_by(
 
 def compiled_for(rules: Sequence[Architecture]) -> str:
     """The architecture to compile for: the first of `rules` whose code can be executed."""
-    return next((rule.name for rule in rules if rule.name in MACHINES), DEFAULT)
+    return next((rule.name for rule in rules if executed(rule.name)), DEFAULT)
 
 
 def resolve(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.code_layout import MACHINES
+from banksim.architectures.code_layout import executed
 from banksim.errors import BanksimError
 from banksim.kernels.kernel import Kernel
 from banksim.machine.host_memory import writable
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 def by_code(kernel: object, rules: Sequence[Architecture]) -> list[tuple[Architecture, ...]]:
     """The rules that are judged on the same code, in the order of the first of each."""
-    groups: dict[str, list[Architecture]] = {rule.name: [] for rule in rules if rule.name in MACHINES}
+    groups: dict[str, list[Architecture]] = {code: [] for rule in rules if (code := executed(rule.name))}
     if len(groups) < 2 or (isinstance(kernel, Kernel) and kernel.for_arch is None):
         return [tuple(rules)]
     first = next(iter(groups))
     for rule in rules:
-        groups[rule.name if rule.name in MACHINES else first].append(rule)
+        groups[executed(rule.name) or first].append(rule)
     return [tuple(group) for group in groups.values()]
 
 
@@ -80,7 +80,7 @@ def named(
     try:
         return execute(group, first)
     except BanksimError as error:
-        name = next(rule.name for rule in group if rule.name in MACHINES)
+        name = next(rule.name for rule in group if executed(rule.name))
         raise type(error)(f"on {name}: {error}") from error
 
 

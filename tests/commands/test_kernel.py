@@ -27,6 +27,15 @@ extern "C" __global__ void reverse(float *out, const float *in, int n) {
     out[threadIdx.x] = bytes[(n - 1 - threadIdx.x) * STRIDE];
 }
 """
+OWN = """
+extern "C" __global__ void __launch_bounds__(128, 1) own(int *out) {
+    __shared__ int s[128];
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40; wgmma.fence.sync.aligned;" ::: "memory");
+    s[threadIdx.x * 2 % 128] = threadIdx.x;
+    out[threadIdx.x] = s[threadIdx.x];
+}
+"""
+"""With instructions of sm_90a alone."""
 ENDLESS = """
 from numba import cuda
 
@@ -147,6 +156,18 @@ def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().err
     assert "--max-instructions" in said
     assert re.search(r"endless\.py:\d+ .*\(SASS 0x[0-9a-f]+ .*\), warp 0, lane 0, block \(0, 0, 0\)", said)
+
+
+def test_code_for_a_variant_of_an_architecture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "own.cu").write_text(OWN)
+    words = ["kernel", str(tmp_path / "own.cu"), "--block", "128", "--arg", "int32[128]", "--arch"]
+    [judged, other] = found([*words, "sm_90a,kepler-4"], capsys)["conflicts"]
+    assert (judged["arch"], judged["requests"], judged["transactions"]) == ("sm_90a", 8, 12)
+    assert other["arch"] == "kepler-4"
+    assert main([*words, "sm_90"]) == 2
+    assert capsys.readouterr().err.startswith("banksim: sm_90a has more instructions: --arch sm_90a\n")
+    assert main([*words, "sm_80"]) == 2
+    assert "more instructions" not in capsys.readouterr().err
 
 
 def test_an_endless_kernel_is_stopped_where_no_limit_is_given(

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from banksim.architectures.capabilities import CAPABILITIES
 from banksim.errors import CompileError
 from banksim.kernels.compilers.headers import hint
 from banksim.system.extras import missing
@@ -29,6 +30,8 @@ ENDED_BY_LIMIT = (-24, -9, 152, 137)
 """Exit status of a process that the limit ended (SIGXCPU, SIGKILL), as Python and as a shell report it."""
 DIED_BY_LIMIT = re.compile(r"died due to signal (24|9)\b|CPU time limit exceeded", re.IGNORECASE)
 """How nvcc reports that a program which it ran was ended so."""
+REFUSED_INSTRUCTION = re.compile(r"not supported on \.target 'sm_(\d+)'")
+"""How ptxas says that an architecture has not an instruction."""
 PACKAGES = {
     "nvcc": "nvidia-cuda-nvcc",
     "ptxas": "nvidia-cuda-nvcc",
@@ -98,7 +101,7 @@ def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, second
         if status in ENDED_BY_LIMIT or DIED_BY_LIMIT.search(said):
             raise CompileError(too_long)
         told = error_first(said) or f"{name} ended with status {status} on {what}"
-        raise CompileError("\n".join(filter(None, (hint(said), told))))
+        raise CompileError("\n".join(filter(None, (hint(said), variant(said), told))))
     return output
 
 
@@ -138,6 +141,13 @@ def limit(process: int, seconds: int) -> None:
         with suppress(ProcessLookupError, PermissionError, ValueError):
             resource.prlimit(process, resource.RLIMIT_CPU, (seconds, seconds + 1))
             resource.prlimit(process, resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def variant(message: str) -> str:
+    """Which variant of the architecture has more instructions, where a compiler refuses one."""
+    refused = REFUSED_INSTRUCTION.search(message)
+    rows = [row for row in CAPABILITIES if refused and row.suffixes and row.number == refused[1]]
+    return "".join(f"sm_{row.number}a has more instructions: --arch sm_{row.number}a" for row in rows)
 
 
 def error_first(message: str) -> str:
