@@ -23,20 +23,21 @@ from banksim.errors import InputError
 if TYPE_CHECKING:
     from banksim.project.file import Entry, Project
     from banksim.project.verdicts import Verdict
+    from banksim.runs.outcome import Run
 
 __all__ = ["assert_conflict_free"]
 DEFAULT = "sm_90"
 
 
 def assert_conflict_free(
-    kernel: Any,
+    kernel: object,
     grid: int | Sequence[int],
     block: int | Sequence[int],
-    args: Sequence[Any] = (),
+    args: Sequence[object] = (),
     *,
     limits: str | Sequence[str] = "excess=0",
     **options: Any,
-) -> Any:
+) -> Run:
     """Count a kernel's conflicts and fail if they are above the limits; the run, if they are not.
 
     `limits` as for `--fail-above`: `excess=0`, `degree=2`, `line-per-request=1.5`, or several of them. Everything else
@@ -85,12 +86,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(name="assert_conflict_free")
-def fixture(request: pytest.FixtureRequest) -> Callable[..., Any]:
+def fixture(request: pytest.FixtureRequest) -> Callable[..., Run]:
     """`assert_conflict_free` with the architectures of the marker, else of the option."""
     marker = request.node.get_closest_marker("banksim_arch")
     names = marker.args if marker else str(request.config.getoption("--banksim-arch")).split(",")
 
-    def assert_free(*args: Any, **options: Any) -> Any:
+    def assert_free(*args: Any, **options: Any) -> Run:
         __tracebackhide__ = True
         return assert_conflict_free(*args, **{"arch": list(names), **options})
 

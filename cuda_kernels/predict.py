@@ -68,7 +68,7 @@ def execute(launch: Launch, arguments: list[object], cubin: bytes, rule: Archite
     )
 
 
-def parameters(argument: object) -> list[Any]:
+def parameters(argument: object) -> list[object]:
     """What Numba's launcher passes to the machine code for an argument: of an array seven numbers and more."""
     if not isinstance(argument, np.ndarray):
         return [argument]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias, Union
+from typing import Protocol, TypeAlias, Union
 
 import llvmlite.ir as ir
 
@@ -63,7 +63,7 @@ class Following(Protocol):
 
     def bound_order(self, a: Followed, b: Followed, how: How) -> None: ...
 
-    def pure(self, function: Callable[..., Any], *values: Any) -> Followed: ...
+    def pure(self, function: Callable[..., object], *values: object) -> Followed: ...
 
 
 class Followed:
@@ -96,7 +96,7 @@ class Followed:
         """A result of this and `others`, unknown where one of them is."""
         return Followed(self.x, plain, tuple(slopes), either(self.unknown, *(o.unknown for o in others)))
 
-    def pure(self, function: Callable[..., Any], *others: Followed) -> Followed:
+    def pure(self, function: Callable[..., object], *others: Followed) -> Followed:
         return self.x.pure(function, self, *others)
 
     # ---- sums and products, whatever wraps around

@@ -36,6 +36,7 @@ from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
+    from banksim.kernels.compilers.numba_objects import Dispatcher
     from banksim.kernels.kernel import Kernel
     from banksim.report.html.conflicts import Told
     from banksim.runs.outcome import Run
@@ -168,7 +169,7 @@ def of_cubin(kernel: Kernel) -> dict[str, object]:
     }
 
 
-def of_numba(function: Any) -> dict[str, object]:
+def of_numba(function: Dispatcher) -> dict[str, object]:
     """A kernel of Numba; its arguments have types where the decorator names them."""
     name, known = function.py_func.__name__, list(getattr(function, "overloads", ()))
     words = [str(one) for one in inspect.signature(function.py_func).parameters.values()]

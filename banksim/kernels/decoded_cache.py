@@ -114,13 +114,13 @@ class Table:
     """Numbers for entries, each entry once, in the order in which they come."""
 
     def __init__(self) -> None:
-        self.numbers: dict[Any, int] = {}
+        self.numbers: dict[object, int] = {}
 
     def number(self, entry: object) -> int:
         return self.numbers.setdefault(entry, len(self.numbers))
 
     @property
-    def entries(self) -> list[Any]:
+    def entries(self) -> list[object]:
         return list(self.numbers)
 
 

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import tools
@@ -40,7 +39,7 @@ Place = Callable[[str, int], Operand | None]
 """(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
 
 
-def disassemble(cubin: bytes) -> dict[str, list[dict[str, Any]]]:
+def disassemble(cubin: bytes) -> dict[str, list[dict[str, object]]]:
     """nvdisasm's instructions of every code section, by the function that the section is named after. `InputError` with
     its complaint, in one line, about a cubin that it does not take."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:

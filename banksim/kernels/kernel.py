@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from banksim.kernels.variables import Constants, Variable
 from banksim.requests.trace import Site
@@ -136,7 +135,7 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.plain_name} of {self.arch}: {len(self.instructions):,} instructions>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What other processes get: all but `for_arch`, since they compile nothing."""
         return {**vars(self), "for_arch": None}
 

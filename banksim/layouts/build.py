@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,7 +62,7 @@ def layout(given: object) -> Layout:
         return given
     if isinstance(given, str):
         return notation.parse(given)
-    shape: Any = getattr(given, "shape", None)
+    shape: object = getattr(given, "shape", None)
     if callable(given) and isinstance(shape, int | tuple):
         return Layout((Called(given, shape),))
     raise InputError(f"{given!r} is no layout: give CuTe's notation, or an object that has a shape and can be called")
@@ -107,7 +106,7 @@ def layout_pattern(
 class GluonShared:
     """A layout of Gluon's, and the shape of the tensor that it lays out."""
 
-    layout: Any
+    layout: object
     shape: tuple[int, ...]
 
 

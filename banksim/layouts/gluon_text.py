@@ -50,7 +50,7 @@ def looks_like(text: str) -> bool:
     return HEAD.match(text) is not None
 
 
-def parse(text: str, shape: tuple[int, ...]) -> Any:
+def parse(text: str, shape: tuple[int, ...]) -> object:
     """The layout that `text` describes; `shape`: of the tensor, where the text does not tell it. `PatternError`."""
     head = HEAD.match(text)
     assert head is not None
@@ -65,13 +65,13 @@ class Reader:
         self.reader = reader
         self.shape = shape
 
-    def whole(self, ir: bool) -> Any:
+    def whole(self, ir: bool) -> object:
         found = self.of_ir(0) if ir else self.of_python(0)
         if self.reader.token.kind != "end":
             raise self.reader.surprise("the end")
         return found
 
-    def of_python(self, depth: int) -> Any:
+    def of_python(self, depth: int) -> object:
         """`BlockedLayout(size_per_thread=[1, 8], …)`."""
         name = self.reader.name("a layout of Gluon")
         while name.word not in CLASSES and self.reader.accept("."):
@@ -105,7 +105,7 @@ class Reader:
             raise span.error("the order does not name each axis of the shape once")
         return PaddedSharedLayout.with_identity_for(**given)
 
-    def field(self, names: list[str], place: int, depth: int) -> tuple[str, Any]:
+    def field(self, names: list[str], place: int, depth: int) -> tuple[str, object]:
         """`order=[1, 0]`, or the value alone of the field at this place."""
         token = self.reader.token
         if token.kind == "name" and self.reader.ahead(1).word == "=":
@@ -118,7 +118,7 @@ class Reader:
             raise token.span.error(f"the fields are {', '.join(names)}")
         return key, self.value(depth + 1)
 
-    def of_ir(self, depth: int) -> Any:
+    def of_ir(self, depth: int) -> object:
         """`blocked<{sizePerThread = [1, 8], …}>`."""
         name = self.reader.name("a layout of Triton's IR")
         if name.word not in IR:
@@ -155,7 +155,7 @@ class Reader:
             raise span.error(f"{name} lacks {', '.join(missing)}")
         return kind(**given)
 
-    def value(self, depth: int) -> Any:
+    def value(self, depth: int) -> object:
         """A number, a truth value, a list, or another layout."""
         token = self.reader.token
         if depth > DEEPEST:
@@ -168,7 +168,7 @@ class Reader:
             return token.word in ("True", "true")
         if close := {"[": "]", "(": ")"}.get(token.word):
             self.reader.take()
-            found: list[Any] = []
+            found: list[object] = []
             while not self.reader.at(close):
                 found.append(self.value(depth + 1))
                 if not self.reader.accept(","):
@@ -180,12 +180,12 @@ class Reader:
         raise self.reader.surprise("a number, a list or a layout")
 
 
-def flat(value: Any) -> list[Any]:
+def flat(value: object) -> list[object]:
     """The numbers of lists inside each other."""
     return [number for one in value for number in flat(one)] if isinstance(value, list) else [value]
 
 
-def parse_or_native(given: object, shape: tuple[int, ...]) -> Any:
+def parse_or_native(given: object, shape: tuple[int, ...]) -> object:
     """A layout of Gluon from its text, or as it is."""
     if isinstance(given, str):
         if not looks_like(given):

@@ -7,7 +7,6 @@ import math
 import mmap
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +68,7 @@ def extent(array: np.ndarray) -> Stretch:
     """Where the memory begins and ends that an array is a view of, as far as its owner says; that of the array alone
     where that is more than one piece of a launch's memory may have."""
     own = found = bounds(array)
-    owner: Any = array
+    owner: object = array
     while (owner := getattr(owner, "obj" if isinstance(owner, memoryview) else "base", None)) is not None:
         try:
             low, high = bounds(owner if isinstance(owner, np.ndarray) else np.frombuffer(owner, np.uint8))
@@ -124,13 +123,13 @@ def writable(arguments: Iterable[object]) -> list[np.ndarray]:
     return [bytes_of(stretch, changing) for stretch in Stretches(changing).all]
 
 
-def copied(arguments: Iterable[object]) -> list[Any]:
+def copied(arguments: Iterable[object]) -> list[object]:
     """The same arguments over memory of their own, laid out alike."""
     given = list(arguments)
     known = Stretches(given)
     copies: dict[Stretch, np.ndarray] = {}
 
-    def one(value: object) -> Any:
+    def one(value: object) -> object:
         if isinstance(value, tuple | list):
             return type(value)(map(one, value)) if type(value) in (tuple, list) else copy.deepcopy(value)
         if isinstance(value, Struct):

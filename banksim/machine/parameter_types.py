@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def split(listed: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def as_declared(value: object, size: int, declared: str | None, where: str) -> Any:
+def as_declared(value: object, size: int, declared: str | None, where: str) -> object:
     """The value for a parameter of `size` bytes. `ArgumentTypeError` where C++ would take it for something else: the
     bits of a number of another kind, the address of other elements. A Python int for a float is converted."""
     if declared is None:

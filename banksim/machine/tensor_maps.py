@@ -10,7 +10,6 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -121,7 +120,7 @@ def kind_of(dtype: np.dtype) -> int:
     return KINDS.index(name)
 
 
-def tensor_map(array: Any, box: Sequence[int], swizzle: int = 0, steps: Sequence[int] | None = None) -> MappedArray:
+def tensor_map(array: object, box: Sequence[int], swizzle: int = 0, steps: Sequence[int] | None = None) -> MappedArray:
     """An array as the tensor map (CUtensorMap) that a kernel takes for it, as cuTensorMapEncodeTiled makes one.
 
     `box` is what one copy moves, in the order of the array's axes (the innermost last); `swizzle` 0, 32, 64 or 128

@@ -66,7 +66,7 @@ class Commands:
         found = REPORT.search(printed)
         if found is None:
             return None, complaint(status, said)
-        report: dict[str, Any] = json.loads(found[0])
+        report: dict[str, object] = json.loads(found[0])
         if status not in DONE or report.get("status"):
             return None, complaint(status, said)
         return report, ""

@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from banksim.errors import BanksimError
 from banksim.kernels.compilers import nvrtc, tools
@@ -76,18 +75,18 @@ def compilers() -> Iterator[str]:
         yield nvrtc.identity()
 
 
-def get(key: str, folder: Path) -> dict[str, Any] | None:
+def get(key: str, folder: Path) -> dict[str, object] | None:
     """The report under a key, if every file that it was made of is as it was."""
     packed = cache.get(key)
     if packed is None:
         return None
     kept = json.loads(zlib.decompress(packed))
     same = all(digest(folder / name) == known for name, known in kept["files"].items())
-    report: dict[str, Any] | None = kept["report"] if same else None
+    report: dict[str, object] | None = kept["report"] if same else None
     return report
 
 
-def put(key: str, folder: Path, report: dict[str, Any], read: Sequence[str]) -> None:
+def put(key: str, folder: Path, report: dict[str, object], read: Sequence[str]) -> None:
     """Keep a report, with the digests of what was read; files of the project by their paths in it."""
     base = folder.resolve()
     files = {os.path.relpath(file, base) if Path(file).is_relative_to(base) else file: digest(file) for file in read}

@@ -92,7 +92,7 @@ def text(found: dict[str, object]) -> str:
     return json.dumps(found, indent=2)
 
 
-def document(command: str, /, **content: Any) -> str:
+def document(command: str, /, **content: object) -> str:
     """The report of a command as JSON text."""
     return text(plain(command, **content))
 

@@ -21,9 +21,9 @@ class Call:
     """A kernel with its grid, its block and its arguments, as given: not yet compiled, nothing checked."""
 
     kernel: Any
-    grid: int | Sequence[int] | Callable[[Mapping[str, Any]], Sequence[int]]
+    grid: int | Sequence[int] | Callable[[Mapping[str, object]], Sequence[int]]
     block: int | Sequence[int] | None
-    args: Sequence[Any] = ()
+    args: Sequence[object] = ()
     const: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

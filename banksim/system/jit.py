@@ -67,7 +67,7 @@ def intrinsic(result: type[Made]) -> Callable[[Callable[..., Code]], Callable[..
 class Callback:
     """A function that the code of kernels calls by its address, compiled when this is first asked for."""
 
-    def __init__(self, signature: Signature, function: Callable[..., Any]) -> None:
+    def __init__(self, signature: Signature, function: Callable[..., object]) -> None:
         self.signature, self.py_func = signature, function
         self.name = function.__name__
 
@@ -77,11 +77,11 @@ class Callback:
             return int(kept(self.py_func, lambda **how: cfunc(self.signature, **how)(self.py_func)).address)
 
 
-def callback(signature: Signature) -> Callable[[Callable[..., Any]], Callback]:
+def callback(signature: Signature) -> Callable[[Callable[..., object]], Callback]:
     return lambda function: Callback(signature, function)
 
 
-def kept(function: Callable[..., Any], compiled: Callable[..., Any]) -> Any:
+def kept(function: Callable[..., object], compiled: Callable[..., object]) -> Any:
     """What `compiled(cache=True)` gives; where numba finds no folder to keep the code of a function in, or one that
     others can write to, without keeping it."""
     try:
@@ -104,7 +104,7 @@ class OfOneVersion(_CacheLocator):
         self.where = where
 
     @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> OfOneVersion | None:
+    def from_function(cls, function: Callable[..., object], file: str) -> OfOneVersion | None:
         if not Path(file).resolve().is_relative_to(PACKAGE):
             return None
         others = (other.from_function(function, file) for other in LOCATORS if other is not cls)
@@ -134,7 +134,7 @@ LOCATORS.insert(0, OfOneVersion)
 FOLDERS: dict[str, bool] = {}
 
 
-def trusted(source: str, function: Callable[..., Any]) -> bool:
+def trusted(source: str, function: Callable[..., object]) -> bool:
     """Whether numba's folder for the functions of a source is beside it, and as much to be trusted, or the user's."""
     if source not in FOLDERS:
         folder = Path(FunctionCache(function).cache_path)  # type: ignore[no-untyped-call]

@@ -7,7 +7,6 @@ import linecache
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from banksim.errors import InputError
 
@@ -42,14 +41,14 @@ def cells(path: str, content: bytes) -> list[Cell]:
     return [Cell(f"{path}, cell {number}", text) for number, text in enumerate(sources, 1)]
 
 
-def language(notebook: dict[str, Any]) -> str:
+def language(notebook: dict[str, object]) -> str:
     metadata = notebook.get("metadata")
     parts = [metadata.get(name) for name in ("language_info", "kernelspec")] if isinstance(metadata, dict) else []
     named = [part.get(word) for part, word in zip(parts, ("name", "language"), strict=False) if isinstance(part, dict)]
     return next((name for name in named if isinstance(name, str)), "")
 
 
-def text_of(cell: dict[str, Any]) -> str:
+def text_of(cell: dict[str, object]) -> str:
     source = cell.get("source", cell.get("input", ""))
     return "".join(map(str, source)) if isinstance(source, list) else str(source)
 

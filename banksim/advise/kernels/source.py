@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from banksim.errors import InputError
 from banksim.system.writing import require_writable
@@ -93,7 +93,7 @@ class KernelSource(Protocol):
     content: bytes
     declared: tuple[SourceArray, ...]
 
-    def kernel(self, content: bytes) -> Any:
+    def kernel(self, content: bytes) -> object:
         """The kernel compiled from this content of the file, as `banksim.run` takes it."""
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -336,7 +335,7 @@ def shape(lengths: Sequence[int]) -> str:
     return f"({', '.join(map(str, lengths))})" if len(lengths) > 1 else str(lengths[0])
 
 
-def keeps(layout: Layout, offset: Offsets, width: int, moved: Offsets) -> Any:
+def keeps(layout: Layout, offset: Offsets, width: int, moved: Offsets) -> object:
     """Whether accesses of `width` bytes stay whole and aligned."""
     if (moved % width).any():
         return False

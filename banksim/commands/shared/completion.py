@@ -10,7 +10,6 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from banksim.commands import COMMANDS
 
@@ -52,7 +51,7 @@ def prepare(parser: ArgumentParser, name: str) -> None:
         "kernel": kernels,
     }
     for action in parser._actions:
-        found: Any = special.get((name, action.dest)) or special.get(action.dest)
+        found: object = special.get((name, action.dest)) or special.get(action.dest)
         if found:
             action.completer = found  # type: ignore[attr-defined]
 

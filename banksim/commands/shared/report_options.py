@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks import limits as guard
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Review = Callable[[Sequence[Conflicts], guard.Findings, Sequence[Finding], Sequence[Hint], Plain], str]
 
-Described = Callable[[], dict[str, Any]]
+Described = Callable[[], dict[str, object]]
 """Makes the report as plain data, which every form for programs holds."""
 PICTURES = {
     "worst": "of all accesses the worst request, if it has a conflict",

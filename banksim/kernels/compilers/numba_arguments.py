@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, SupportsInt
+from typing import SupportsInt
 
 from banksim.errors import InputError
 from banksim.kernels.compilers.numba_objects import Function, Types
@@ -79,7 +79,7 @@ def conversions(types: Types, choice: Types) -> list[SupportsInt | None]:
     return [context.can_convert(given, wanted) for given, wanted in zip(types, choice, strict=True)]
 
 
-def fields(kind: Any, argument: int, path: tuple[int, ...] = ()) -> Iterator[Field]:
+def fields(kind: object, argument: int, path: tuple[int, ...] = ()) -> Iterator[Field]:
     """The parameters that an argument of a type becomes, as numba-cuda's launcher flattens it."""
     types = module("numba.cuda.types")
 

@@ -34,7 +34,7 @@ def module(name: str) -> Any:
 
 
 @functools.cache
-def numba_cuda() -> Any:
+def numba_cuda() -> object:
     """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says. InputError where it cannot be used."""
     if importlib.util.find_spec("numba_cuda") is None:
         raise missing("Numba kernels need numba-cuda", "cuda")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
@@ -105,7 +104,7 @@ def redux(x: Engine, i: Instruction) -> None:
     kind = which(i, ("OR", "XOR", "SUM", "MIN", "MAX"), "AND")
     signed = "S32" in i.modifiers
     view: Callable[[Value], Value] = x.signed if signed else x.unsigned
-    combine: dict[str, Callable[[Any, Any], Any]] = {
+    combine: dict[str, Callable[[object, object], object]] = {
         "AND": operator.and_,
         "OR": operator.or_,
         "XOR": operator.xor,

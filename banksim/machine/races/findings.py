@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from banksim.errors import InputError
 from banksim.requests.trace import Site
@@ -193,7 +192,7 @@ def example_order(finding: Finding) -> tuple[object, ...]:
 
 def by_lines(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """One finding for each pair of lines, with the sum of counts, in the order of the source."""
-    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    groups: dict[tuple[object, ...], list[Finding]] = {}
     for one in found:
         groups.setdefault(kind_of(one), []).append(one)
     merged: list[Finding] = []

@@ -7,8 +7,6 @@ divided when a part of its lanes is seen accessing memory or waiting, and rows a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from banksim.machine import state
@@ -122,7 +120,7 @@ def pass_barrier(c: Context, r: Watch, b: Integer) -> None:
     else:
         members = members_of(r)
         for n in range(r.warps):
-            place: Any = np.uint64(c.warps) + np.uint64(n * c.warp_size)
+            place: object = np.uint64(c.warps) + np.uint64(n * c.warp_size)
             w = carray(pointer(place), 1, WARP)[0]
             for g in range(w.groups):
                 if w.group_wait[g] == AT_BARRIER + b and w.group_phase[g] == c.phase[b]:

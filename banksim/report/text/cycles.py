@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -94,7 +94,7 @@ def ranked(cycles: Cycles) -> list[tuple[Site, Spent]]:
 
 def by_line(cycles: Cycles) -> Iterator[tuple[Site, Spent]]:
     """Of each source line its first instruction's site, and what all its instructions took."""
-    found: dict[tuple[Any, ...], tuple[Site, Spent]] = {}
+    found: dict[tuple[object, ...], tuple[Site, Spent]] = {}
     for timed in cycles.instructions:
         site = timed.instruction.site
         key = (site.file, site.line) if site.line else ("", 0)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from banksim.errors import InputError
 
 
-def constants(texts: Sequence[str], names: Mapping[str, Any]) -> dict[str, Any]:
+def constants(texts: Sequence[str], names: Mapping[str, object]) -> dict[str, object]:
     """The constants of several texts. A value is a number, a string in quotes, a list or tuple, or a name that `names`
     has, with dots or without. `InputError` for anything else."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for text in texts:
         name, given, value = (part.strip() for part in text.partition("="))
         if not given or not name.isidentifier():
@@ -23,7 +22,7 @@ def constants(texts: Sequence[str], names: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def value_of(value: str, names: Mapping[str, Any], text: str) -> Any:
+def value_of(value: str, names: Mapping[str, object], text: str) -> object:
     try:
         return ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -201,7 +201,7 @@ class Launches(Shown):
         self.code = compiled_for(rules)
         """The architecture that kernels are compiled for."""
         self.kernels: list[KernelLaunches] = []
-        self.numbers: dict[int, tuple[Any, KernelLaunches]] = {}
+        self.numbers: dict[int, tuple[object, KernelLaunches]] = {}
         self.clock = Clock()
         self.time_was_asked = False
         self.strays: dict[tuple[str, int], str] = {}

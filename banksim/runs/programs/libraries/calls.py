@@ -59,6 +59,6 @@ def read(content: bytes) -> tuple[str, str, tuple[int, ...]]:
     return library.decode(), name.decode(), struct.unpack(f"<{len(words) // 8}q", words)
 
 
-def of_bits(word: int, dtype: npt.DTypeLike) -> Any:
+def of_bits(word: int, dtype: npt.DTypeLike) -> object:
     """The value whose bits are the lowest of a word."""
     return np.frombuffer(struct.pack("<q", word), dtype)[0]
