@@ -26,8 +26,9 @@ from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
-from banksim.machine.llvm.compile import Compiled, prepare_llvm
+from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
+from banksim.machine.llvm.objects import prepare_llvm
 from banksim.machine.llvm.translate import LONGEST
 from banksim.machine.llvm.workers import Worker, bank_rules, in_threads, settle
 from banksim.machine.races.findings import Hint

@@ -10,7 +10,7 @@ from banksim.classes.needed import Needed, needed
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.basic_blocks import Block
-from banksim.machine.llvm.compile import Compiled, finished, loaded
+from banksim.machine.llvm.compile import Built, Compiled, finished, loaded
 from banksim.machine.llvm.translate import LONGEST, Body, Translation, Translator
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.supported import check
@@ -77,7 +77,7 @@ def compile_class(kernel: Kernel, axes: tuple[int, ...], period: int) -> Compile
     check(kernel)
     chosen = needed(kernel, axes, LONGEST)
 
-    def make() -> tuple[bytes, bytes]:
+    def make() -> Built:
         return finished(ClassTranslator(kernel, chosen, axes, period).translate(None))
 
     return loaded(kernel, f"class {axes} {period}", make)

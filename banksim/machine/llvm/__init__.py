@@ -16,7 +16,8 @@ convergence.py        threads of a warp that wait for each other
 block_barriers.py     barriers of the block
 translate.py          a kernel as functions
 sections.py           the functions of a long one, and the ways between them
-compile.py            machine code of this computer, and its cache
+compile.py            a kernel with its loop over blocks, ready to run, and its cache
+objects.py            object code of this computer; routines that kernels share
 scheduler.py          which group of threads runs next
 groups.py             groups of threads that wait, join and part
 arrivals.py           who has arrived at a barrier of the block

@@ -7,8 +7,8 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from pathlib import Path
+from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -17,20 +17,15 @@ import llvmlite.ir as ir
 import banksim.system.cache
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes, state
-from banksim.machine.llvm.emit import MOVES, Emitter
+from banksim.machine.llvm.emit import APART, Emitter
+from banksim.machine.llvm.objects import engine_version, linked, objects, prepare_llvm
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
 from banksim.system.progress import TranslationProgress
 
-TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
-"""The rooms whose code decides what a kernel is translated to."""
-
-
-@cache
-def engine_version() -> str:
-    """A digest of the sources that translate: another version of banksim translates anew."""
-    return banksim.system.cache.sources(Path(banksim.__file__).parent, TRANSLATING)
+Built = tuple[bytes, bytes]
+"""The object codes of a kernel, one behind the other, and JSON of what belongs to them and what its counters mean."""
 
 
 @dataclass
@@ -63,6 +58,7 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     """Add `begin(context, block)`, which puts the block's warps and memory into the state in which a block starts."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
+    function.attributes.add(APART)
     context, block = function.args
     e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
     b = e.b
@@ -121,6 +117,7 @@ def add_pass(module: ir.Module) -> None:
     none is, BLOCKED if no warp could go on, or FAULT + code."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(INT[32], [POINTER]), "one_pass")
+    function.attributes.add(APART)
     (context,) = function.args
     e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
     b = e.b
@@ -182,6 +179,7 @@ def add_block_loop(module: ir.Module) -> None:
     exited."""
     e = Emitter(module)
     function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
+    function.attributes.add(APART)
     context, first, last = function.args
     e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
     b = e.b
@@ -215,14 +213,6 @@ def add_block_loop(module: ir.Module) -> None:
         b.ret(INT[32](codes.FAULT + code))
 
 
-@cache
-def prepare_llvm() -> str:
-    """Set LLVM up, once in a process. Returns a text that tells this processor from others, for the cache."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
-
-
 def supply(names: Iterable[str], watched: bool) -> None:
     """Tell LLVM the addresses of the functions that a kernel calls; those that no kernel called before are compiled
     now."""
@@ -244,31 +234,7 @@ def supply(names: Iterable[str], watched: bool) -> None:
             llvm.add_symbol(name, ctypes.cast(plain[name], ctypes.c_void_p).value)
 
 
-@cache
-def host_features() -> str:
-    return str(llvm.get_host_cpu_features().flatten())
-
-
-def target_machine() -> Any:
-    """A new one each time: the engine that takes it owns it."""
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=1, jit=True
-    )
-
-
-def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """What makes the code smaller. LLVM's own pipelines take seven times as long, and the code is slower: they see one
-    loop around all of it, which the scheduler is, and keep in registers the address of every field that it uses."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-
-
-def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> tuple[bytes, bytes]:
-    """(object code, JSON of what its counters mean)."""
+def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> Built:
     progress = TranslationProgress(kernel.plain_name, len(kernel.instructions))
     shown = sys.stderr is not None and sys.stderr.isatty()
     out = translate(kernel, traced, stepwise, watched, clustered, progress if shown else None)
@@ -280,25 +246,16 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered
     return made
 
 
-def whole(out: Translation, watched: bool, machine: llvm.TargetMachine) -> llvm.ModuleRef:
-    """The module of a translated kernel with all that it calls and the loop over blocks, as LLVM is to compile it."""
+def finished(out: Translation, watched: bool = False) -> Built:
+    """What a translated kernel is compiled to, with the loop over blocks."""
     add_begin(out.module, watched)
     add_pass(out.module)
     add_block_loop(out.module)
-    out.module.triple = llvm.get_process_triple()
-    module = llvm.parse_assembly(str(out.module))
-    module.link_in(llvm.parse_assembly(MOVES))
-    optimise(module, machine)
-    return module
-
-
-def finished(out: Translation, watched: bool = False) -> tuple[bytes, bytes]:
-    """(object code, JSON of what its counters mean) of a translated kernel, to which the loop over blocks is added."""
-    machine = target_machine()
-    module = whole(out, watched, machine)
     calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
     meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls, "spare": out.spare}
-    return machine.emit_object(module), json.dumps(meaning).encode()
+    codes = objects(out.module)
+    meaning["sizes"] = list(map(len, codes))
+    return b"".join(codes), json.dumps(meaning).encode()
 
 
 @lru_cache(maxsize=256)
@@ -312,7 +269,7 @@ def compile_kernel(
     return loaded(kernel, " ".join(map(str, ways)), partial(build, kernel, *ways), watched)
 
 
-def loaded(kernel: Kernel, ways: str, make: Callable[[], tuple[bytes, bytes]], watched: bool = False) -> Compiled:
+def loaded(kernel: Kernel, ways: str, make: Callable[[], Built], watched: bool = False) -> Compiled:
     """What `make` gives (as `finished` does) as machine code that can be called, from the user's cache if a kernel was
     made in these ways before."""
     computer = prepare_llvm()
@@ -327,10 +284,8 @@ def loaded(kernel: Kernel, ways: str, make: Callable[[], tuple[bytes, bytes]], w
         meaning, code = stored[8 : 8 + size], stored[8 + size :]
     known = json.loads(meaning)
     supply(known["calls"], watched)
-    empty = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(empty, target_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
+    ends = [*accumulate(known["sizes"])]
+    engine = linked(code[end - size : end] for end, size in zip(ends, known["sizes"], strict=True))
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     return Compiled(
         blocks=prototype(engine.get_function_address("blocks")),

@@ -10,43 +10,50 @@ import numpy as np
 from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
 from banksim.machine.state import offset
 
+APART = "noinline"
+"""Marks routines, which many kernels share: `objects` compiles them apart."""
 SIGNS = f"<{', '.join(['i32 -2147483648'] * 32)}>"
-MOVES = "\n".join(
-    f"""
-declare <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(<32 x ptr>, i32, <32 x i1>, <32 x {t}>)
-declare void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}>, <32 x ptr>, i32, <32 x i1>)
-declare <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr, i32, <32 x i1>, <32 x {t}>)
-declare void @llvm.masked.store.v32{t}.p0(<32 x {t}>, ptr, i32, <32 x i1>)
-define linkonce_odr <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{
+
+
+def vector_moves(t: str, n: int) -> dict[str, str]:
+    """Functions, by name, that move vectors of a type of so many bytes, inlined wherever they are called. Gathers have
+    sign-extended offsets, from the middle of 4 GiB: with zero-extended ones LLVM splits the vector of addresses and
+    takes twice as long."""
+    places = f"""
   %s = xor <32 x i32> %o, {SIGNS}
   %z = sext <32 x i32> %s to <32 x i64>
   %c = getelementptr i8, ptr %b, i64 2147483648
-  %p = getelementptr i8, ptr %c, <32 x i64> %z
+  %p = getelementptr i8, ptr %c, <32 x i64> %z"""
+    return {
+        f"gather_{t}": f"""
+declare <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(<32 x ptr>, i32, <32 x i1>, <32 x {t}>)
+define internal <32 x {t}> @gather_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m) alwaysinline {{{places}
   %r = call <32 x {t}> @llvm.masked.gather.v32{t}.v32p0(
     <32 x ptr> %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
   ret <32 x {t}> %r
-}}
-define linkonce_odr void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
-  %s = xor <32 x i32> %o, {SIGNS}
-  %z = sext <32 x i32> %s to <32 x i64>
-  %c = getelementptr i8, ptr %b, i64 2147483648
-  %p = getelementptr i8, ptr %c, <32 x i64> %z
+}}""",
+        f"scatter_{t}": f"""
+declare void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}>, <32 x ptr>, i32, <32 x i1>)
+define internal void @scatter_{t}(ptr %b, <32 x i32> %o, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{{places}
   call void @llvm.masked.scatter.v32{t}.v32p0(<32 x {t}> %v, <32 x ptr> %p, i32 {n}, <32 x i1> %m)
   ret void
-}}
-define linkonce_odr <32 x {t}> @masked_load_{t}(ptr %p, <32 x i1> %m) alwaysinline {{
+}}""",
+        f"masked_load_{t}": f"""
+declare <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr, i32, <32 x i1>, <32 x {t}>)
+define internal <32 x {t}> @masked_load_{t}(ptr %p, <32 x i1> %m) alwaysinline {{
   %r = call <32 x {t}> @llvm.masked.load.v32{t}.p0(ptr %p, i32 {n}, <32 x i1> %m, <32 x {t}> zeroinitializer)
   ret <32 x {t}> %r
-}}
-define linkonce_odr void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
+}}""",
+        f"masked_store_{t}": f"""
+declare void @llvm.masked.store.v32{t}.p0(<32 x {t}>, ptr, i32, <32 x i1>)
+define internal void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwaysinline {{
   call void @llvm.masked.store.v32{t}.p0(<32 x {t}> %v, ptr %p, i32 {n}, <32 x i1> %m)
   ret void
-}}"""
-    for t, n in (("i8", 1), ("i16", 2), ("i32", 4))
-)
-"""Inlined wherever they are called, and no more compiled where none is left (`linkonce_odr`), which took longer than a
-small kernel. Gathers have sign-extended offsets, from the middle of 4 GiB: with zero-extended ones LLVM splits the
-vector of addresses and takes twice as long."""
+}}""",
+    }
+
+
+MOVES = vector_moves("i8", 1) | vector_moves("i16", 2) | vector_moves("i32", 4)
 
 
 class Emitter:
@@ -141,13 +148,12 @@ class Emitter:
 
     # ---- functions beside the main one
     def outline(self, name: str, result: ir.Type, arguments: list[ir.Type], build: Any) -> ir.Function:
-        """A function of the module, built by `build(*arguments)` when it is first asked for."""
+        """A routine of the module, built by `build(*arguments)` when it is first asked for."""
         known = self.module.globals.get(name)
         if known is not None:
             return known
         function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
-        function.linkage = "internal"
-        function.attributes.add("noinline")
+        function.attributes.add(APART)
         outer = self.function, self.b
         self.function, self.b = function, ir.IRBuilder(function.append_basic_block())
         build(*function.args)

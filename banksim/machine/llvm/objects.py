@@ -1,0 +1,115 @@
+"""From LLVM modules to object code of this computer. Routines are objects of their own, kept for all the kernels that
+share them: compiling those anew would take longer than the rest of most kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import llvmlite.ir as ir
+
+import banksim.system.cache
+from banksim.machine.llvm.emit import APART, MOVES
+
+TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
+"""The rooms whose code decides what a kernel is translated to."""
+NAMED = re.compile(r'@"([^"]+)"')
+METADATA = re.compile(r"(?<=!prof )!(\d+)")
+
+
+@cache
+def engine_version() -> str:
+    """A digest of the sources that translate: another version of banksim translates anew."""
+    return banksim.system.cache.sources(Path(banksim.__file__).parent, TRANSLATING)
+
+
+@cache
+def prepare_llvm() -> str:
+    """Set LLVM up, once in a process. Returns a text that tells this processor from others, for the cache."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
+
+
+@cache
+def host_features() -> str:
+    return str(llvm.get_host_cpu_features().flatten())
+
+
+def target_machine() -> llvm.TargetMachine:
+    """A new one each time: the engine that takes it owns it."""
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=1, jit=True
+    )
+
+
+def objects(module: ir.Module) -> list[bytes]:
+    """The object code of a module: that of its routines one by one, and of the rest."""
+    prepare_llvm()
+    functions = [function for function in module.functions if not function.is_declaration]
+    apart = [function for function in functions if APART in function.attributes]
+    rest = [function for function in functions if APART not in function.attributes]
+    return [routine(text(module, [function])) for function in apart] + [compiled(text(module, rest))]
+
+
+def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
+    """Some functions of a module as a module of their own, the same wherever they are the same: what they call is
+    declared, vector moves are added, and metadata are numbered as they come."""
+    bodies = "".join(map(str, functions))
+    own = {function.name for function in functions}
+    called = [name for name in dict.fromkeys(NAMED.findall(bodies)) if name not in own]
+    metadata = list(dict.fromkeys(METADATA.findall(bodies)))
+    bodies = METADATA.sub(lambda found: f"!{metadata.index(found[1])}", bodies)
+    nodes = (str(module.metadata[int(old)]).replace(f"!{old} =", f"!{new} =") for new, old in enumerate(metadata))
+    outside = (MOVES.get(name) or declaration(module.globals[name]) for name in called)
+    return "\n".join([*outside, bodies, *nodes])
+
+
+def declaration(function: ir.Function) -> str:
+    kinds = ", ".join(map(str, function.ftype.args))
+    return f"declare {function.ftype.return_type} {function.get_reference()}({kinds})"
+
+
+@lru_cache(maxsize=1024)
+def routine(text: str) -> bytes:
+    """The object code of a routine: from the user's cache if any kernel had it before."""
+    key = banksim.system.cache.key("routine", engine_version(), prepare_llvm(), text)
+    code = banksim.system.cache.get(key)
+    if code is None:
+        code = compiled(text)
+        banksim.system.cache.put(key, code)
+    return code
+
+
+def compiled(text: str) -> bytes:
+    machine = target_machine()
+    return bytes(machine.emit_object(optimised(text, machine)))
+
+
+def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """A module as LLVM is to compile it. The passes are those that make the code
+    smaller. LLVM's own pipelines take seven times as long, and the code is slower: they see one loop around all of it,
+    which the scheduler is, and keep in registers the address of every field that it uses."""
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_process_triple()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    return module
+
+
+def linked(codes: Iterable[bytes]) -> llvm.ExecutionEngine:
+    """Objects linked with each other, ready to run."""
+    prepare_llvm()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+    for code in codes:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine

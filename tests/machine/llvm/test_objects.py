@@ -1,0 +1,58 @@
+"""What LLVM compiles of a kernel, and what of it kernels share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import banksim
+from banksim.kernels.kernel import Kernel
+from banksim.machine.llvm import objects
+from banksim.machine.llvm.compile import build
+from banksim.machine.llvm.translate import translate
+from helpers.places import TRITON
+
+
+@pytest.fixture(scope="module")
+def transpose() -> Kernel:
+    return banksim.load(TRITON / "transpose.cubin")["transpose"]
+
+
+def test_only_what_the_kernel_calls_is_compiled(transpose: Kernel) -> None:
+    objects.prepare_llvm()
+    module = translate(transpose).module
+    whole = objects.text(module, [one for one in module.functions if not one.is_declaration])
+    functions = [one for one in objects.optimised(whole, objects.target_machine()).functions if not one.is_declaration]
+    called = {
+        str(operand.name)
+        for function in functions
+        for block in function.blocks
+        for instruction in block.instructions
+        for operand in instruction.operands
+    }
+    assert {function.name for function in functions} - called == {"warp"}, "all but where it begins is called"
+
+
+def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of another kernel with the same accesses, only its own code is compiled, in another process too."""
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
+    compiled: list[str] = []
+
+    def watched(text: str) -> bytes:
+        compiled.append(text)
+        return plain(text)
+
+    plain = objects.compiled
+    monkeypatch.setattr(objects, "compiled", watched)
+    results = []
+    for kernel in (transpose, replace(transpose, plain_name="another")):
+        objects.routine.cache_clear()
+        results.append(build(kernel, traced=False, stepwise=False, watched=False, clustered=False))
+    *routines, own, other = compiled
+    assert len(routines) > 5
+    assert not any('define i32 @"warp"' in text for text in routines)
+    assert own == other
+    assert 'define i32 @"warp"' in own
+    assert results[0] == results[1]
