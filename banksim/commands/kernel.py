@@ -237,10 +237,10 @@ def report(done: Run, options: Namespace) -> int:
         return conflicts("kernel", done.judged, **described(done))
 
     def told() -> Told:
-        from banksim.report.html.array_places import of_run
+        from banksim.report.html.array_places import of_kernel
         from banksim.report.html.conflicts import Told
 
-        return Told(done, elements=of_run(done))
+        return Told(done, elements=of_kernel(done.kernel, done.conflicts))
 
     report_options.write_html(options, plain, done.judged, f"{done.kernel.plain_name}: bank conflicts", told)
     if options.plot:

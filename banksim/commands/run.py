@@ -14,6 +14,7 @@ from argparse import REMAINDER, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from banksim.commands.shared import check_option, report_options, time_options
@@ -190,11 +191,12 @@ def report(launches: Launches, ended: Ended, program: str, options: Namespace) -
     plain = partial(json.launches, program, ended.status, launches)
 
     def told() -> Told:
+        from banksim.report.html.array_places import of_launches
         from banksim.report.html.conflicts import Told
 
-        return Told(launches=launches)
+        return Told(launches=launches, elements=of_launches(launches))
 
-    report_options.write_html(options, plain, launches.judged, f"{program}: bank conflicts", told)
+    report_options.write_html(options, plain, launches.judged, f"{Path(program).name}: bank conflicts", told)
     if options.output is None:
         write(launches, plain, program, options, sys.stderr)
     elif options.output == "-":

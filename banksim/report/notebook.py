@@ -39,11 +39,14 @@ def page_of(of: object) -> tuple[Sequence[Conflicts], str, Any]:
     from banksim.report.html.conflicts import Told
 
     if isinstance(of, Run):
-        from banksim.report.html.array_places import of_run
+        from banksim.report.html.array_places import of_kernel
 
-        return of.judged, f"{of.kernel.plain_name}: bank conflicts", Told(of, elements=of_run(of))
+        elements = of_kernel(of.kernel, of.conflicts)
+        return of.judged, f"{of.kernel.plain_name}: bank conflicts", Told(of, elements=elements)
     if isinstance(of, Launches):
-        return of.judged, "Bank conflicts", Told(launches=of)
+        from banksim.report.html.array_places import of_launches
+
+        return of.judged, "Bank conflicts", Told(launches=of, elements=of_launches(of))
     if isinstance(of, Conflicts):
         return [of], "Shared-memory bank conflicts", Told()
     raise InputError(f"{type(of).__name__}: there is no page of it")

@@ -35,12 +35,14 @@ def is_labelled(one: dict[str, str | None]) -> bool:
     return bool(one.get("aria-label")) or one.get("aria-hidden") == "true"
 
 
-def strided(strides: list[int], text: str = "s[t]", file: str | None = None, width: int = 4) -> Conflicts:
+def strided(
+    strides: list[int], text: str = "s[t]", file: str | None = None, width: int = 4, arch: str = "sm_90"
+) -> Conflicts:
     """A request of each stride, on lines 1, 2, …"""
     sites = [Site("LDS", 16 * n, file, n if file else None, text) for n in range(1, len(strides) + 1)]
     address = np.array([np.arange(32) * width * stride for stride in strides])
     number = np.arange(len(strides))
-    return banksim.replay(Trace.from_arrays("ld", width, 0xFFFFFFFF, address, site=number, sites=sites))
+    return banksim.replay(Trace.from_arrays("ld", width, 0xFFFFFFFF, address, site=number, sites=sites), arch)
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +89,8 @@ def test_every_link_leads_somewhere_and_no_name_stands_twice(transpose: Path, ad
 def test_figures_stand_left_of_the_code_and_quiet_lines_fold(transpose: Path) -> None:
     text = transpose.read_text(encoding="utf-8")
     row = text[text.index('<tr class="a conflict"') :].partition("</tr>")[0]
-    cells = re.findall(r'<td class="(\w)', row)
-    assert cells == ["n", *"f" * 8, "c", "s"]
+    cells = re.findall(r'<td(?: class="(\w+)")?>', row)
+    assert cells == ["n", "", "", "hot", "hot", "", "", "hot", "hot", "c", "s"]
     assert "4 lines without accesses: 4–7" in Page(text).texts
     assert '<span class="hn">32</span>' in text
     assert '<span class="hp">@cuda</span>' in text
@@ -189,12 +191,13 @@ def test_text_of_users_does_no_harm(file: str | None) -> None:
 def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
     file = tmp_path / "large.cu"
     file.write_text("    float x = tile[threadIdx.x][threadIdx.y] * weights[threadIdx.y] + bias;\n" * 1000)
-    judged = [strided([2] * 1000, file=str(file), width=16)]
+    archs = ("kepler-8", "sm_75", "sm_90")
+    judged = [strided([2] * 1000, file=str(file), width=16, arch=arch) for arch in archs]
     text = html(judged, "large", Told(plain=conflicts("replay", judged)))
-    assert len(text) < 2_000_000
+    assert len(text) < 1_200_000
     assert "The whole report as plain data is left out" in text
     assert text.count('<div class="picture">') == MOST_PICTURES
-    assert f"{1000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
+    assert f"{3000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
 
 
 def test_a_pattern_has_a_report_too(tmp_path: Path) -> None:
@@ -262,6 +265,61 @@ def test_advice_on_a_pattern_shows_what_to_write(tmp_path: Path) -> None:
     assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [32, 1, 32]
 
 
+def test_a_program_s_page_has_the_code_and_the_elements_of_each_kernel(tmp_path: Path) -> None:
+    file = tmp_path / "program.html"
+    assert main(["run", "--html", str(file), "--output", "-", EXAMPLE]) == 0
+    page = Page(file.read_text(encoding="utf-8"))
+    said = "\n".join(page.texts)
+    assert "SASS of sm_90, with how often warps executed it" in page.texts
+    assert [text.partition("  ")[0] for text in page.texts if " LDS " in text] == ["8,192", "8,192"]
+    assert re.search(r"lane 3: byte \d+, tile\[3, 31\], bank 31, pass 4 of 32", said)
+
+
+def test_code_that_kernels_share_names_them(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO_KERNELS)
+    file = tmp_path / "two.html"
+    assert main(["run", "--html", str(file), "--output", "-", f"{tmp_path}/two.py"]) == 0
+    said = "\n".join(Page(file.read_text(encoding="utf-8")).texts)
+    assert re.search(r"\nonce:\n.*\n2  0x\w+ LDS .*\ntwice:\n.*\n4  0x\w+ LDS ", said, re.DOTALL)
+    assert "lane 3: byte 384, bank 0" in said  # `row` is the tile of one kernel and the pile of the other
+
+
+TWO_KERNELS = """\
+import numpy as np
+from numba import cuda, float32
+
+
+@cuda.jit(device=True)
+def column(row, t):
+    return row[t * 32]
+
+
+@cuda.jit
+def once(out):
+    tile = cuda.shared.array(1024, float32)
+    t = cuda.threadIdx.x
+    for k in range(32):
+        tile[32 * k + t] = t
+    cuda.syncthreads()
+    out[cuda.grid(1)] = column(tile, t)
+
+
+@cuda.jit
+def twice(out):
+    pile = cuda.shared.array(2048, float32)
+    t = cuda.threadIdx.x
+    for k in range(64):
+        pile[32 * k + t] = t
+    cuda.syncthreads()
+    out[cuda.grid(1)] = column(pile, t)
+
+
+out = cuda.to_device(np.zeros(128, np.float32))
+once[2, 32](out)
+twice[4, 32](out)
+"""
+
+
 RACING = """\
 from numba import cuda, float32
 
@@ -298,7 +356,9 @@ for (const frame of document.querySelectorAll("iframe")) frame.addEventListener(
   const page = frame.contentDocument;
   for (const one of page.querySelectorAll("details")) one.open = true;
   const lit = page.querySelectorAll("svg[role=group] .now").length;
-  said.push([frame.width, page.documentElement.scrollWidth <= frame.width, lit, page.title]);
+  const places = [...page.querySelectorAll(".source tr.a")].map(row => [...row.children].map(cell => cell.offsetLeft));
+  const ragged = frame.width > 1000 ? places.filter(row => `${row}` !== `${places[0]}`).length : 0;
+  said.push([frame.width, page.documentElement.scrollWidth <= frame.width, lit, ragged, page.title]);
   if (said.length === 2) document.title = JSON.stringify(said.sort());
 });
 </script>
@@ -325,7 +385,7 @@ def test_advice_fits_a_phone_and_a_desk(advice: Path, tmp_path: Path) -> None:
     title = in_browser(page, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=5000")
     expected = "transpose: layouts of shared memory on kepler-4 and sm_90"
     lit = 2 + 32 + 1 + 32  # the first pass of each picture: 16-way and 32-way before, none after
-    assert json.loads(title) == [["1200", True, lit, expected], ["375", True, lit, expected]]
+    assert json.loads(title) == [["1200", True, lit, 0, expected], ["375", True, lit, 0, expected]]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")

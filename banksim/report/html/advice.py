@@ -19,7 +19,7 @@ from banksim.report.html.highlight import highlighted
 from banksim.report.html.page import first_shown, page
 from banksim.report.html.picture import Picture, picture
 from banksim.report.html.provenance import provenance
-from banksim.report.html.sources import SourceLine, machine_code
+from banksim.report.html.sources import Code, SourceLine, digits, machine_code
 from banksim.report.text.conflict_table import access
 from banksim.requests.kinds import OPS
 from banksim.wording import listed, number
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from banksim.advise.kernels.measure import Measured
     from banksim.advise.patterns.advice import ArrayAdvice
     from banksim.advise.patterns.judge import Judged
+    from banksim.architectures.bank_rules import Architecture
 
 
 @dataclass(frozen=True)
@@ -93,13 +94,16 @@ def of_pattern(advice: Sequence[ArrayAdvice], words: Sequence[str] = ()) -> str:
         for one in advice
     ]
     summary = all_together(advice) if len(advice) > 1 else ""
-    return advised(f"Layouts on {archs}", parts, [one.name for one in advice[0].archs], words, launch=summary)
+    return advised(f"Layouts on {archs}", parts, advice[0].archs, words, launch=summary)
 
 
-def advised(title: str, parts: Sequence[Advised], archs: Sequence[str], words: Sequence[str], **more: object) -> str:
+def advised(
+    title: str, parts: Sequence[Advised], archs: Sequence[Architecture], words: Sequence[str], **more: object
+) -> str:
     """The page; `more` than what is said of each array."""
-    nothing = {"launch": "", "rows": (), "diff": (), "has_code": False, "most": None}
-    columns = {"archs": archs, "heads": HEADS, "shown": first_shown(archs)}
+    nothing = {"launch": "", "rows": (), "diff": (), "code": "", "most": None, "digits": 0}
+    names = [arch.name for arch in archs]
+    columns = {"archs": names, "heads": HEADS, "shown": first_shown(names), "widths": sorted({a.banks for a in archs})}
     made = [(name, text) for name, text in provenance(words) if text]
     return page("advice.html.j2", **{"title": title, "parts": parts, "made": made, **columns, **nothing, **more})
 
@@ -199,11 +203,12 @@ def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
     return advised(
         f"{advice.source.name}: layouts of shared memory on {listed(names)}",
         [part],
-        names,
+        advice.archs,
         words,
         rows=found,
+        digits=digits(side for line in found for _, _, side in line.marked),
         diff=tuple(advice.diff().splitlines()),
-        has_code=any(side.sass for line in found for _, _, side in line.marked),
+        code=advice.before.run.kernel.arch if any(side.sass for line in found for _, _, side in line.marked) else "",
         most=[
             max((beyond(sites) for sites in sites_of(c, advice).values()), default=0) for c in advice.before.run.judged
         ],
@@ -256,7 +261,11 @@ class Program:
         name = advice.source.file.name
         self.texts, self.archs = highlighted(name, texts), advice.archs
         self.sites = [sites_of(conflicts, advice) for conflicts in measured.run.judged]
-        self.code = {line: code for (file, line), code in machine_code(measured.run).items() if Path(file).name == name}
+        self.code = {
+            line: code
+            for (file, line), code in machine_code([Code.of_run(measured.run)]).items()
+            if Path(file).name == name
+        }
         self.most = [
             max((beyond(sites) for sites in sites_of(conflicts, advice).values()), default=0)
             for conflicts in advice.before.run.judged

@@ -17,14 +17,16 @@ from banksim.advise.kernels.numba_source import NumbaReader
 from banksim.advise.kernels.source import SourceArray
 from banksim.advise.patterns.advice import shared_arrays
 from banksim.errors import BanksimError
-from banksim.report.html.elements import NONE, Elements, Placed
+from banksim.report.html.elements import NONE, Elements, ElementsByLine, Placed
 from banksim.requests.copies import destinations
 from banksim.system.source_files import is_library, source_lines
 
 if TYPE_CHECKING:
+    from banksim.banks.conflicts import Conflicts
+    from banksim.kernels.kernel import Kernel
     from banksim.patterns.build import Pattern
     from banksim.requests.trace import Trace
-    from banksim.runs.outcome import Run
+    from banksim.runs.programs.launches import Launches
 
 MOST = 4
 """So many arrays at most are put in order."""
@@ -42,11 +44,22 @@ def of_pattern(pattern: Pattern, trace: Trace) -> Elements:
     return Elements(tuple(Placed(a.name, a.base, a.lengths, a.element.size) for a in arrays), pattern.python)
 
 
-def of_run(run: Run) -> Elements:
-    """The arrays of a kernel whose source can be read."""
-    sites = [one.instruction.site for one in run.profile]
+def of_launches(launches: Launches) -> ElementsByLine:
+    """The arrays of a program's kernels, by the lines that access them; not of lines on which kernels differ."""
+    found: dict[tuple[str, int], set[Elements]] = {}
+    for one in launches.kernels:
+        elements = of_kernel(one.kernel, one.judged[0]) if one.kernel else NONE
+        for site in one.judged[0].sites:
+            if site.site.file and site.site.line:
+                found.setdefault((site.site.file, site.site.line), set()).add(elements)
+    return ElementsByLine({line: next(iter(alike)) for line, alike in found.items() if len(alike) == 1})
+
+
+def of_kernel(kernel: Kernel, conflicts: Conflicts) -> Elements:
+    """The arrays of a kernel whose source can be read, by what its requests access."""
+    sites = [instruction.site for instruction in kernel.listing]
     files = dict.fromkeys(site.file for site in sites if site.file and not is_library(site.file, site.file))
-    name = run.kernel.plain_name.partition("<")[0].rpartition("::")[2]
+    name = kernel.plain_name.partition("<")[0].rpartition("::")[2]
     for file in files:
         pythonic = file.endswith(".py")
         text = "\n".join(source_lines(file))
@@ -55,7 +68,7 @@ def of_run(run: Run) -> Elements:
         except (BanksimError, SyntaxError, ValueError, RecursionError):
             continue
         if declared:
-            return Elements(tuple(placed(declared, constants(text), run)), pythonic)
+            return Elements(tuple(placed(declared, constants(text), kernel, conflicts)), pythonic)
     return NONE
 
 
@@ -86,9 +99,11 @@ def constants(text: str) -> dict[str, int]:
     return {defined or constant: int(value) for defined, constant, value in CONSTANT.findall(text)}
 
 
-def placed(declared: Sequence[SourceArray], names: Mapping[str, int], run: Run) -> list[Placed]:
+def placed(
+    declared: Sequence[SourceArray], names: Mapping[str, int], kernel: Kernel, conflicts: Conflicts
+) -> list[Placed]:
     """The arrays at their places; none where these are not known."""
-    static = run.kernel.shared_bytes - run.kernel.shared_base
+    static = kernel.shared_bytes - kernel.shared_base
     arrays = []
     for one in declared:
         lengths = [length.value if length.value is not None else valued(length.text, names) for length in one.lengths]
@@ -100,7 +115,7 @@ def placed(declared: Sequence[SourceArray], names: Mapping[str, int], run: Run) 
     if len(arrays) > MOST or not all(one.lengths for one in arrays):
         return []
     orders = [found for order in permutations(arrays) if (found := laid_out(order))[-1].end == static]
-    fitting = [order for order in orders if len(arrays) == 1 or fits(order, run)]
+    fitting = [order for order in orders if len(arrays) == 1 or fits(order, conflicts)]
     return fitting[0] if len(fitting) == 1 else []
 
 
@@ -125,11 +140,11 @@ def laid_out(order: Sequence[Placed]) -> list[Placed]:
     return out
 
 
-def fits(order: Sequence[Placed], run: Run) -> bool:
+def fits(order: Sequence[Placed], conflicts: Conflicts) -> bool:
     """Whether every line that names one array alone accesses that array, and each array has such a line."""
     words = {one.name: re.compile(rf"\b{re.escape(one.name)}\b") for one in order}
     seen = set()
-    for site in run.conflicts.sites:
+    for site in conflicts.sites:
         named = [one for one in order if words[one.name].search(site.text)]
         if len(named) == 1 and site.worst is not None:
             [array] = named

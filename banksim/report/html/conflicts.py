@@ -13,12 +13,12 @@ from markupsafe import Markup
 from banksim.banks.conflicts import Conflicts
 from banksim.machine.races.findings import hinted
 from banksim.report import plots
-from banksim.report.html.elements import NONE, Elements
+from banksim.report.html.elements import NONE, Elements, ElementsByLine
 from banksim.report.html.figures import HEADS, Drawer, totals
 from banksim.report.html.findings import all_checks
 from banksim.report.html.page import MARK, first_shown, fragment, page
 from banksim.report.html.provenance import provenance
-from banksim.report.html.sources import Sources
+from banksim.report.html.sources import Code, Sources, machine_code
 from banksim.report.html.verdict import is_clean, sentences, time, worst_lines
 from banksim.report.text import cycles, kernel
 from banksim.report.text import program as of_launches
@@ -47,7 +47,7 @@ class Told:
     run: Run | None = None
     launches: Launches | None = None
     plain: Mapping[str, Any] = field(default_factory=dict)
-    elements: Elements = NONE
+    elements: Elements | ElementsByLine = NONE
     words: Sequence[str] = ()
     when: datetime | None = None
 
@@ -71,11 +71,13 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
     drawer = Drawer(judged, told.elements)
     source = run or launches
     found = source.findings if source and source.checks else ()
-    sources = Sources(drawer, run, found, MARK)
+    code = machine_code([Code.of_run(run)] if run else map(Code.of_launches, launches.kernels) if launches else ())
+    sources = Sources(drawer, code, found, MARK)
     return {
         "title": f"{what} on {listed([one.arch.name for one in judged])}",
         "archs": [one.arch.name for one in judged],
         "heads": HEADS,
+        "widths": sorted({one.arch.banks for one in judged}),
         "shown": first_shown([one.arch.name for one in judged]),
         "extent": extent(run, launches),
         "sentences": list(sentences(judged)),
@@ -91,7 +93,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "totals": [totals(conflicts) for conflicts in judged],
         "most": drawer.most,
         "sources": sources.files,
-        "has_code": bool(sources.code),
+        "code": (run.kernel.arch if run else launches.code if launches else "") if sources.code else "",
         "notes": [*told.plain.get("notes", ()), *(notes(drawer.lines) if sources.files else ())],
         "left_out": drawer.left_out,
         "times": [cycles.page(one) for one in (run.executions or (run,)) if one.cycles] if run else [],

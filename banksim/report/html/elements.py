@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+
+from banksim.requests.trace import Site
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Elements:
     arrays: tuple[Placed, ...] = ()
     pythonic: bool = False
 
+    def at(self, site: Site) -> Elements:
+        """The arrays that an access may reach."""
+        return self
+
     def named(self, byte: int, width: int) -> str:
         """The elements that `width` bytes from `byte` on hold; "" where nobody knows."""
         for array in self.arrays:
@@ -49,6 +55,17 @@ class Elements:
 
     def written(self, name: str, index: Sequence[int]) -> str:
         return f"{name}[{', '.join(map(str, index))}]" if self.pythonic else name + "".join(f"[{i}]" for i in index)
+
+
+@dataclass(frozen=True)
+class ElementsByLine:
+    """The arrays of several kernels, by the file and number of the lines that access them."""
+
+    lines: Mapping[tuple[str, int], Elements]
+
+    def at(self, site: Site) -> Elements:
+        """The arrays that an access may reach."""
+        return self.lines.get((site.file, site.line), NONE) if site.file and site.line else NONE
 
 
 NONE = Elements()

@@ -9,7 +9,7 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import excused
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, within, worst_excess
-from banksim.report.html.elements import NONE, Elements
+from banksim.report.html.elements import NONE, Elements, ElementsByLine
 from banksim.report.html.picture import Picture, picture
 from banksim.report.text.conflict_table import access
 from banksim.requests.counts import Count, ends, largest, per_request, total
@@ -104,7 +104,7 @@ def totals(conflicts: Conflicts) -> dict[str, object]:
 class Drawer:
     """The accesses of all architectures by line, with pictures of those that cost most."""
 
-    def __init__(self, judged: Sequence[Conflicts], elements: Elements = NONE) -> None:
+    def __init__(self, judged: Sequence[Conflicts], elements: Elements | ElementsByLine = NONE) -> None:
         self.lines = [by_line(conflicts) for conflicts in judged]
         self.elements = elements
         self.excused = [(arch, site) for arch, site, _ in excused(self.lines)]
@@ -157,7 +157,7 @@ class Drawer:
         worst = site.worst
         assert worst is not None
         found = explain(worst.address, worst.op, worst.width, worst.mask, self.lines[at].arch)
-        return picture(found, f"warp {worst.warp} of block {worst.block}", self.elements)
+        return picture(found, f"warp {worst.warp} of block {worst.block}", self.elements.at(site.site))
 
 
 def key(site: SiteConflicts) -> object:

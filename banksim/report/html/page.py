@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
@@ -54,9 +55,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.tests["table"] = is_table
+    made.filters["in_css"] = in_css
     for name in ("style.css", "script.js"):
         made.globals[name.replace(".", "_")] = Markup((TEMPLATES / name).read_text(encoding="utf-8"))
     return made
+
+
+def in_css(text: str) -> Markup:
+    """A text for between quotes in a style sheet."""
+    return Markup(re.sub(r"[^\w .-]", lambda one: f"\\{ord(one[0]):x} ", text, flags=re.ASCII))
 
 
 def is_table(rows: object) -> bool:

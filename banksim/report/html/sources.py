@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup, escape
 
@@ -13,10 +13,13 @@ from banksim.machine.races.findings import Finding, accesses
 from banksim.report.html.figures import Drawer, LineFigures, SiteFigures
 from banksim.report.html.highlight import highlighted
 from banksim.system.source_files import source_lines
-from banksim.wording import number, plural, runs, shown
+from banksim.wording import listed, number, plural, runs, shown
 
 if TYPE_CHECKING:
+    from banksim.kernels.kernel import Instruction
+    from banksim.requests.trace import Site
     from banksim.runs.outcome import Run
+    from banksim.runs.programs.launches import KernelLaunches
 
 AROUND = 3
 """Lines without accesses that are shown before and behind one with them."""
@@ -24,20 +27,21 @@ FOLD = 3
 """So many lines at least are folded."""
 
 Place = tuple[str, int]
-Code = list[tuple[str, str]]
+Row = tuple[str, bool]
+"""An instruction, and whether it accesses shared memory."""
 
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of source, or an access of a pattern, and its place in the page; `sass`: its instructions, each with how
-    often warps executed it; `findings`: the numbers of those that it has a part in."""
+    """A line of source, or an access of a pattern, and its place in the page; `sass`: its instructions with how
+    often warps executed them; `findings`: the numbers of those that it has a part in."""
 
     anchor: str
     line: int | None
     markup: Markup
     figures: tuple[LineFigures, ...] = ()
     sites: tuple[tuple[int, SiteFigures], ...] = ()
-    sass: tuple[tuple[str, str], ...] = ()
+    sass: tuple[Row, ...] = ()
     findings: tuple[int, ...] = ()
 
     @property
@@ -45,9 +49,24 @@ class SourceLine:
         return any(one.beyond for one in self.figures)
 
     @property
+    def kinds(self) -> str:
+        return ", ".join(dict.fromkeys(site.op for _, site in self.sites))
+
+    @property
+    def alone(self) -> str:
+        """What the figures of a line with one access do not tell: `ld 4 B · 32 requests · ideal 32 · measured`.
+        "" where it has several."""
+        sites = [site for _, site in self.sites]
+        if len({site.arch for site in sites}) < len(sites) or len({site.op for site in sites}) > 1:
+            return ""
+        requests = by_arch((site.arch, f"{site.requests} request{'s' * (site.requests != '1')}") for site in sites)
+        ideal = by_arch((site.arch, site.ideal) for site in sites)
+        return f"{sites[0].op} · {requests} · ideal {ideal} · {by_arch((site.arch, site.status) for site in sites)}"
+
+    @property
     def heats(self) -> str:
         """The heats by the architectures, as properties of a style; empty where all are cold."""
-        return "".join(f"--h{at}:{one.heat:.2f};" for at, one in enumerate(self.figures) if one.heat)
+        return "".join(f"--h{at}:{one.heat:.2g};" for at, one in enumerate(self.figures) if one.heat)
 
 
 @dataclass(frozen=True)
@@ -81,9 +100,7 @@ class SourceFile:
 
     @property
     def digits(self) -> int:
-        """Letters of the longest figure, which its column must hold in one line."""
-        figures = (figure for one in self.lines for figures in one.figures for _, figure in figures.cells)
-        return max(map(len, figures), default=0)
+        return digits(self.lines)
 
     @property
     def parts(self) -> Iterator[SourceLine | Fold]:
@@ -100,12 +117,25 @@ class SourceFile:
                 yield Fold(lines)
 
 
+def by_arch(values: Iterable[tuple[str, str]]) -> str:
+    """Values of architectures: one alone where all agree, else `2 on kepler-8, 4 on sm_75 and sm_90`."""
+    found: dict[str, list[str]] = {}
+    for arch, value in values:
+        found.setdefault(value, []).append(arch)
+    return ", ".join(value if len(found) == 1 else f"{value} on {listed(archs)}" for value, archs in found.items())
+
+
+def digits(lines: Iterable[SourceLine]) -> int:
+    """Letters of the longest figure of lines, which its column must hold in one line."""
+    figures = (figure for one in lines for figures in one.figures for _, figure in figures.cells)
+    return max(map(len, figures), default=0)
+
+
 class Sources:
     """The files of a report, and where in the page their lines are; `own` begins every name."""
 
-    def __init__(self, drawer: Drawer, run: Run | None, found: Sequence[Finding], own: str) -> None:
-        self.drawer, self.own = drawer, own
-        self.code = machine_code(run)
+    def __init__(self, drawer: Drawer, code: Mapping[Place, Sequence[Row]], found: Sequence[Finding], own: str) -> None:
+        self.drawer, self.code, self.own = drawer, code, own
         self.found: dict[Place, list[int]] = {}
         for at, finding in enumerate(found, 1):
             for one in accesses(finding):
@@ -177,12 +207,43 @@ class Sources:
             yield SourceFile("accesses", tuple(lines))
 
 
-def machine_code(run: Run | None) -> Mapping[Place, Code]:
-    """The executed instructions of each line."""
-    found: dict[Place, Code] = {}
-    for executed in run.profile if run else ():
-        site = executed.instruction.site
-        if executed.warps and site.file and site.line:
-            text = f"{executed.instruction.pc:#06x} {executed.instruction.text}"
-            found.setdefault((site.file, site.line), []).append((text, number(executed.warps)))
-    return found
+@dataclass(frozen=True)
+class Code:
+    """A kernel's instructions with how often warps executed each, and those that accessed shared memory."""
+
+    kernel: str
+    counted: Iterable[tuple[Instruction, int]]
+    accesses: Collection[Site]
+
+    @classmethod
+    def of_run(cls, run: Run) -> Self:
+        counted = [(one.instruction, one.warps) for one in run.profile]
+        return cls(run.kernel.plain_name, counted, {one.site for one in run.conflicts.sites})
+
+    @classmethod
+    def of_launches(cls, of: KernelLaunches) -> Self:
+        counted: Iterable[tuple[Instruction, int]] = ()
+        if of.kernel is not None and of.warps is not None:
+            counted = zip(of.kernel.listing, map(int, of.warps), strict=True)
+        return cls(of.name, counted, {one.site for one in of.judged[0].sites})
+
+
+def machine_code(kernels: Iterable[Code]) -> Mapping[Place, list[Row]]:
+    """The executed instructions of each line. On a line that several kernels have, each begins with its name."""
+    found: dict[Place, dict[str, list[tuple[str, str, bool]]]] = {}
+    for code in kernels:
+        for one, warps in code.counted:
+            if warps and one.site.file and one.site.line:
+                row = number(warps), f"{one.pc:#06x} {one.text}", one.site in code.accesses
+                found.setdefault((one.site.file, one.site.line), {}).setdefault(code.kernel, []).append(row)
+    return {line: list(listing(of)) for line, of in found.items()}
+
+
+def listing(kernels: Mapping[str, Sequence[tuple[str, str, bool]]]) -> Iterator[Row]:
+    """Counts and instructions of a line, in columns."""
+    wide = max(len(warps) for rows in kernels.values() for warps, _, _ in rows)
+    for kernel, rows in kernels.items():
+        if len(kernels) > 1:
+            yield f"{kernel}:", False
+        for warps, text, is_access in rows:
+            yield f"{warps:>{wide}}  {text}", is_access

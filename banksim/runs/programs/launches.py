@@ -25,6 +25,9 @@ from banksim.runs.run import execute_launch
 from banksim.system.reported import Shown
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from banksim.kernels.kernel import Kernel
     from banksim.machine.launch import Dim3, Launch
     from banksim.runs.outcome import Run
     from banksim.storage import Writer
@@ -76,8 +79,8 @@ class Times:
 
 @dataclass
 class KernelLaunches:
-    """All launches of one compiled kernel; `judged` holds their sum for each architecture, `times` their time if it was
-    asked for."""
+    """All launches of one compiled kernel; `judged` holds their sum for each architecture, `warps` for each instruction
+    of the kernel's listing how often warps executed it, `times` their time if it was asked for."""
 
     name: str
     signature: tuple[str, ...]
@@ -91,9 +94,13 @@ class KernelLaunches:
     findings: tuple[Finding, ...] = ()
     findings_lost: int = 0
     hints: tuple[Hint, ...] = ()
+    kernel: Kernel | None = None
+    warps: npt.NDArray[np.int64] | None = None
 
     def add(self, run: Run, shape: Shape) -> None:
         self.launches += 1
+        warps = np.array([executed.warps for executed in run.profile], np.int64)
+        self.warps = warps if self.warps is None else self.warps + warps
         self.partial += run.partial
         self.instructions += run.instructions
         self.thread_instructions += run.thread_instructions
@@ -256,7 +263,7 @@ class Launches(Shown):
         with self.lock:
             if id(run.kernel) not in self.numbers:
                 nothing = tuple(Conflicts(rule, ()) for rule in self.rules)
-                entry = KernelLaunches(run.kernel.plain_name, signature, nothing)
+                entry = KernelLaunches(run.kernel.plain_name, signature, nothing, kernel=run.kernel)
                 self.kernels.append(entry)
                 self.numbers[id(run.kernel)] = (run.kernel, entry)
             self.numbers[id(run.kernel)][1].add(run, shape)
