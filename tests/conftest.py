@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +25,9 @@ settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile("ci")
 
 
-def is_there(name: str) -> bool:
-    """Whether a module can be imported, whose packages may be missing too."""
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
-
-
-WITHOUT = [name for name in ("triton", "warp", "cuda.tile") if not is_there(name)]
-"""Compilers of other languages that are not installed: their tests are left out, which the head of the run says."""
-collect_ignore = ["languages"] if WITHOUT else []
-
 LAUNCH = re.compile(r"tests/machine/test_hardware(_numpy)?\.py::.*\[(?P<source>\w+)\.")
 """A test of a recorded launch, which several files run again."""
 BEFORE = pytest.StashKey[dict[Path, bytes]]()
-
-
-def pytest_report_header() -> str:
-    how = "pip install -e '.[languages,test]' && pytest tests/languages"
-    return f"tests/languages: left out, without {', '.join(WITHOUT)}: {how}" if WITHOUT else "tests/languages: run"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

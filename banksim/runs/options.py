@@ -21,7 +21,7 @@ class Call:
     """A kernel with its grid, its block and its arguments, as given: not yet compiled, nothing checked."""
 
     kernel: Any
-    grid: int | Sequence[int] | Callable[[Mapping[str, object]], Sequence[int]]
+    grid: int | Sequence[int] | Callable[[Mapping[str, object]], Sequence[int]] | None
     block: int | Sequence[int] | None
     args: Sequence[object] = ()
     const: Mapping[str, Any] = field(default_factory=dict)

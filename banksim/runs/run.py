@@ -30,7 +30,7 @@ Execute = Callable[[Launch, Rules, Options], Run]
 # More than seven parameters: the public function, whose keywords help() and editors show. All else takes `Options`.
 def run(
     kernel: object,
-    grid: int | Sequence[int],
+    grid: int | Sequence[int] | None,
     block: int | Sequence[int] | None,
     args: Sequence[object] = (),
     *,
@@ -52,9 +52,10 @@ def run(
     """Execute a kernel for a grid of blocks, exactly, and count its requests and transactions.
 
     `kernel` is a Numba CUDA function or dispatcher, what `banksim.load(file)[name]` gives, or a kernel of Triton,
-    Gluon, Warp or cuTile (`const`: its constants and options, as {"BLOCK": 64, "num_warps": 8}). `args` are NumPy
-    arrays, which the kernel changes in place, scalars, and `banksim.Struct`. `dynamic_shared` is in bytes; `cluster`
-    are the blocks of a cluster, one to three sizes. A block of None, and shared memory and clusters unless they are
+    Gluon, Warp, cuTile or TileLang (`const`: its constants and options, as {"BLOCK": 64, "num_warps": 8}). `args` are
+    NumPy arrays, which the kernel changes in place, scalars, and `banksim.Struct`. `dynamic_shared` is in bytes;
+    `cluster` are the blocks of a cluster, one to three sizes. A grid of None is that of a kernel of TileLang, which
+    says its own. A block of None, and shared memory and clusters unless they are
     given, are what a compiled kernel is known to be launched with. With several workers (threads of the host), atomics
     of different blocks on global memory happen in no fixed order. `trace` is called with every
     request (of the first architecture), in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check` names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import libraries  # noqa: F401  (registers its launches)
+import triton_kernels  # noqa: F401  (so does this)
 from rules import LAUNCHES as LAUNCHES
 from rules import Launch as Launch
 from rules import argument as argument

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from numba import cuda, float32, float64, int32, uint8, uint32
@@ -209,8 +209,15 @@ def assembled() -> bytes:
     codes = []
     for name, (function, types) in KERNELS.items():
         made = compile_numba(function, types)
-        code = made.ptx[0].replace(made.name, name).replace("_cudapy_", f"{name}_")
-        code = re.sub(r"^\s*\.(loc|file)\b.*$", "", code, flags=re.M)
+        codes.append(made.ptx[0].replace(made.name, name).replace("_cudapy_", f"{name}_"))
+    return assemble(joined(codes))
+
+
+def joined(codes: Iterable[str]) -> str:
+    """PTX of several modules as one, without lines."""
+    found: list[str] = []
+    for one in codes:
+        code = re.sub(r"^\s*\.(loc|file)\b.*$", "", one, flags=re.M)
         code = re.sub(r"^\s*\.section\b.*?^\s*}\n", "", code, flags=re.M | re.S)
-        codes.append(code if not codes else re.sub(r"^\s*\.(version|target|address_size)\b.*\n", "", code, flags=re.M))
-    return assemble("\n".join(codes))
+        found.append(code if not found else re.sub(r"^\s*\.(version|target|address_size)\b.*\n", "", code, flags=re.M))
+    return "\n".join(found)

@@ -29,6 +29,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,8 @@ def chosen(names: list[str]) -> list[Launch]:
 def compile_all(nvcc: str) -> None:
     DATA.mkdir(parents=True, exist_ok=True)
     for source in SOURCES:
-        if source == "python_kernels":
-            from python_kernels import assembled
-
-            (DATA / f"{source}.cubin").write_bytes(assembled())
+        if source in ("python_kernels", "triton_kernels"):
+            (DATA / f"{source}.cubin").write_bytes(import_module(source).assembled())
             continue
         command = [nvcc, "-cubin", "-arch=sm_90", "-lineinfo", "-o", str(DATA / f"{source}.cubin")]
         command.append(f"{source}.cu")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import re
 from itertools import product
@@ -86,20 +87,16 @@ def test_threads_hold_what_tritons_do(seed: int) -> None:
                 assert {tuple(at) for at in mine} == {tuple(at) for at in told[lane].tolist()}, (layout, shape)
 
 
-def identity(interval: int, gap: int) -> Any:
-    return gl.PaddedSharedLayout.with_identity_for([[interval, gap]], [64, 64], [1, 0])
-
-
 @pytest.mark.parametrize(
     "shared",
     [
-        gl.SwizzledSharedLayout(1, 1, 1, [1, 0]),
-        gl.SwizzledSharedLayout(8, 8, 8, [1, 0]),
+        kernels.PLAIN,
+        kernels.SWIZZLED,
         gl.SwizzledSharedLayout(2, 1, 16, [0, 1]),
-        gl.NVMMASharedLayout(128, 16),
+        kernels.NVMMA,
         gl.NVMMASharedLayout(32, 16, transposed=True),
-        identity(64, 8),
-        identity(512, 8),
+        kernels.PADDED,
+        gl.PaddedSharedLayout.with_identity_for([[512, 8]], [64, 64], [1, 0]),
     ],
     ids=str,
 )
@@ -121,3 +118,74 @@ def test_machine_code_asks_for_what_was_told(shared: Any, arch: str) -> None:
         [site] = banksim.replay(trace, arch).sites
         told[op, site.width] = site.requests, site.transactions
     assert executed == told
+
+
+# ---- kernels
+def counted(done: Any) -> dict[tuple[str, int], tuple[int, int]]:
+    """Requests and transactions of a run by operation and width."""
+    found: dict[tuple[str, int], tuple[int, int]] = {}
+    for site in done.conflicts.sites:
+        before = found.get((site.op, site.width), (0, 0))
+        found[site.op, site.width] = before[0] + site.requests, before[1] + site.transactions
+    return found
+
+
+def line_of(text: str, kernel: Any) -> int:
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return first + next(number for number, line in enumerate(lines) if text in line)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_transpose(arch: str) -> None:
+    x = np.arange(128 * 64, dtype=np.float16).reshape(128, 64)
+    y = np.zeros((64, 128), np.float16)
+    const = {"T": 64, "A": kernels.ROWS, "S": kernels.SWIZZLED}
+    done = banksim.run(kernels.transpose, (2, 1), None, [x, y, 128, 64], arch=arch, const=const)
+    assert (y == x.T).all()
+    lines = {site.op: site.line for site in done.conflicts.sites}
+    assert lines == {op: line_of(text, kernels.transpose) for op, text in (("st", "shared.store"), ("ld", "turned ="))}
+    assert counted(done) == {("st", 16): (32, 128), ("ld", 2): (256, 256)}
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_a_reduction_and_softmax(arch: str) -> None:
+    x, out = np.arange(1024, dtype=np.float32), np.zeros(1, np.float32)
+    done = banksim.run(kernels.total, 2, None, [x, out], arch=arch, const={"N": 512, "L": kernels.LINE})
+    assert out[0] == x.sum()
+    assert counted(done) == {("st", 4): (8, 8), ("ld", 4): (8, 8)}
+    assert {site.line for site in done.conflicts.sites} == {line_of("gl.sum", kernels.total)}
+    x = np.random.default_rng(2).random((3, 200), np.float32)
+    out = np.zeros_like(x)
+    done = banksim.run(kernels.softmax, 3, None, [out, x, 200], arch=arch, const={"N": 256, "L": kernels.LINE})
+    expected = np.exp(x - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, expected / expected.sum(axis=1, keepdims=True), rtol=1e-5)
+    assert counted(done) == {("st", 4): (24, 24), ("ld", 4): (24, 24)}
+
+
+def products(k: int) -> tuple[list[Any], np.ndarray]:
+    """Arguments of a product of 128 × k and k × 64, and what it is."""
+    chance = np.random.default_rng(3)
+    a, b = (chance.integers(-4, 5, shape).astype(np.float16) for shape in ((128, k), (k, 64)))
+    return [a, b, np.zeros((128, 64), np.float32), 64, k], a.astype(np.float32) @ b.astype(np.float32)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize(("shared", "each"), [("MATRICES", {4}), ("PLAIN", {16, 32})])
+def test_a_tiled_product(arch: str, shared: str, each: set[int]) -> None:
+    """The operands' ldmatrix: free in the swizzled layout, four or eight rows in the same banks in the plain one."""
+    args, expected = products(64)
+    const = {"M": 64, "N": 64, "K": 64, "A": kernels.ROWS, "ACC": kernels.MMA_V2, "S": getattr(kernels, shared)}
+    done = banksim.run(kernels.product, (2, 1), None, args, arch=arch, const=const)
+    assert (args[2] == expected).all()
+    matrices = [site for site in done.conflicts.sites if (site.opcode or "").startswith("LDSM")]
+    assert {site.transactions / site.requests for site in matrices} == each
+    assert {site.line for site in matrices} == {line_of("mma_v2", kernels.product)}
+
+
+def test_a_product_of_warp_groups() -> None:
+    args, expected = products(128)
+    const = {"M": 64, "N": 64, "K": 64, "A": kernels.ROWS, "ACC": kernels.MMA_V3, "S": kernels.NVMMA}
+    done = banksim.run(kernels.warpgroup_product, (2, 1), None, args, arch="sm_90", const=const)
+    assert (args[2] == expected).all()
+    assert counted(done)["st", 16] == (128, 512)
+    assert any((site.opcode or "").startswith("HGMMA") for site in done.conflicts.sites)

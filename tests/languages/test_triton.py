@@ -63,6 +63,47 @@ def test_softmax(arch: str) -> None:
     np.testing.assert_allclose(out, expected / expected.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("arch", "warps", "tile", "opcode"), [
+    ("sm_80", 4, 64, "LDSM"), ("sm_90", 2, 32, "LDSM"), ("sm_90", 4, 64, "HGMMA"),
+])  # fmt: skip
+def test_a_product_on_tensor_cores(arch: str, warps: int, tile: int, opcode: str) -> None:
+    a, b = (random.integers(-4, 5, (size, 64)).astype(np.float16) for size in (128, 64))
+    c = np.zeros((128, 64), np.float32)
+    const = {"BM": tile, "BN": tile, "BK": 32, "num_warps": warps, "num_stages": 2}
+    grid = (128 // tile, 64 // tile)
+    done = banksim.run(kernels.product_f16, grid, None, [a, b, c, 128, 64, 64], arch=arch, const=const)
+    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
+    sites = [site for site in done.conflicts.sites if (site.opcode or "").startswith(opcode)]
+    assert sites
+    lines = range(line_of(kernels.product_f16, "for start"), line_of(kernels.product_f16, "tl.store"))
+    assert {site.line for site in sites} <= {*lines}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_scans_sorts_and_histograms(arch: str) -> None:
+    x, out = random.integers(-99, 99, 512).astype(np.int32), np.zeros(512, np.int32)
+    banksim.run(kernels.running_total, 2, None, [x, out], arch=arch, const={"BLOCK": 256})
+    assert (out.reshape(2, -1) == np.cumsum(x.reshape(2, -1), axis=1)).all()
+    banksim.run(kernels.sort, 2, None, [x, out], arch=arch, const={"BLOCK": 256})
+    assert (out.reshape(2, -1) == np.sort(x.reshape(2, -1), axis=1)).all()
+    x = random.integers(0, 64, 512).astype(np.int32)
+    done = banksim.run(kernels.histogram, 1, None, [x, out], arch=arch, const={"BLOCK": 512, "BINS": 64})
+    assert (out[:64] == np.bincount(x, minlength=64)).all()
+    assert {site.line for site in done.conflicts.sites} == {line_of(kernels.histogram, "tl.histogram")}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_attention(arch: str) -> None:
+    q, k, v = (random.standard_normal((64, 64)).astype(np.float16) for _ in range(3))
+    out = np.zeros((64, 64), np.float32)
+    const = {"T": 64, "D": 64, "num_stages": 2}
+    banksim.run(kernels.attention, 1, None, [q, k, v, out, 64], arch=arch, const=const)
+    scores = q.astype(np.float32) @ k.astype(np.float32).T / 8
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    expected = weights / weights.sum(axis=1, keepdims=True) @ v.astype(np.float32)
+    assert np.abs(out - expected).max() < 1e-3
+
+
 def test_both_architectures_at_once_and_a_grid_that_is_a_function() -> None:
     x, out = np.arange(1000, dtype=np.float32), np.zeros(1, np.float32)
     done = banksim.run(

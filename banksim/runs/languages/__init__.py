@@ -5,4 +5,5 @@ constants.py  compile-time constants as text
 triton.py     Triton and Gluon
 warp.py       Warp
 cutile.py     cuTile
+tilelang.py   TileLang
 """

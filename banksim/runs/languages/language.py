@@ -20,7 +20,9 @@ from banksim.runs.options import Call
 
 LANGUAGES: dict[str, str] = {
     "cuda": "banksim.runs.languages.cutile",
+    "tilelang": "banksim.runs.languages.tilelang",
     "triton": "banksim.runs.languages.triton",
+    "tvm": "banksim.runs.languages.tilelang",
     "warp": "banksim.runs.languages.warp",
 }
 """By the package that the type of a kernel comes from: the module that knows the language."""
@@ -29,12 +31,13 @@ LANGUAGES: dict[str, str] = {
 @dataclass(frozen=True)
 class Compiled:
     """A kernel as its compiler left it: machine code, and how every launch of it is made. `about`: what `pack` has to
-    know of the compilation."""
+    know of the compilation; `cluster`: blocks of a cluster, where the machine code does not say."""
 
     cubin: bytes
     name: str
     preset: Preset | None = None
     about: Any = None
+    cluster: tuple[int, ...] | None = None
 
 
 class Language(Protocol):
@@ -106,4 +109,8 @@ def kernel_for(language: Language, call: Call, arch: str) -> Kernel:
 
 def decoded(compiled: Compiled) -> Kernel:
     """The kernel, with what is known of its launches."""
-    return replace(decode(compiled.cubin)[compiled.name], preset=compiled.preset)
+    found = decode(compiled.cubin)[compiled.name]
+    x, y, z = (*(compiled.cluster or ()), 1, 1, 1)[:3]
+    return replace(
+        found, preset=compiled.preset, required_cluster=(x, y, z) if compiled.cluster else found.required_cluster
+    )

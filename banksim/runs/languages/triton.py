@@ -77,6 +77,14 @@ class NoGpu:
 
 
 def compile(call: Call, arch: str) -> Compiled:
+    made, signature = compiled_by_triton(call, arch)
+    metadata = made.metadata._asdict()
+    preset = preset_of(metadata, place(unwrapped(call.kernel)))
+    return Compiled(made.asm["cubin"], metadata["name"], preset, signature)
+
+
+def compiled_by_triton(call: Call, arch: str) -> tuple[Any, Mapping[str, Any]]:
+    """What Triton makes of a call's kernel, with all of its stages, and the types of the parameters by name."""
     function = unwrapped(call.kernel)
     where = place(function)
     given, const = arguments(call)
@@ -100,8 +108,7 @@ def compile(call: Call, arch: str) -> Compiled:
             raise
         except Exception as error:  # Triton raises errors of every kind for what it cannot compile
             raise refused(where, error, gist(error)) from error
-    metadata = made.metadata._asdict()
-    return Compiled(made.asm["cubin"], metadata["name"], preset_of(metadata, where), signature)
+    return made, signature
 
 
 def pack(call: Call, compiled: Compiled) -> list[object]:

@@ -1,0 +1,281 @@
+"""TileLang: `@tilelang.jit` functions and `@T.prim_func` kernels, compiled by TileLang's own compiler with no GPU.
+
+TileLang writes CUDA C++ and keeps no places of its source: lines are those of what it wrote, which is kept.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from banksim.errors import BanksimError, InputError, UnsupportedError
+from banksim.kernels.compilers.numba_without_gpu import capability
+from banksim.kernels.kernel import Preset
+from banksim.machine.tensor_maps import SWIZZLES, MappedArray, tensor_map
+from banksim.runs.languages.language import Compiled, place_of, refused
+from banksim.runs.options import Call
+from banksim.system import cache
+
+NAME = "TileLang"
+TILED = "__tvm_tensormap_create_tiled"
+AXES = "xyz"
+
+
+def owns(value: object) -> bool:
+    return hasattr(unwrapped(value), "get_tir") or hasattr(value, "buffer_map")
+
+
+def unwrapped(value: Any) -> Any:
+    """The function in @tilelang.autotune."""
+    return getattr(value, "jit_impl", value)
+
+
+def is_primitive(kernel: Any) -> bool:
+    """Whether it is what @T.prim_func makes, in which all constants are known."""
+    return hasattr(kernel, "buffer_map")
+
+
+def title(kernel: Any) -> tuple[str, Sequence[str]]:
+    kernel = unwrapped(kernel)
+    if is_primitive(kernel):
+        return name_of(kernel), [one.name for one in of_memory(kernel)]
+    return name_of(kernel), [str(one) for one in kernel.signature.parameters.values()]
+
+
+def name_of(kernel: Any) -> str:
+    return str(kernel.attrs["global_symbol"] if is_primitive(kernel) else kernel.func.orig_func.__name__)
+
+
+def place(kernel: Any) -> str:
+    function = getattr(kernel, "orig_func", None) if is_primitive(kernel) else kernel.func.orig_func
+    return place_of(function) if function else name_of(kernel)
+
+
+def names(kernel: Any) -> Mapping[str, Any]:
+    kernel = unwrapped(kernel)
+    function = getattr(kernel, "orig_func", None) if is_primitive(kernel) else kernel.func.orig_func
+    return getattr(function, "__globals__", {})
+
+
+def compile(call: Call, arch: str) -> Compiled:
+    kernel = unwrapped(call.kernel)
+    tilelang = import_module("tilelang")
+    target = tilelang.tvm.target.Target({"kind": "cuda", "arch": target_of(arch)})
+    where = place(kernel)
+    try:
+        with target:
+            primitive = kernel if is_primitive(kernel) else kernel.get_tir(*traced(call), **constants(call))
+        given = Given.of(primitive, outputs_of(kernel, primitive), call, where)
+        config = {**(getattr(kernel, "pass_configs", None) or {}), **attribute(primitive, "tilelang_pass_configs", {})}
+        with tilelang.tvm.transform.PassContext(opt_level=3, config=config), target:
+            lowered = tilelang.lower(primitive, target=target)
+        name, function = only_kernel(lowered.device_mod, where)
+        flags = [*(getattr(kernel, "compile_flags", None) or ()), *attribute(primitive, "tilelang_compile_flags", ())]
+        cubin = machine_code(lowered.kernel_source, name, target, config, flags)
+    except BanksimError:
+        raise
+    except Exception as error:  # TileLang raises errors of every kind for what it cannot compile
+        raise refused(where, error, gist(error)) from error
+    extents = {tag: given.value(size) for tag, size in function.attrs["thread_extent"].items()}
+    block, blocks = ([extents.get(f"{what}Idx.{axis}", 1) for axis in AXES] for what in ("thread", "block"))
+    shared = int(function.attrs.get("dyn_shared_memory_buf", 0))
+    maps = [host.attrs.get("tma_descriptor_args", {}) for host in lowered.host_mod.functions.values()]
+    described = {one.name: words for each in maps for one, words in each.items()}
+    args = [given.parameter(one.name, str(one.dtype), described, where) for one in function.params]
+    cluster = tuple(map(int, function.attrs.get("cluster_dims", ()))) or None
+    return Compiled(cubin, name, Preset((block[0], block[1], block[2]), shared, ()), (args, tuple(blocks)), cluster)
+
+
+def pack(call: Call, compiled: Compiled) -> Sequence[object]:
+    args: Sequence[object] = compiled.about[0]
+    return args
+
+
+def grid(call: Call, compiled: Compiled) -> Any:
+    """The kernel's own grid: the kernel says it."""
+    found = compiled.about[1]
+    asked = (*((call.grid,) if isinstance(call.grid, int) else call.grid or ()), 1, 1, 1)[:3]  # type: ignore[misc]
+    if asked not in ((1, 1, 1), found):
+        raise InputError(f"{place(unwrapped(call.kernel))} says its grid itself, {found}: give none")
+    return found
+
+
+# ---- the compiler
+def target_of(arch: str) -> str:
+    """What TileLang asks of its compiler on such a GPU: all that this one has (sm_90a)."""
+    return f"sm_{import_module('tilelang.contrib.nvcc').get_target_arch(capability(arch))}"
+
+
+def machine_code(source: str, name: str, target: Any, config: Mapping[str, Any], flags: Sequence[str]) -> bytes:
+    """The cubin of what TileLang wrote, whose lines are those of a file that is kept."""
+    keys = import_module("tilelang.transform").PassConfigKey
+    before = config.get(keys.TL_DEVICE_COMPILE_FLAGS) or ()
+    before = [before] if isinstance(before, str) else [*before]
+    options = {**config, keys.TL_DEVICE_COMPILE_FLAGS: [*before, *flags, "-lineinfo"]}
+    file = cache.keep(source.encode(), f"{name}.cu")
+    made = import_module("tilelang.cuda.backend").tilelang_callback_cuda_compile
+    return bytes(made(f'#line 1 "{file}"\n{source}', target, options))
+
+
+def only_kernel(module: Any, where: str) -> tuple[str, Any]:
+    found = [(key.name_hint, function) for key, function in module.functions.items()]
+    if len(found) != 1:
+        listed = ", ".join(name for name, _ in found)
+        raise UnsupportedError(f"{where} makes {len(found)} kernels ({listed}), and one launch is of one")
+    return found[0]
+
+
+def attribute(primitive: Any, name: str, default: Any) -> Any:
+    attrs = primitive.attrs
+    return attrs[name] if attrs and name in attrs else default
+
+
+def gist(error: Exception) -> str:
+    """The last line that an error of TileLang's says; before it stand those of its own code."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+# ---- what was given
+def constants(call: Call) -> dict[str, Any]:
+    """The constants that a function is called with. `InputError` for those that it has not, or that are missing."""
+    kernel = unwrapped(call.kernel)
+    found = {name: one for name, one in kernel.signature.parameters.items() if name not in kernel.func.tensor_args}
+    for name in call.const:
+        if name not in found:
+            raise InputError(f"{place(kernel)}: {name} is no constant: it has {', '.join(found) or 'none'}")
+    lacking = [name for name, one in found.items() if one.default is inspect.Parameter.empty and name not in call.const]
+    if lacking:
+        raise InputError(
+            f"{place(kernel)}: the constants {', '.join(lacking)} are missing: give --const {lacking[0]}=…, "
+            f"or const={{{lacking[0]!r}: …}}"
+        )
+    return dict(call.const)
+
+
+def traced(call: Call) -> list[Any]:
+    """The arguments of a function that is its kernel itself, as it is traced with them: tensors without contents."""
+    kernel = unwrapped(call.kernel)
+    wanted = [*kernel.func.tensor_args]
+    if not wanted:
+        return []
+    if len(call.args) != len(wanted):
+        raise InputError(
+            f"{place(kernel)} takes {len(wanted)} arguments ({', '.join(wanted)}), {len(call.args)} were given"
+        )
+    torch, dtype = import_module("torch"), import_module("tilelang.language").dtype
+    return [
+        torch.empty_strided(
+            one.shape, [n // one.itemsize for n in one.strides], dtype=dtype(one.dtype.name).as_torch(), device="meta"
+        )
+        if isinstance(one, np.ndarray) and one.ndim
+        else one
+        for one in call.args
+    ]
+
+
+def of_memory(primitive: Any) -> Iterator[Any]:
+    """The parameters of a kernel as buffers, scalars as variables."""
+    buffers = dict(primitive.buffer_map)
+    yield from (buffers.get(one, one) for one in primitive.params)
+
+
+def outputs_of(kernel: Any, primitive: Any) -> set[int]:
+    """The arguments that TileLang allocates and returns, where they are not given."""
+    found = attribute(primitive, "tilelang_out_idx", None) or getattr(kernel, "out_idx", None)
+    listed = [] if found is None else [found] if isinstance(found, int) else found
+    return {int(one) % len(primitive.params) for one in listed}
+
+
+@dataclass
+class Given:
+    """The arguments of a kernel by name, and the sizes that the arrays' shapes give to names."""
+
+    arrays: dict[str, np.ndarray]
+    numbers: dict[str, Any]
+
+    @staticmethod
+    def of(primitive: Any, outputs: set[int], call: Call, where: str) -> Given:
+        parameters = [*of_memory(primitive)]
+        wanted = ", ".join(one.name for one in parameters)
+        rest = [n for n in range(len(parameters)) if n not in outputs]
+        if len(call.args) not in (len(parameters), len(rest)):
+            raise InputError(f"{where} takes {len(parameters)} arguments ({wanted}), {len(call.args)} were given")
+        whole = len(call.args) == len(parameters)
+        given = Given({}, {})
+        for n, value in zip(range(len(parameters)) if whole else rest, call.args, strict=True):
+            given.take(parameters[n], value)
+        for n in () if whole else sorted(outputs):
+            one = parameters[n]
+            given.take(one, np.zeros([given.value(size) for size in one.shape], np.dtype(str(one.dtype))))
+        return given
+
+    def take(self, parameter: Any, value: Any) -> None:
+        """One argument. `InputError` where it is not what the kernel declares."""
+        name, dtype = parameter.name, str(parameter.dtype)
+        if not hasattr(parameter, "shape"):
+            if isinstance(value, np.ndarray) and value.ndim:
+                raise InputError(f"argument {name} is an array, and the kernel takes a {dtype}")
+            self.numbers[name] = np.asarray(value).astype(dtype)[()]
+            return
+        if not isinstance(value, np.ndarray) or not value.ndim:
+            raise InputError(f"argument {name} is a {type(value).__name__}: give a NumPy array")
+        declared = f"{dtype}[{', '.join(map(str, parameter.shape))}]"
+        if value.dtype.name != dtype or not self.match(parameter.shape, value.shape):
+            raise InputError(f"argument {name} is {value.dtype}{list(value.shape)}, and the kernel takes {declared}")
+        steps = [n // value.itemsize for n in value.strides]
+        if not (self.match(parameter.strides, steps) if parameter.strides else value.flags.c_contiguous):
+            raise InputError(f"argument {name} has gaps, and the kernel takes {declared} without: give a copy")
+        self.arrays[parameter.data.name] = value
+
+    def match(self, sizes: Sequence[Any], given: Sequence[int]) -> bool:
+        """Whether given sizes are the declared ones; a name takes what is given first."""
+        return len(sizes) == len(given) and all(
+            self.numbers.setdefault(size.name, n) == n if hasattr(size, "name") else self.value(size) == n
+            for size, n in zip(sizes, given, strict=True)
+        )
+
+    def value(self, size: Any) -> int:
+        """A size that may hold names of other sizes."""
+        if isinstance(size, int):
+            return size
+        tvm = import_module("tilelang").tvm
+        found: dict[Any, Any] = {}
+
+        def visit(node: Any) -> None:
+            if isinstance(node, tvm.tirx.Var):
+                found[node] = tvm.tirx.IntImm(str(node.dtype), int(self.numbers[node.name]))
+
+        tvm.tirx.stmt_functor.post_order_visit(size, visit)
+        return int(tvm.arith.Analyzer().simplify(tvm.tirx.stmt_functor.substitute(size, found)))
+
+    def parameter(self, name: str, dtype: str, described: Mapping[str, Any], where: str) -> object:
+        """What a parameter of the compiled kernel is passed: an array, a number, a tensor map."""
+        if name in self.arrays:
+            return self.arrays[name]
+        if name in described:
+            return self.mapped([*described[name]], where)
+        if name not in self.numbers:
+            raise UnsupportedError(f"{where}: what its parameter {name} is passed is not known")
+        return np.asarray(self.numbers[name]).astype(dtype)[()]
+
+    def mapped(self, words: Sequence[Any], where: str) -> MappedArray:
+        """A tensor map, from what TileLang asks of the driver for it (innermost axis first)."""
+        kind, _, _, axes, data, *rest = words
+        axes = int(axes)
+        if kind.value != TILED or self.value(rest[4 * axes]) or self.value(rest[4 * axes + 3]):
+            raise UnsupportedError(f"{where}: a tensor map of a kind that is not known: {kind.value}")
+        sizes, strides, box, steps = (
+            [self.value(one) for one in rest[n * axes : (n + 1) * axes]][::-1] for n in range(4)
+        )
+        array = self.arrays[data.name]
+        if array.dtype.name.startswith("float8"):
+            array = array.view(np.uint8)
+        view = array if array.shape == (*sizes,) else as_strided(array, sizes, strides)
+        return tensor_map(view, box, SWIZZLES[self.value(rest[4 * axes + 1])], steps)
