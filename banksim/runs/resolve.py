@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary, ref
 
 from banksim.architectures.bank_rules import Architecture, architectures
@@ -69,15 +69,16 @@ def resolve(
     it."""
     if isinstance(kernel, Kernel):
         return kernel, *pointer_parameters(kernel, args), None
-    if not callable(kernel) or not isfunction(getattr(kernel, "py_func", kernel)):
+    if not isfunction(getattr(kernel, "py_func", kernel)):
         raise InputError(f"{kernel!r} is no kernel: pass a Numba function or banksim.load(file)[name]")
     from banksim.kernels.compilers.numba_arguments import argument_type
 
     types = tuple(argument_type(a) for a in args)
-    ready, compiled = numba_kernel(kernel, types, machine)
+    function = cast("Function", kernel)
+    ready, compiled = numba_kernel(function, types, machine)
     from banksim.runs.loaded_module import loaded
 
-    module = loaded(kernel, ready, compiled) if compiled.setup else None
+    module = loaded(function, ready, compiled) if compiled.setup else None
     return ready, *numba_parameters(compiled.fields, args, compiled.arguments), module
 
 

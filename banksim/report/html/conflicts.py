@@ -73,6 +73,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
     found = source.findings if source and source.checks else ()
     code = machine_code([Code.of_run(run)] if run else map(Code.of_launches, launches.kernels) if launches else ())
     sources = Sources(drawer, code, found, MARK)
+    worst = worst_lines(drawer, sources, run)
     return {
         "title": f"{what} on {listed([one.arch.name for one in judged])}",
         "archs": [one.arch.name for one in judged],
@@ -83,7 +84,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "sentences": list(sentences(judged)),
         "is_clean": is_clean(judged) and not found,
         "time": list(time(run, launches)),
-        "worst": worst_lines(drawer, sources, run),
+        "worst": worst,
         "checked": all_checks(source, launches.kernels if launches else [run] if run else [], sources),
         "hints": [
             *(kernel.unfilled(one) for one in (run.unfilled if run else ())),
@@ -97,7 +98,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "notes": [*told.plain.get("notes", ()), *(notes(drawer.lines) if sources.files else ())],
         "left_out": drawer.left_out,
         "times": [cycles.page(one) for one in (run.executions or (run,)) if one.cycles] if run else [],
-        "plot": Markup(plots.drawn(plots.of_launch(judged, run))) if any(one.sites for one in judged) else "",
+        "plot": Markup(plots.drawn(plots.of_launch(judged, run))) if worst or (run and run.cycles) else "",
         "output": run.output if run else "",
         "made": [(name, text) for name, text in provenance(told.words, run, launches, told.when) if text],
         "plain": told.plain,

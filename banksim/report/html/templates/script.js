@@ -34,6 +34,8 @@ for (const root of document.querySelectorAll(".banksim:not([data-ready])")) {
   root.querySelector(".sass input")?.addEventListener("change", () => {
     for (const code of root.querySelectorAll("td.s pre")) code.scrollTop = (code.querySelector("b")?.offsetTop ?? 0) - 60;
   });
+  const bar = root.querySelector(".bar");
+  if (bar) new ResizeObserver(() => root.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
   const lines = [...root.querySelectorAll("tr.conflict")];
   let at = -1;
   const unfold = one => { for (let up = one; up; up = up.parentElement) if (up.localName === "details") up.open = true; };
