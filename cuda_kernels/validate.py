@@ -110,12 +110,15 @@ def against(
     evidence: Evidence, entries: Sequence[Entry], predictions: Predictions, progress: KernelsProgress = quiet
 ) -> Validation:
     """Compare every kernel's prediction with its record."""
+    from banksim.kernels.cubin import decode_ahead
+
     records = {record.name: record for record in evidence.records}
     missing = [entry.name for entry in entries if entry.name not in records]
     uncounted = [r.name for e in entries if (r := records.get(e.name)) and not r.rows]
     not_done = [f"no record of {', '.join(missing)}"] if missing else []
     if uncounted:
         not_done.append(f"no counts of {', '.join(uncounted)}")
+    decode_ahead(records[entry.name].cubin for entry in entries if entry.name in records)
     for entry in entries:
         predictions.ask(entry.name, records.get(entry.name))
     verdicts = []

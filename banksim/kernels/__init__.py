@@ -6,6 +6,7 @@ compilers/              source → cubin
 fat_binary.py           cubins and PTX in what nvcc makes
 elf.py                  a cubin's sections and symbols
 disassembly.py          nvdisasm's listing → instructions
+merged_code.py          several cubins as one, for a single start of nvdisasm
 line_table.py           the source line of each instruction
 address_space.py        where code and variables lie
 cubin.py                a cubin decoded, from all of these

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from banksim.kernels.address_space import AddressSpace
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.ptx import link
 from banksim.kernels.decoded_cache import Kernels, pack, unpack
+from banksim.kernels.disassembly import Listing
 from banksim.kernels.elf import FUNCTION, Elf, Symbol
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
 from banksim.kernels.line_table import Line, in_own_code, line_table
+from banksim.kernels.merged_code import alike
 from banksim.requests.trace import Site
 from banksim.system import cache, source_files
 
@@ -47,12 +50,34 @@ def decode(cubin: bytes, ptx: str = "kernel.ptx", slot: int | None = None) -> Ma
 
 @functools.lru_cache(64)
 def _decode(cubin: bytes, ptx: str, slot: int | None) -> Kernels:
-    key = cache.key("decode", decoder(), tools.identity("nvdisasm"), str(slot), cubin)
-    packed = cache.get(key)
-    if packed is None:
-        packed = pack(kernels(cubin, slot))
-        cache.put(key, packed)
+    packed = cache.get(kept_as(cubin, slot)) or kept(cubin, slot)
     return unpack(packed, cubin, {PTX_FILE: ptx})
+
+
+def kept(cubin: bytes, slot: int | None, listing: Listing | None = None) -> bytes:
+    """The kernels of a cubin as the user's cache has them from now on. `listing`: nvdisasm's, if it is known."""
+    packed = pack(kernels(cubin, slot, listing))
+    cache.put(kept_as(cubin, slot), packed)
+    return packed
+
+
+def kept_as(cubin: bytes, slot: int | None) -> str:
+    return cache.key("decode", decoder(), tools.identity("nvdisasm"), str(slot), cubin)
+
+
+def decode_ahead(cubins: Iterable[bytes]) -> None:
+    """Decode cubins into the user's cache, where `decode` finds them: nvdisasm, which takes longer to start than to
+    list most kernels, lists them together. Those that it does not take are left to `decode`."""
+    groups: dict[bytes, list[Elf]] = {}
+    for cubin in dict.fromkeys(cubins):
+        with suppress(BanksimError):
+            if cache.get(kept_as(cubin, None)) is None and not (elf := Elf(cubin)).relocatable:
+                groups.setdefault(alike(elf), []).append(elf)
+    for group in groups.values():
+        with suppress(BanksimError):
+            for elf, listing in zip(group, disassembly.disassemble_all(group), strict=True):
+                with suppress(BanksimError):
+                    kept(elf.data, None, listing)
 
 
 @functools.cache
@@ -68,24 +93,24 @@ def entry_names(cubin: bytes) -> list[str]:
     return Elf(cubin).entries
 
 
-def kernels(cubin: bytes, slot: int | None = None) -> list[Kernel]:
+def kernels(cubin: bytes, slot: int | None = None, listing: Listing | None = None) -> list[Kernel]:
     """Every kernel of a cubin, read from it. InputError where its parts do not fit together."""
     try:
-        return read(cubin, slot)
+        return read(cubin, slot, listing)
     except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, BanksimError):
             raise
         raise InputError(f"a damaged cubin: {(str(error) or type(error).__name__).splitlines()[0]}") from error
 
 
-def read(cubin: bytes, slot: int | None) -> list[Kernel]:
+def read(cubin: bytes, slot: int | None, listing: Listing | None) -> list[Kernel]:
     elf = Elf(cubin)
     if elf.relocatable:
         elf = Elf(link([cubin], elf.arch))
     entries = elf.entries
     if not entries:
         return []
-    code = disassembly.disassemble(elf.data)
+    code = disassembly.disassemble(elf.data) if listing is None else listing
     missing = [name for name in entries if name not in code]
     if missing:
         raise InputError(f"nvdisasm lists no code for {missing[0]}")

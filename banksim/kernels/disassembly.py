@@ -11,14 +11,16 @@ import json
 import re
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import tools
 from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.elf import Elf
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Operand
+from banksim.kernels.merged_code import MARK, merged
 from banksim.system.writing import write
 
 TO_CODE = frozenset({"LEPC", "JMX", "JMXU"} | {name for name, control in CONTROL.items() if control.names_code})
@@ -39,17 +41,36 @@ Place = Callable[[str, int], Operand | None]
 """(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
 
 
-def disassemble(cubin: bytes) -> dict[str, list[dict[str, object]]]:
-    """nvdisasm's instructions of every code section, by the function that the section is named after. `InputError` with
-    its complaint, in one line, about a cubin that it does not take."""
+Listing = dict[str, list[dict[str, object]]]
+"""The instructions of every code section, as nvdisasm has them, by the function that the section is named after."""
+
+
+def disassemble(cubin: bytes) -> Listing:
+    """`InputError` with nvdisasm's complaint, in one line, about a cubin that it does not take."""
+    return listing(printed(cubin))
+
+
+def disassemble_all(cubins: Sequence[Elf]) -> list[Listing]:
+    """The listings of cubins that are `alike`, from one start of nvdisasm."""
+    found: list[Listing] = [{} for _ in cubins]
+    for function, code in listing(printed(merged(cubins))).items():
+        name, number, _ = MARK.split(function)
+        found[int(number)][name] = json.loads(MARK.sub("", json.dumps(code)))
+    return found
+
+
+def printed(cubin: bytes) -> bytes:
     with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
         write(Path(folder) / "kernel.cubin", cubin, own=True)
         seconds = SECONDS * (1 + (len(cubin) >> 20))
         try:
-            printed = tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
+            return tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
         except CompileError as error:
             # Warnings follow that tell nothing more; whoever knows the file puts its name in front.
             raise InputError(str(error).splitlines()[0]) from None
+
+
+def listing(printed: bytes) -> Listing:
     try:
         functions = json.loads(printed)[1]
         return {function["function-name"]: function["sass-instructions"] for function in functions}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from banksim.kernels.cubin import decode_ahead
 from banksim.system.extras import command
 from cuda_kernels import catalogue, evidence_records, predict, profiler, validate
 from cuda_kernels import verdicts as compare
@@ -35,6 +36,12 @@ TIMED = [
 ]
 """Of the kernels that measure themselves those whose group has only short ones: tests have no time for the others,
 which `validate` compares too (examples/guide/time.md)."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def decoded() -> None:
+    """All of the code that the H200 ran, with one start of nvdisasm."""
+    decode_ahead(record.cubin for record in EVIDENCE.records)
 
 
 def recorded_code(name: str, timed: bool = False) -> Prediction:

@@ -24,7 +24,7 @@ from banksim.kernels.elf import Elf
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.kernels.load import load
 from banksim.system import cache
-from helpers.places import KERNELS
+from helpers.places import H200, KERNELS
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
@@ -388,6 +388,19 @@ def test_stored_kernels_come_back_equal(source: str, relocatable: bool) -> None:
                 assert getattr(after, name) == getattr(before, name), name
         for i, j in zip(before.instructions, after.instructions, strict=True):
             assert replace(j, site=replace(j.site, text="")) == i
+
+
+def test_cubins_are_listed_together_as_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With equal names, relocations, and code of several architectures; a damaged one is left to `decode`."""
+    cubins = [made("calls.cu"), made("inlined.cu"), made("inlined.cu", "sm_80"), (H200 / "order.cubin").read_bytes()]
+    alone = [cubin.kernels(data) for data in cubins]
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
+    cubin._decode.cache_clear()
+    cubin.decode_ahead([cubins[0][:4000], *cubins])
+    monkeypatch.setattr(cubin.disassembly, "disassemble", lambda data: pytest.fail("disassembled again"))
+    for data, kernels in zip(cubins, alone, strict=True):
+        assert pack(kernels) == pack(cubin.decode(data).values())
+    cubin._decode.cache_clear()
 
 
 def test_decoded_once_in_a_process_and_once_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
