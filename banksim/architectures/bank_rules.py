@@ -24,7 +24,7 @@ COPIES = (
     "source page of one H200: tests/data/h200_copies.npz; the banks' own counter agrees unless lanes meet on both sides"
 )
 BYPASS = "source page of one H200: tests/data/h200_bypass.npz; what the banks do varies from run to run"
-WGMMA = "the gmma counter of one H200 for m64n64k16 of fp16 in eight layouts; other shapes are taken to go alike"
+WGMMA = "gmma counter of one H200, by random descriptors too: tests/data/hardware/warpgroup_products.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
@@ -225,7 +225,7 @@ def _hopper() -> dict[tuple[str, int], AccessRule]:
     bypass = AccessRule(32, "Nsight's", BYPASS, serves="bypass")
     table["cp_async_bypass", 16] = bypass
     table["cp_async_bypass_zfill", 16] = AccessRule(8, "Nsight's", BYPASS, serves="copy", also=bypass)
-    table["wgmma", 16] = AccessRule(8, "assumed", WGMMA)
+    table["wgmma", 16] = AccessRule(8, "measured", WGMMA)
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = AccessRule(32, *measured, serves="lane", passes=2)
     table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)

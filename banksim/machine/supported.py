@@ -12,7 +12,6 @@ FEATURES = {
     "LDGMC": "the memory of several GPUs at one address (multimem)",
     "TMML": "the use of levels of textures",
     "SUATOM SUQUERY": "the use of surfaces",
-    "QGMMA": "a matrix product of warp groups with numbers of 8 bits, whose sums keep an unknown number of digits",
     "UTC LDTM STTM UTCHMMA": "a matrix product in tensor memory (tcgen05)",
 }
 """What instructions of these names belong to, none of which a launch here can be given."""

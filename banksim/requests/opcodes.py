@@ -59,7 +59,7 @@ TABLE = (
     Row("LDGSTS", "", "cp_async"),
     Row("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG", "", "bulk", 16),
     Row("STAS REDAS", "", "remote"),
-    Row("HGMMA IGMMA BGMMA", "", "wgmma", 16),
+    Row("HGMMA QGMMA IGMMA BGMMA", "", "wgmma", 16),
 )
 """Of the rows of an opcode the first that fits counts. cp_async is cp_async_gather where lanes read nothing
 though no number of bytes says so."""

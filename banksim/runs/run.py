@@ -20,7 +20,7 @@ from banksim.runs.outcome import Executed, Run
 from banksim.runs.resolve import judged_by, launched
 from banksim.runs.several_architectures import by_code, run_each
 
-UNTIMED = ("HGMMA", "IGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UTMAREDG")
+UNTIMED = ("HGMMA", "QGMMA", "IGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UTMAREDG")
 """Instructions of which nobody has measured how long they take."""
 Rules = tuple[Architecture, ...]
 Execute = Callable[[Launch, Rules, Options], Run]

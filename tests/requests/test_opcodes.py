@@ -33,7 +33,7 @@ WIDTHS = {
 }  # fmt: skip
 """The widths that compilers give opcodes of an op, of those that have several."""
 BYTES = 1 << 13
-NO_LANES = ("UBLKCP", "UBLKRED", "STAS", "REDAS", "UTMALDG", "UTMASTG", "UTMAREDG", "HGMMA", "IGMMA", "BGMMA")
+NO_LANES = ("UBLKCP", "UBLKRED", "STAS", "REDAS", "UTMALDG", "UTMASTG", "UTMAREDG", "HGMMA", "QGMMA", "IGMMA", "BGMMA")
 
 
 def opcodes() -> list[str]:

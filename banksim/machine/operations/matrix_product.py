@@ -6,7 +6,8 @@ column g, rows e·t and on. Further registers go on 8 rows below (A of 16 rows) 
 on. C and D: columns 2·t and 2·t + 1 of row g, then of row g + 8.
 
 Every result equals that of an H200 bit for bit in the 64 tiles of tests/data/hardware/matrix.npz for each instruction:
-numbers of every size, zeros, denormals, infinities, NaNs. Other generations sum in other pieces and with other cuts.
+numbers of every size, zeros, denormals, infinities, NaNs; so do products of 8-bit floats, which warp groups have.
+Other generations sum in other pieces and with other cuts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Callable, Sequence
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.half import BFLOAT16, FLOAT16, from_half, to_half
+from banksim.machine.operations.conversion import EIGHTS, eighth_to_half
+from banksim.machine.operations.half import BFLOAT16, FLOAT16, SIGN16, from_half, to_half
 from banksim.machine.operations.table import NAN32, NAN64, QUIET64, operation, which
 from banksim.requests.kinds import LANES
 
@@ -30,6 +32,9 @@ Routine = Callable[..., tuple[Value, ...]]
 
 FRACTION = 25
 """Fractional binary digits, counted from the leading digit of the largest term, that an H200 keeps of every term."""
+EIGHTHS_FRACTION, EIGHTHS_DIGITS = 13, 14
+"""Of products of 8-bit floats: the same, where terms that are 0 do not count, and the digits that a float32 keeps."""
+PER_REGISTER = {"TF32": 1, "F16": 2, "BF16": 2, "E4M3": 4, "E5M2": 4}
 BIAS, BIAS64 = 127, 1023
 
 
@@ -78,14 +83,35 @@ def halves(x: Engine, form: str, v: Value) -> list[Number]:
     return [float_number(x, x.bits(from_half(x, part, FLOAT16)), smallest) for part in (v & 0xFFFF, v >> 16)]
 
 
-def fused_dot(x: Engine, row: Sequence[Number], column: Sequence[Number], c: Number) -> Value:
-    """The sum as a double. Every product is exact; every term is cut FRACTION digits behind the largest exponent,
+def eighths(x: Engine, form: str, v: Value) -> list[Number]:
+    """Of a float of 8 bits."""
+    eighth = EIGHTS[form]
+    parts = [from_half(x, eighth_to_half(x, v >> 8 * n & 0xFF, eighth), FLOAT16) for n in range(4)]
+    return [without_zero(x, float_number(x, x.bits(part), BIAS - eighth.bias + 1)) for part in parts]
+
+
+def without_zero(x: Engine, n: Number) -> Number:
+    """0 has the exponent 0, which no other number has."""
+    bits, exponent = n
+    return bits, x.where((bits & 0x7FFFFFFF) == 0, x.const(0), exponent)
+
+
+def product_exponent(x: Engine, a: Value, b: Value) -> Value:
+    return x.where((a == 0) | (b == 0), x.const(0), a + b)
+
+
+def fused_dot(x: Engine, row: Sequence[Number], column: Sequence[Number], c: Number, fraction: int = FRACTION) -> Value:
+    """The sum as a double. Every product is exact; every term is cut `fraction` digits behind the largest exponent,
     which for a product is the sum of two exponents; and so they are added."""
-    exponents = [a + b for (_, a), (_, b) in zip(row, column, strict=True)]
-    highest = c[1] + BIAS
+    if fraction == FRACTION:
+        exponents = [a + b for (_, a), (_, b) in zip(row, column, strict=True)]
+        highest = c[1] + BIAS
+    else:
+        exponents = [product_exponent(x, a, b) for (_, a), (_, b) in zip(row, column, strict=True)]
+        highest = product_exponent(x, c[1], x.const(BIAS))
     for exponent in exponents:
         highest = x.where(exponent > highest, exponent, highest)
-    lift = BIAS64 + FRACTION + 2 * BIAS
+    lift = BIAS64 + fraction + 2 * BIAS
     scale = x.as_float(x.zext(lift - highest) << 52)
     terms = [number(x, a) * number(x, b) for a, b in zip(row, column, strict=True)]
     total: Value = x.const(0.0, 64)
@@ -119,31 +145,42 @@ def hmma(x: Engine, i: Instruction) -> None:
     columns = SHAPES[shape].get(kind)
     if columns is None or (result == "F16" and kind != "F16") or {"F32", "F16"} <= i.modifiers:
         raise UnsupportedError(f"the form {i.opcode}")
-    counts, routine = float_product(kind, result, columns)
+    counts, routine = float_product((kind, kind), result, columns)
     perform(x, i, to, sources, counts, routine)
 
 
-def float_product(kind: str, result: str, columns: int) -> tuple[Sequence[int], Routine]:
-    """How many registers A, B and C have, and the product of 16 rows of A and 8 columns of B as a routine."""
-    in_b = columns // (4 if kind == "TF32" else 8)
+def float_product(kinds: tuple[str, str], result: str, columns: int) -> tuple[Sequence[int], Routine]:
+    """How many registers A, B and C have, and the product of 16 rows of A and 8 columns of B, of two kinds, as a
+    routine."""
+    in_b = columns // (4 * PER_REGISTER[kinds[1]])
     counts = (2 * in_b, in_b, 4 if result == "F32" else 2)
+    of_eighths = kinds[0] in EIGHTS
+    fraction = EIGHTHS_FRACTION if of_eighths else FRACTION
 
     def routine(x: Engine, *words: Value) -> tuple[Value, ...]:
-        def unpack(v: Value) -> list[Number]:
-            return [float_number(x, v & 0xFFFFE000)] if kind == "TF32" else halves(x, kind, v)
+        def unpack(kind: str, v: Value) -> list[Number]:
+            if kind == "TF32":
+                return [float_number(x, v & 0xFFFFE000)]
+            return eighths(x, kind, v) if of_eighths else halves(x, kind, v)
 
         def to_float(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-            return (cut(x, fused_dot(x, row, column, c)),)
+            total = fused_dot(x, row, column, c, fraction)
+            if of_eighths:
+                total = x.as_float(x.bits(total) & (1 << 64) - (1 << 53 - EIGHTHS_DIGITS))
+            return (cut(x, total),)
 
         def to_half_float(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-            return (to_half(x, fused_dot(x, row, column, c), FLOAT16),)
+            half = to_half(x, fused_dot(x, row, column, c, fraction), FLOAT16)
+            return (x.where(half == SIGN16, x.const(0), half),)  # what is too small becomes +0
 
-        a, b, c = split(words, counts)
+        first, second, c = split(words, counts)
+        a, b = [unpack(kinds[0], v) for v in first], [unpack(kinds[1], v) for v in second]
+        numbers = [float_number(x, v) for v in c] if result == "F32" else [n for v in c for n in halves(x, "F16", v)]
+        if of_eighths:
+            numbers = [without_zero(x, n) for n in numbers]
         if result == "F32":
-            numbers = [float_number(x, v) for v in c]
-            return words_of(multiply(x, 16, [*map(unpack, a)], [*map(unpack, b)], numbers, to_float))
-        numbers = [n for v in c for n in halves(x, "F16", v)]
-        found = words_of(multiply(x, 16, [*map(unpack, a)], [*map(unpack, b)], numbers, to_half_float))
+            return words_of(multiply(x, 16, a, b, numbers, to_float))
+        found = words_of(multiply(x, 16, a, b, numbers, to_half_float))
         return found[0] | found[1] << 16, found[2] | found[3] << 16
 
     return counts, routine

@@ -1,13 +1,13 @@
-"""Products of matrices by groups of four warps (wgmma): HGMMA, IGMMA, BGMMA.
+"""Products of matrices by groups of four warps (wgmma): HGMMA, QGMMA, IGMMA, BGMMA.
 
 D = A·B + D for A of 64 rows and B of up to 256 columns. Each warp of the group computes 16 rows, 8 columns at a time,
-as HMMA, IMMA and BMMA do, whose fragments these are; that the sums of floats are cut alike is assumed. B, and A unless
-it is in registers, lie in shared memory as 64-bit descriptors say (PTX ISA, "Asynchronous warpgroup level matrix
-instructions"; CUTLASS, mma_sm90_desc.hpp): 32 bytes of each row, in core matrices of 8 rows of 16 bytes. It is
-simulated as if each were done at once.
+as HMMA, IMMA and BMMA do, whose fragments these are, and cuts sums of floats alike. B, and A unless it is in registers,
+lie in shared memory as 64-bit descriptors say (PTX ISA, "Asynchronous warpgroup level matrix instructions"; CUTLASS,
+mma_sm90_desc.hpp): 32 bytes of each row, in core matrices of 8 rows of 16 bytes. It is simulated as if each were done
+at once.
 
 The counters show one transaction for each 128 bytes that the group reads, a quarter in each warp: a core matrix, which
-never conflicts. They were seen for m64n64k16 of fp16 on one H200, with A in registers or not.
+never conflicts. Results and counts are those of an H200 in all that tests/data/hardware/warpgroup_products.npz holds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNIT = 16
 """Bytes in which descriptors count."""
 PITCHES = (16, 128, 64, 32)
 """Bytes from one row of a core matrix to the next, by the number of the swizzle; 16: there is none."""
-SIGNS = {"TF32": 0x80000000}
+SIGNS = {"TF32": 0x80000000, "E4M3": 0x80808080}
 """The bits that turn the signs of a word's numbers round, where they are not those of two halves."""
 SHAPES = " ".join(f"64x{n}x{k}" for n in range(8, 257, 8) for k in (8, 16, 32, 64, 256, 512))
 
@@ -165,7 +165,13 @@ def hgmma(x: Engine, i: Instruction) -> None:
     result = "F32" if "F32" in i.modifiers else "F16"
     if shape(i)[1] != (8 if kind == "TF32" else 16):
         raise UnsupportedError(f"the form {i.opcode}")
-    multiply(x, i, *float_product(kind, result, shape(i)[1]), SIGNS.get(kind, 0x80008000))
+    multiply(x, i, *float_product((kind, kind), result, shape(i)[1]), SIGNS.get(kind, 0x80008000))
+
+
+@operation("QGMMA", f"{SHAPES} F32 F16 E4M3 E5M2", MARKS)
+def qgmma(x: Engine, i: Instruction) -> None:
+    result, first, second = i.opcode.split(".")[2:5]
+    multiply(x, i, *float_product((first, second), result, shape(i)[1]), SIGNS["E4M3"])
 
 
 @operation("IGMMA", f"{SHAPES} S8 U8 SAT", MARKS)

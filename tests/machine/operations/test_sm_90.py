@@ -19,7 +19,6 @@ FLOATS, WORDS, MORE = "{%f1, %f2, %f3, %f4}", "{%r1, %r2, %r3, %r4}", "{%r5, %r6
 SPARSE = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
 IM2COL = "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
 REFUSED = {
-    f"wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2 {FLOATS}, %x1, %x2, 1, 1, 1;": "digits is not simulated",
     f"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {FLOATS}, %x1, %x2, %r1, 0, 1, 1, 1, 0, 0;": r"\.SP of HG",
     f"{SPARSE} {FLOATS}, {WORDS}, {MORE}, {FLOATS}, %r9, 0;": "of HMMA is not known",
     f"{IM2COL} [%r1], [%x1, {{%r2, %r3, %r4}}], [%r5], {{%h1}};": r"\.IM2COL of UTMALDG",
