@@ -15,7 +15,7 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.banks.conflicts import Conflicts
-from banksim.report.html.conflicts import Told, html
+from banksim.report.html.conflicts import Told, html, html_fragment
 from banksim.report.html.figures import MOST_PICTURES
 from banksim.report.html.picture import picture
 from banksim.report.json import conflicts
@@ -386,6 +386,21 @@ def test_advice_fits_a_phone_and_a_desk(advice: Path, tmp_path: Path) -> None:
     expected = "transpose: layouts of shared memory on kepler-4 and sm_90"
     lit = 2 + 32 + 1 + 32  # the first pass of each picture: 16-way and 32-way before, none after
     assert json.loads(title) == [["1200", True, lit, 0, expected], ["375", True, lit, 0, expected]]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+def test_a_notebook_s_own_style_stays_outside(tmp_path: Path) -> None:
+    page = tmp_path / "notebook.html"
+    foreign = ".of-notebook :is(tr, td, th, li, code):not(.none) { padding: 9px 40px; text-align: center; }"
+    body = html_fragment([strided([2, 1], file="k.cu")], "k")
+    seen = (
+        "[...document.querySelectorAll('.banksim *')].filter(one => getComputedStyle(one).paddingTop === '9px').length"
+    )
+    page.write_text(
+        f"<!doctype html><title></title><style>{foreign}</style><div class=of-notebook>{body}</div>"
+        f"<script>document.title = {seen}</script>"
+    )
+    assert in_browser(page, tmp_path) == "0"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
