@@ -92,13 +92,14 @@ def run(options: Namespace) -> int:
     if options.trace == "-":
         raise InputError("--trace -: standard output is the program's; give a file")
     from banksim.runs.programs import standins
-    from banksim.runs.programs.executable import is_program
+    from banksim.runs.programs.executable import calls_driver, is_program
 
     with written(options.trace) as writer:
         from banksim.runs.programs.launches import RequestsWriter
 
         requests = RequestsWriter(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
+        options.whole = options.whole or (not options.module and calls_driver(words[0]))
         by_driver = options.whole or (options.module and standins.c_compiler() is not None)
         execute = executed if by_driver or is_program(words[0]) else interpreted
         launches, ended = execute(words, options, tuple(rules), how, shown, requests)

@@ -49,11 +49,17 @@ def demangled(name: str) -> str:
         free(text)
 
 
+CUTILE = re.compile(r"(\w+?)_Kt\d+_\w+")
+"""A function of cuTile: its name, the calling convention, and what was assumed of each argument."""
+
+
 def plain_name(symbol: str) -> str:
     """A kernel's name without result and arguments, with namespaces and template arguments: `ns::copy<32>`.
 
-    Of a Numba function, whose symbol also tells how it was compiled, the name alone.
+    Of a function of Numba or of cuTile, whose symbol also tells how it was compiled, the name alone.
     """
+    if match := CUTILE.fullmatch(symbol):
+        return match[1]
     text = demangled(symbol)
     start, end = head(text)
     name = text[start:end]

@@ -152,6 +152,12 @@ class Kernel:
         other.constants.update(self.constants)
         return other
 
+    @cached_property
+    def of_tiles(self) -> bool:
+        """Whether it is written for tiles instead of threads (cuTile). It is launched with one thread: the driver gives
+        it its block and its tensor maps, by code for the host that the cubin holds."""
+        return b"\0.nv.host\0" in self.cubin
+
     @property
     def register_limit(self) -> int:
         """How many registers of a thread its code may name: all, where the cubin does not say."""

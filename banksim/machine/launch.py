@@ -15,7 +15,7 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import architecture
 from banksim.architectures.code_layout import CONSTANT_BANK, machine
 from banksim.architectures.occupancy import limits, shared_of_block
-from banksim.errors import AbsentError, InputError
+from banksim.errors import AbsentError, InputError, UnsupportedError
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.variables import CONSTANT_VARIABLES
 from banksim.machine.addresses import layout_of, reads
@@ -262,7 +262,12 @@ def prepare(
     known), and so is a cluster of None (without clusters where it was compiled for none). Raises `InputError` for
     sizes beyond the limits of a launch, too much shared memory, or parameters that do not fit the kernel.
     """
-    if block is None:
+    if kernel.of_tiles and any(one.name.startswith("UTMA") for one in kernel.instructions):
+        raise UnsupportedError(
+            f"{kernel.plain_name}: on {kernel.arch} it copies by tensor maps that NVIDIA's driver makes at the launch, "
+            "in a way that is not documented: give ct.load and ct.store allow_tma=False, or judge the code for sm_80"
+        )
+    if block is None or (kernel.of_tiles and dim3(block, "block", BLOCK_LIMIT) == (1, 1, 1)):
         block = kernel.preset.block if kernel.preset else kernel.required_block
     if block is None:
         raise InputError(f"{kernel.plain_name} is compiled for blocks of any size: give a size")

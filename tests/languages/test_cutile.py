@@ -94,3 +94,35 @@ def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["conflicts"][0]["transactions"] > 0
     assert main(["kernel", "--list", str(here / "cutile_kernels.py")]) == 0
     assert "transpose(x, y, T)" in capsys.readouterr().out.splitlines()
+
+
+PROGRAM = """
+import cuda.tile as ct
+import numpy as np
+from numba import cuda
+
+@ct.kernel
+def transpose(x, y, T: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    ct.store(y, index=(j, i), tile=ct.transpose(ct.load(x, index=(i, j), shape=(T, T))))
+
+x = np.arange(64 * 96, dtype=np.float32).reshape(64, 96)
+given, out, stream = cuda.to_device(x), cuda.device_array((96, 64), np.float32), cuda.stream()
+ct.launch(stream, (2, 3), transpose, (given, out, 32))
+stream.synchronize()
+print((out.copy_to_host() == x.T).all())
+"""
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_host_program_unchanged(arch: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It counts as the kernel alone does."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    report = tmp_path / "report.json"
+    assert main(["run", "--arch", arch, "--json", "--output", str(report), str(tmp_path / "program.py")]) == 0
+    assert capfd.readouterr().out == "True\n"
+    [kernel] = json.loads(report.read_text())["kernels"]
+    x, y = np.zeros((64, 96), np.float32), np.zeros((96, 64), np.float32)
+    alone = banksim.run(kernels.transpose, (2, 3), None, [x, y], arch=arch, const={"T": 32})
+    assert kernel["kernel"] == "transpose"
+    assert kernel["conflicts"][0]["transactions"] == alone.conflicts.transactions

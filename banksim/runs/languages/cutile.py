@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
-from banksim.kernels.cubin import decode, entry_names
+from banksim.kernels.cubin import entry_names
 from banksim.machine.host_memory import Stretch, Stretches
 from banksim.runs.languages.language import Compiled, place_of, refused
 from banksim.runs.options import Call
@@ -67,11 +67,6 @@ def compile(call: Call, arch: str) -> Compiled:
         raise refused(place(kernel), error) from error
     cubin = output.getvalue()
     [name] = entry_names(cubin)
-    if any(one.name.startswith("UTMA") for one in decode(cubin)[name].instructions):
-        raise UnsupportedError(
-            f"{place(kernel)}: on {arch} it copies by tensor maps that NVIDIA's driver makes at the launch, in a way "
-            "that is not documented: give ct.load and ct.store allow_tma=False, or judge the code for sm_80"
-        )
     return Compiled(cubin, name, about=signature.parameters)
 
 

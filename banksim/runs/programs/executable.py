@@ -31,12 +31,20 @@ UNDEFINED, DYNAMIC_SYMBOLS, DYNAMIC = 0, 11, 6
 NEEDED = 1
 FOR_A_SHELL = re.compile(r"[^\w./+,=@%:~-]")
 """What nvcc, which hands its command line to a shell, cannot have in names."""
+CUTILE = re.compile(rb"^[ \t]*(?:(?:import|from)[ \t]+cuda\.tile|from[ \t]+cuda[ \t]+import[ \t]+tile)\b", re.MULTILINE)
 UNQUOTABLE = re.compile(r'["\\\n]')
 """What an #include cannot have in them either."""
 CURE = (
     'link with -cudart shared: nvcc -cudart shared, NVCC_APPEND_FLAGS="-cudart shared" for a build that calls nvcc, '
     "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared for CMake"
 )
+
+
+def calls_driver(word: str) -> bool:
+    """Whether a Python file uses cuTile, which launches its kernels by the driver."""
+    with suppress(OSError):
+        return CUTILE.search(Path(word).read_bytes()) is not None
+    return False
 
 
 def is_program(word: str) -> bool:

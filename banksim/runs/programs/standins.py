@@ -141,7 +141,7 @@ class LibraryFunctions:
     def of_driver(include: Path) -> LibraryFunctions:
         text = "".join(read(include / name) for name in ("cuda.h", *OTHER_HEADERS))
         per_thread = re.findall(r"__CUDA_API_(PT[DS]S?Z?)\((cu\w+)\)", text)
-        current = re.findall(r"#define\s+(cu[A-Z]\w+)\s+(cu[A-Z]\w+_v\d)\b", text)
+        current = re.findall(r"#define\s+(cu[A-Z]\w+)\s+(cu[A-Z]\w+)\b", text)
         names = {*re.findall(r"\bCUDAAPI\s+(cu[A-Z]\w+)\s*\(", text), *(name for _, name in per_thread)}
         names |= {name for pair in current for name in pair} | set(ALWAYS)
         names = {name for name in names if not name.endswith(("_ptsz", "_ptds"))}
