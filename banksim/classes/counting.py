@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.classes.needed import needed
-from banksim.classes.regions import AXES, REGION, Box, longer_step, narrowed
+from banksim.classes.regions import AXES, REGION, Box, gathered, longer_step, narrowed
 from banksim.classes.translate import compile_class
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction
@@ -117,7 +117,7 @@ class Narrowing:
         region = self.region[0]
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
         columns = [region["below"], region["above"], *(region["slopes"][axis] for axis in self.axes)]
-        rows = sorted({tuple(int(column[lane]) for column in columns) for lane in lanes})
+        rows = gathered(tuple(int(column[lane]) for column in columns) for lane in lanes)
         count = [int(region["count"][axis]) for axis in self.axes]
         if bits and (found := longer_step(count, rows, bits)):
             self.longer = self.axes[found[0]], found[1]

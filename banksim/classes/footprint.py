@@ -17,6 +17,8 @@ from banksim.machine.engine import Engine
 from banksim.machine.operations import OPERATIONS
 
 Source = tuple[str, int]
+Guard = tuple[int, bool]
+"""A predicate of a thread, by its number, and whether it must be false."""
 LOCAL = ("local", 0)
 """Local memory, as if it were one register."""
 DECIDING = frozenset({"shared", "generic"})
@@ -49,12 +51,14 @@ NOTHING = Dependences()
 @dataclass
 class Footprint:
     """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on;
-    `places`: what its addresses in global memory depend on."""
+    `places`: what its addresses in global memory depend on. `guarded`: whether it may be left out; `guard`: the
+    predicate of those threads that alone read and write anything for it (None: all, or it is not known which)."""
 
     writes: dict[Source, Dependences] = field(default_factory=dict)
     needs: Dependences = NOTHING
     places: Dependences = NOTHING
     guarded: bool = False
+    guard: Guard | None = None
 
 
 class Unfollowed(Engine):
@@ -80,6 +84,7 @@ class Tracer(Unfollowed):
     def __init__(self) -> None:
         self.found = Footprint()
         self.pc = 0
+        self.crosses = False
 
     def joined(self, *values: Any, **more: Any) -> Dependences:
         return NOTHING.joined(*values, *more.values())
@@ -111,7 +116,20 @@ class Tracer(Unfollowed):
         return NOTHING
 
     zext = sext = low = number = signed = unsigned = bits = as_float = to_f32 = to_f64 = joined
-    absolute = fma = divide = where = popcount = leading_zeros = ballot = first = shuffle = joined
+    absolute = fma = divide = where = popcount = leading_zeros = joined
+
+    def across(self, *values: Any) -> Dependences:
+        """What lanes get from each other."""
+        self.crosses = True
+        return self.joined(*values)
+
+    def ballot(self, v: Dependences) -> Dependences:
+        return self.across(v)
+
+    first = ballot
+
+    def shuffle(self, v: Dependences, source: Dependences) -> Dependences:
+        return self.across(v, source)
 
     def to_integer(self, v: Dependences, bits: int, signed: bool) -> Dependences:
         return v
@@ -131,11 +149,11 @@ class Tracer(Unfollowed):
     active = lane
 
     def permute(self, v: Dependences, source: Sequence[int]) -> Dependences:
-        return v
+        return self.across(v)
 
     def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
         """As many results as an instruction can have words, each dependent on all that it is given."""
-        return (self.joined(*values),) * 8
+        return (self.across(*values),) * 8
 
     def special(self, name: str, uniform: bool) -> Dependences:
         if name.startswith("SR_CTAID."):
@@ -224,6 +242,8 @@ def footprint(i: Instruction) -> Footprint:
     if i.predicate is not None:
         x.need(x.predicate(i.predicate))
         x.found.guarded = True
+        if i.predicate.kind == "P" and not x.crosses:
+            x.found.guard = (i.predicate.number, i.predicate.inverted)
     return x.found
 
 

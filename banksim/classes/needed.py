@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from banksim.classes.footprint import Footprint, Source, footprint
+from banksim.classes.footprint import Footprint, Guard, Source, footprint
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import Block, basic_blocks
@@ -84,32 +84,52 @@ def always(i: Instruction) -> bool:
     return i.name in CONTROL or request(i) is not None
 
 
+Read = tuple[Source, Guard | None]
+"""A source that is read later: by threads for which a predicate, as it is now, holds, or by any."""
+
+
 def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
     """The instructions whose results control flow, guards or requests need."""
     chosen: set[int] = set()
-    living: dict[int, set[Source]] = {start: set() for start in blocks}
-    everywhere: set[Source] = set()
+    living: dict[int, set[Read]] = {start: set() for start in blocks}
+    everywhere: set[Read] = set()
     changed = True
     while changed:
         changed = False
-        commonly = {c: set[Source]().union(*(living[s] for s in c)) for c in {b.common for b in blocks.values()}}
+        commonly = {c: set[Read]().union(*(living[s] for s in c)) for c in {b.common for b in blocks.values()}}
         for block in reversed(list(blocks.values())):
-            live: set[Source] = everywhere.union(commonly[block.common], *(living[s] for s in block.successors))
+            live: set[Read] = everywhere.union(commonly[block.common], *(living[s] for s in block.successors))
             for pc in range(block.end - BYTES, block.start - BYTES, -BYTES):
-                one = prints[pc]
-                hits = one.writes.keys() & live
-                if hits:
+                if before(live, prints[pc]):
                     chosen.add(pc)
-                    if not one.guarded:
-                        live.difference_update(to for to in hits if to[0] in OF_THREADS)
-                    live.update(*(one.writes[to] for to in hits))
-                live |= one.needs
-            shared = {source for source in live if source[0] not in OF_THREADS}
+            shared = {read for read in live if read[0][0] not in OF_THREADS}
             if not live <= living[block.start] or not shared <= everywhere:
                 living[block.start] |= live
                 everywhere |= shared
                 changed = True
     return chosen
+
+
+def before(live: set[Read], one: Footprint) -> bool:
+    """Make what is read behind an instruction what is read from it on. Whether anything of it is its result.
+
+    An instruction and what reads its result often have the same guard: it is the last to write what they read, even if
+    other threads keep what they had."""
+    writes, guard = one.writes, one.guard
+    own = guard if guard is not None and ("P", guard[0]) not in writes else None
+    other = own and (own[0], not own[1])
+    hits = {read for read in live if read[0] in writes and (other is None or read[1] != other)}
+    for read in hits:
+        if read[0][0] in OF_THREADS and (not one.guarded or (own is not None and read[1] == own)):
+            live.discard(read)
+    for read in [read for read in live if read[1] is not None and ("P", read[1][0]) in writes]:
+        live.discard(read)
+        live.add((read[0], None))
+    predicate = None if guard is None else ("P", guard[0])
+    for source in one.needs.union(*(writes[to] for to, _ in hits)):
+        alone = source[0] in OF_THREADS and source != predicate
+        live.add((source, guard if alone else None))
+    return bool(hits)
 
 
 def forwards(

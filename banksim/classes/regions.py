@@ -7,7 +7,7 @@ long as bounds hold that are linear in the numbers of steps. Those that do not h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -127,15 +127,37 @@ def within(count: list[int], room: int, slopes: Sequence[int]) -> list[int]:
     return count
 
 
+def alone(count: Sequence[int], rows: Sequence[Row]) -> list[int]:
+    """How long each axis may be where all others are cut off: no narrowed box is longer."""
+    now = list(count)
+    for row in rows:
+        for room, slopes in halves(row):
+            for axis, slope in enumerate(slopes):
+                if slope < 0:
+                    now[axis] = min(now[axis], max(room, 0) // -slope)
+    return now
+
+
+def gathered(rows: Iterable[Row]) -> list[Row]:
+    """The same bounds, one for each kind of slopes: the closest of its bounds."""
+    closest: dict[tuple[int, ...], tuple[int, int]] = {}
+    for below, above, *slopes in rows:
+        known = closest.get(tuple(slopes), (below, above))
+        closest[tuple(slopes)] = min(known[0], below), min(known[1], above)
+    return [(*room, *slopes) for slopes, room in sorted(closest.items())]
+
+
 def longer_step(count: Sequence[int], rows: Sequence[Row], bits: int) -> tuple[int, int] | None:
     """(axis, by how much) to lengthen a step, where then more blocks hold together than without: slopes matter modulo
     2^bits. None where that helps little."""
     best, most = None, 2 * prod(n + 1 for n in narrowed(count, rows))
     for axis, longer in product(range(len(count)), range(2, LONGEST_STEP + 1)):
-        if longer > count[axis]:
+        fewer = [n // longer if a == axis else n for a, n in enumerate(count)]
+        if longer > count[axis] or prod(n + 1 for n in fewer) <= most:
             continue
         changed = [row_in_steps(row, axis, longer, bits) for row in rows]
-        fewer = [n // longer if a == axis else n for a, n in enumerate(count)]
+        if prod(n + 1 for n in alone(fewer, changed)) <= most:
+            continue
         blocks = prod(n + 1 for n in narrowed(fewer, changed))
         if blocks > most:
             best, most = (axis, longer), blocks

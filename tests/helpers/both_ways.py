@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import banksim
+from banksim.runs.by_classes import DIFFERENT
 from banksim.runs.outcome import Run
 
 CALLED = """__device__ __noinline__ unsigned thrice(unsigned v, unsigned n) { return v > n ? v * 3 : v; }
@@ -34,12 +35,18 @@ def both(kernel: Any, grid: tuple[int, ...], block: int | tuple[int, int] = 64, 
     given = arguments(n)
     mine = banksim.run(kernel, grid, block, given, values=False, **more)
     assert not given[0].any(), "an array was changed"
+    assert bool(mine.whole) == bool(mine.classes), "no block was executed whole beside its class"
+    equal(mine, full)
+    return mine
+
+
+def equal(mine: Run, full: Run) -> None:
+    """Both are the same in every number."""
     assert mine.blocks == full.blocks
     assert not mine.partial
-    assert bool(mine.whole) == bool(mine.classes), "no block was executed whole beside its class"
+    assert mine.undecided != DIFFERENT
     assert mine.hints == full.hints
     for found, wanted in zip(mine.judged, full.judged, strict=True):
         assert found == wanted
     for one, other in zip(mine.profile, full.profile, strict=True):
         assert one == other, one.instruction.text
-    return mine

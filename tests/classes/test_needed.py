@@ -1,0 +1,56 @@
+"""What is found to be needed: no more than counts read, and no less."""
+
+from __future__ import annotations
+
+import pytest
+
+from banksim.classes.footprint import Dependences, Footprint, Guard
+from banksim.classes.needed import Read, before
+
+R6, R7, R8, P0, P1, UR4 = ("R", 6), ("R", 7), ("R", 8), ("P", 0), ("P", 1), ("UR", 4)
+IF_P0, IF_NOT_P0, IF_P1 = (0, False), (0, True), (1, False)
+
+
+def writes(to: tuple[str, int], *of: tuple[str, int], guard: Guard | None = None) -> Footprint:
+    needs = Dependences({("P", guard[0])}) if guard else Dependences()
+    return Footprint({to: Dependences(of)}, needs, guarded=guard is not None, guard=guard)
+
+
+@pytest.mark.parametrize(
+    ("one", "behind", "there", "chosen"),
+    [
+        # whoever reads R6 reads what this wrote
+        (writes(R6, R7), {(R6, None)}, {(R7, None)}, True),
+        (writes(R6, R7), {(R6, IF_P0)}, {(R7, None)}, True),
+        # with a guard it is the last to write what those with the same guard read, and nobody else
+        (writes(R6, R7, guard=IF_P0), {(R6, IF_P0)}, {(R7, IF_P0), (P0, None)}, True),
+        (writes(R6, R7, guard=IF_P0), {(R6, None)}, {(R6, None), (R7, IF_P0), (P0, None)}, True),
+        (writes(R6, R7, guard=IF_P0), {(R6, IF_P1)}, {(R6, IF_P1), (R7, IF_P0), (P0, None)}, True),
+        # the others read what was there before
+        (writes(R6, R7, guard=IF_P0), {(R6, IF_NOT_P0)}, {(R6, IF_NOT_P0), (P0, None)}, False),
+        (writes(R6, R7, guard=IF_P0), {(R8, None)}, {(R8, None), (P0, None)}, False),
+        # before a predicate is written, nobody knows for whom it will hold
+        (writes(P0, R7), {(R6, IF_P0)}, {(R6, None)}, False),
+        (writes(P0, R7), {(R6, IF_P0), (P0, None)}, {(R6, None), (R7, None)}, True),
+        (writes(P0, R7, guard=IF_P0), {(R6, IF_P0)}, {(R6, None), (P0, None)}, False),
+        (writes(P1, R7), {(R6, IF_P0)}, {(R6, IF_P0)}, False),
+        # registers of a warp may be written by other threads, and are never those of some threads only
+        (writes(UR4, R7), {(UR4, None)}, {(UR4, None), (R7, None)}, True),
+        (writes(R6, UR4, guard=IF_P0), {(R6, IF_P0)}, {(UR4, None), (P0, None)}, True),
+    ],
+)
+def test_what_an_instruction_leaves_to_be_read(
+    one: Footprint, behind: set[Read], there: set[Read], chosen: bool
+) -> None:
+    live = set(behind)
+    assert before(live, one) == chosen
+    assert live == there
+
+
+def test_a_guard_and_a_predicate_that_is_written_with_it() -> None:
+    """`@P0 R6, P0 = R7`: those for which P0 holds afterwards are not those for which it held."""
+    one = writes(R6, R7, guard=IF_P0)
+    one.writes[P0] = Dependences({R7})
+    live: set[Read] = {(R6, IF_P0)}
+    assert before(live, one)
+    assert live == {(R6, None), (R7, IF_P0), (P0, None)}

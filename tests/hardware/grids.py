@@ -1,0 +1,173 @@
+"""Launches of one to ten million blocks, counted by a GPU: what counting by classes must give.
+
+python grids.py compile           makes tests/data/hardware/grids.cubin
+python grids.py launch NAME …     launches, on a GPU
+python grids.py device FOLDER     all of them under the profiler, what it says into a folder
+python grids.py convert FOLDER    that as tests/data/hardware/grids.json, as `record.py` describes it
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "hardware"
+SMALL = 4 << 20
+"""Bytes of an array of what has no memory of its own."""
+COUNTERS = (
+    ("smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
+    tuple(f"smsp__inst_executed_op_shared_{kind}.sum" for kind in ("ld", "st", "atom")),
+    tuple(f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{kind}.sum" for kind in ("ld", "st", "atom")),
+)
+"""Each group is counted in one pass."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A launch; `memory`: bytes of its arrays, `numbers`: its arguments behind them."""
+
+    kernel: str
+    grid: Sequence[int]
+    block: Sequence[int]
+    numbers: Sequence[int]
+    memory: Sequence[int] = (SMALL, SMALL)
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel} {'x'.join(map(str, self.grid))} {','.join(map(str, self.numbers))}"
+
+
+def transposed(kernel: str, rows: int, columns: int) -> Grid:
+    return Grid(kernel, (-(-columns // 32), -(-rows // 32)), (32, 8), (rows, columns), (4 * rows * columns,) * 2)
+
+
+def product(m: int, n: int, k: int) -> Grid:
+    return Grid("product", (-(-n // 16), -(-m // 16)), (16, 16), (m, n, k), (4 * m * n, 4 * m * k, 4 * k * n))
+
+
+def reduced(n: int, neighbours: int) -> Grid:
+    return Grid("reduce", (-(-n // 128),), (128,), (n, neighbours))
+
+
+GRIDS = [
+    transposed("transpose", 32768, 32768),
+    transposed("transpose", 32749, 32719),
+    transposed("transpose_padded", 32750, 40001),
+    product(16384, 16384, 32),
+    product(16383, 16381, 45),
+    *(reduced(n, n % 2) for n in (1, 129, 128 * 36 + 5, 128 * 1008 + 127, 128 * 30011, 128 * 1_000_003 - 1)),
+    reduced(1_280_002_432, 0),
+    reduced(1_280_002_305, 1),
+    Grid("scan", (1_050_001,), (64,), (134_400_100, 0)),
+    Grid("strides", (1201, 1009), (64,), (0, 0)),
+    Grid("swizzles", (1300, 811), (128,), (0, 0)),
+    Grid("causal", (1200, 901), (64,), (0, 0)),
+    Grid("loops", (150_001, 7), (64,), (0, 0)),
+    Grid("decomposed", (1_100_003,), (64,), (1237, 7000)),
+    Grid("wrapping", (3_100_001,), (64,), (0, 0)),
+    Grid("stencil", (1251, 1125), (32, 8), (40_011, 8_999)),
+    Grid("convolution", (1_000_001,), (128,), (128_000_001, 13)),
+    Grid("wide", (101_003, 11), (64,), (6_000_000, 0)),
+    Grid("atomics", (101_003, 11), (64,), (6_000_000, 0)),
+    Grid("warps", (43_211, 31), (128,), (5_000_000, 0)),
+    Grid("local_arrays", (100_003, 11), (64,), (0, 0)),
+    Grid("copies", (262_147, 4), (64,), (0, 0)),
+    Grid("volume", (103, 101, 107), (64,), (411, 401)),
+    Grid("striding", (1_000_003,), (64,), (1_234_567, 0)),
+    Grid("distant", (1_000_003, 2), (64,), (30_000_001, 0)),
+    Grid("matrices", (131_075, 9), (64,), (0, 0)),
+    Grid("divergent", (1_000_003, 3), (64,), (50_000_000, 700_000)),
+    Grid("strides", (10_000_019,), (64,), (0, 0)),
+]
+
+
+def compile_all() -> None:
+    """With the compiler that banksim finds."""
+    from banksim.kernels.compilers import compile_cuda
+
+    (DATA / "grids.cubin").write_bytes(compile_cuda(HERE / "grids.cu", "sm_90"))
+
+
+def launch_all(names: Sequence[str]) -> None:
+    from driver import Driver, raw
+
+    driver = Driver()
+    module = driver.module((DATA / "grids.cubin").read_bytes())
+    for one in GRIDS:
+        if names and one.name not in names:
+            continue
+        arrays = [driver.zeros(size) for size in one.memory]
+        numbers = [raw(np.uint32(number).tobytes()) for number in one.numbers]
+        driver.launch(driver.function(module, one.kernel), one.grid, one.block, [*arrays, *numbers])
+        driver.free(arrays)
+
+
+def device(out: Path) -> None:
+    """The profiler on all launches: each group of counters, and the source page."""
+    work = Path("/tmp/grids")
+    work.mkdir(exist_ok=True)
+    program = [sys.executable, __file__, "launch"]
+    quiet = ["--clock-control", "none", "--cache-control", "none"]
+    collected = {f"counters{n}": ["--metrics", ",".join(names)] for n, names in enumerate(COUNTERS)}
+    collected["source"] = ["--section", "SourceCounters"]
+    for name, what in collected.items():
+        report = str(work / f"{name}.ncu-rep")
+        limit = "45" if name == "source" else "20"
+        done = subprocess.run(["timeout", limit, "ncu", *quiet, "-f", *what, "-o", report, *program])
+        print(name, done.returncode, flush=True)
+        page = ["ncu", "--import", report, "--csv", "--print-kernel-base", "mangled", "--page"]
+        text = subprocess.run([*page, "source" if name == "source" else "raw"], capture_output=True).stdout
+        (out / f"{name}.csv").write_bytes(text)
+    about = subprocess.run(
+        "nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; ncu --version | grep Version",
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    (out / "about.txt").write_text(about.stdout)
+
+
+def convert(folder: Path) -> None:
+    from record import listing, row
+
+    from cuda_kernels import profiler
+
+    pages = profiler.source_pages((folder / "source.csv").read_text(), len(GRIDS))
+    counters: list[dict[str, int]] = [{} for _ in GRIDS]
+    for n, names in enumerate(COUNTERS):
+        found = profiler.counted((folder / f"counters{n}.csv").read_text(), {name: name for name in names})
+        for one, more in zip(counters, found, strict=True):
+            one |= more
+    about, profiled = (folder / "about.txt").read_text().splitlines()[:2]
+    name, driver = about.split(", ")
+    launches: list[dict[str, Any]] = []
+    for one, page, counted in zip(GRIDS, pages, counters, strict=True):
+        rows = [row(found) for found in profiler.rows(page)]
+        launches.append({"name": one.name, "rows": rows, "hardware": counted})
+    listings = {one.kernel: listing(page) for one, page in zip(GRIDS, pages, strict=True)}
+    recorded = {"device": name, "driver": driver, "profiler": f"Nsight Compute {profiled.split()[1]}"}
+    text = json.dumps({"recorded": recorded, "listings": listings, "launches": launches}, separators=(",", ":"))
+    (DATA / "grids.json").write_text(re.sub(r'(\{"name"|\[\d+,\d+,)', r"\n\1", text) + "\n")
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:]
+    if command == "compile":
+        compile_all()
+    elif command == "launch":
+        launch_all(rest)
+    elif command == "device":
+        device(Path(rest[0]))
+    elif command == "convert":
+        convert(Path(rest[0]))
+    else:
+        sys.exit(__doc__)
