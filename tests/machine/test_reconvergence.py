@@ -149,6 +149,56 @@ def test_all_ways_let_the_same_threads_run_together(seed: int) -> None:
         assert rows(written, 1, 32, [numbers, np.zeros(32, np.uint32)], **way) == expected, name
 
 
+LEAVING = {
+    "guarded": ["@P1 BREAK B0", "@P1 BRA {out}"],
+    "named": ["BREAK P1, B0", "@P1 BRA {out}"],
+    "apart": ["@!P1 BRA {stay}", "BREAK B0", "BRA {out}"],
+}
+"""Ways in which compilers let threads leave a convergence barrier."""
+
+
+def leaving(way: str) -> Any:
+    """A kernel whose threads part, by bit 0 of a word each, to a BSSY of their own, meet, and leave by bit 8. R20: who
+    goes on together."""
+    lines = [
+        "S2R R0, SR_LANEID",
+        "IMAD.WIDE.U32 R2, R0, 0x4, c[0x0][0x210]",
+        "IMAD.WIDE.U32 R4, R0, 0x4, c[0x0][0x218]",
+        "LDG.E R8, [R2.64]",
+        "BSSY B1, {meet}",
+        "LOP3.LUT P0, RZ, R8, 0x1, RZ, 0xc0, !PT",
+        "@P0 BRA {other}",
+        "BSSY B0, {stay}",
+        "BRA {meet}",
+        "other: BSSY B0, {stay}",
+        "meet: BSYNC B1",
+        "LOP3.LUT P1, RZ, R8, 0x100, RZ, 0xc0, !PT",
+        *LEAVING[way],
+        "stay: BSYNC B0",
+        "VOTE.ANY R20, PT, PT",
+        "BRA {wait}",
+        "out: VOTE.ANY R20, PT, PT",
+        "wait: WARPSYNC.ALL",
+        "STG.E [R4.64], R20",
+        "EXIT",
+    ]
+    places = {line.partition(": ")[0]: f"{16 * n:#x}" for n, line in enumerate(lines) if ": " in line}
+    return kernel([line.rpartition(": ")[2].format(**places) for line in lines])
+
+
+@pytest.mark.parametrize("way", LEAVING)
+@pytest.mark.parametrize(("upper", "leave"), [(0xFFFF0000, 0x00F000F0), (0x55555555, 0x00020318)])
+def test_nobody_waits_for_threads_that_left_a_barrier(way: str, upper: int, leave: int) -> None:
+    """Whichever BSSY they came to it by: as the H200 did with this very code (and what BMOV reads there is one mask for
+    all threads, to which BSSY adds and from which BREAK takes)."""
+    words = np.array([upper >> lane & 1 | (leave >> lane & 1) << 8 for lane in range(32)], np.uint32)
+    expected = [leave if leave >> lane & 1 else ~leave & 0xFFFFFFFF for lane in range(32)]
+    for name, how in {"llvm": {}, **WAYS}.items():
+        out = np.zeros(32, np.uint32)
+        banksim.run(leaving(way), 1, 32, [words, out], workers=1, **how)
+        assert out.tolist() == expected, name
+
+
 SMALL = [
     name
     for name in ENDING

@@ -34,16 +34,13 @@ class Convergence(ControlFlow):
         self.masked(self.convergence(i), self.x.executing(), self.x.executing())
 
     def break_away(self, i: Instruction) -> None:
-        """BREAK: the barrier no longer waits for the executing threads (only those whose predicate operand holds)."""
+        """BREAK: at this barrier nobody waits any more for the executing threads (only for those whose predicate
+        operand does not hold)."""
         e, x = self.e, self.x
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = x.executing() if condition is None else x.ballot(x.predicate(condition)).ir
         row = self.convergence(i)
-        lane = e.b.zext(e.first_lane(leaving), INT[64])
-        gathered = e.load(e.at(row, lane, INT[32]), INT[32])
-        mine = e.b.select(e.empty(leaving), INT[32](0), gathered)
-        rest = e.b.and_(gathered, e.b.not_(leaving))
-        self.masked(row, rest, mine)
+        e.store(e.b.and_(e.load(row, WORDS), splat(e.b, e.b.not_(leaving))), row)
 
     def move_convergence(self, i: Instruction) -> None:
         """BMOV R, B saves a convergence barrier in a register, BMOV B, R restores it; each thread has its own value."""

@@ -153,13 +153,11 @@ class Warp(Groups):
         return Group(group.mask, group.behind)
 
     def break_away(self, i: Instruction, group: Group, executing: int) -> Group:
-        """BREAK: the barrier no longer waits for the executing threads (only those whose predicate operand holds)."""
+        """BREAK: at this barrier nobody waits any more for the executing threads (only for those whose predicate
+        operand does not hold)."""
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
-        if leaving:
-            row = self.gathered[barrier_number(i)]
-            together = int(row[Group(leaving, 0).lowest])
-            row[lanes_of(together)] = together & ~leaving
+        self.gathered[barrier_number(i)] &= np.uint32(~leaving & FULL_MASK)
         return Group(group.mask, group.behind)
 
     def move_convergence(self, i: Instruction, group: Group, executing: int) -> Group:
