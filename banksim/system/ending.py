@@ -124,7 +124,8 @@ def signals(last: bool = False) -> Iterator[None]:
         for sender in senders:
             sender.join()
         senders.clear()
-        sys.unraisablehook = hook
+        if not (last and received):
+            sys.unraisablehook = hook
         for number, handler in before.items():
             if signal.getsignal(number) is end:  # unless a program that was run has its own
                 signal.signal(number, signal.SIG_IGN if last else handler)
@@ -148,13 +149,14 @@ def is_in(frame: FrameType | None, name: str) -> bool:
 
 def again(otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
     """A hook for errors where nothing can be raised, as in what compiled code calls and in finalizers: an interrupt
-    comes once more, a little later."""
+    comes once more, a little later. Of the others only those are told that come before it: what it stopped in the making
+    lacks what its finalizer wants."""
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         global lost
         if received and issubclass(unraisable.exc_type, KeyboardInterrupt):
             lost = True
-        else:
+        elif not received:
             otherwise(unraisable)
         if lost:
             senders.append(threading.Thread(target=send, daemon=True))

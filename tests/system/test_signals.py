@@ -258,6 +258,28 @@ def test_no_interrupt_is_lost_in_a_finalizer(hook_takes: float, monkeypatch: pyt
     assert not slept
 
 
+def test_what_an_interrupt_left_half_made_is_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of compilers, whose objects are finalized at the end."""
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+
+    class HalfMade:
+        def __init__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+            self.handle = 1
+
+        def __del__(self) -> None:
+            print(self.handle)
+
+    assert ending.run("banksim", lambda: HalfMade() and 0) == 143
+    gc.collect()
+    assert told == []
+    monkeypatch.setattr(ending, "received", 0)
+    HalfMade.__init__ = lambda self: None  # type: ignore[method-assign]
+    assert ending.run("banksim", lambda: bool(HalfMade()) - 1) == 0
+    assert len(told) == 1
+
+
 def test_what_was_started_to_be_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
