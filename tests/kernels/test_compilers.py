@@ -21,6 +21,7 @@ from banksim.kernels.compilers.numba_without_gpu import load_python
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.load import Module, load
+from banksim.runs.programs import standins
 from banksim.system import cache
 from helpers.places import KERNELS
 
@@ -143,6 +144,26 @@ def test_programs_come_from_the_wheels_then_the_path(tmp_path: Path, monkeypatch
     assert find("nvlink") == path / "nvlink"
     with pytest.raises(InputError, match=r"nvdisasm \(nvidia-cuda-nvdisasm\) is neither .* PATH: pip install"):
         find("nvdisasm")
+
+
+def test_headers_of_a_toolkit_make_good_what_a_wheel_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel, toolkit = tmp_path / "wheel", tmp_path / "toolkit"
+    for file in (wheel / "include/cuda.h", toolkit / "include/cuda.h", toolkit / "include/crt/host_defines.h"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    monkeypatch.setattr(tools, "roots", lambda: (wheel,))
+    monkeypatch.setattr(tools, "tool", lambda name: tmp_path / "nothing" / "bin" / name)
+    monkeypatch.setenv("PATH", str(toolkit / "bin"))
+    with pytest.raises(InputError, match=r"need crt/host_defines.h \(nvidia-cuda-crt\), which is not here"):
+        standins.headers()
+    nvcc = toolkit / "bin/nvcc"
+    nvcc.parent.mkdir()
+    nvcc.touch(0o755)
+    monkeypatch.setattr(tools, "tool", lambda name: nvcc)
+    assert tools.include_folders() == [wheel / "include", toolkit / "include"]
+    assert standins.headers() == toolkit / "include"
+    monkeypatch.setattr(tools, "tool", lambda name: wheel / "bin/nvcc")
+    assert tools.include_folders() == [wheel / "include"]  # one release compiles with its own headers only
 
 
 def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

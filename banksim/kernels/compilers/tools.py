@@ -77,9 +77,18 @@ def identity(name: str) -> str:
 
 
 def include_folders() -> list[Path]:
-    """Headers of the wheels: the CUDA runtime's, and beside them the C++ library for devices."""
+    """Headers of the wheels: the CUDA runtime's, and beside them the C++ library for devices. Where nvcc is that of an
+    installed toolkit, the toolkit's after them: a wheel may have only some."""
     folders = [root / "include" for root in roots() if (root / "include").is_dir()]
-    return folders + [folder / "cccl" for folder in folders if (folder / "cccl").is_dir()]
+    folders += [folder / "cccl" for folder in folders if (folder / "cccl").is_dir()]
+    return folders + [folder for folder in toolkit_headers() if folder.is_dir()]
+
+
+def toolkit_headers() -> list[Path]:
+    """Where the toolkit on PATH has its headers, if its nvcc is the one that compiles."""
+    if shutil.which("nvcc") is None or any(root in tool("nvcc").parents for root in roots()):
+        return []
+    return [tool("nvcc").resolve().parents[1] / "include"]
 
 
 def host_compiler() -> str | None:

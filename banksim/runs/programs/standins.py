@@ -49,6 +49,8 @@ OPTIONS = ("-shared", "-fPIC", "-O1", "-w", "-std=gnu11", "-Wl,-Bsymbolic", "-Wl
 OTHER_HEADERS = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
 ALWAYS = ("cuGetExportTable", "cuGetProcAddress_v2", "cuProfilerStart", "cuProfilerStop")
 """Functions of the driver, whatever headers there are: those of the profiler have a wheel of their own."""
+NEEDED = {"cuda.h": "nvidia-cuda-runtime", "crt/host_defines.h": "nvidia-cuda-crt"}
+"""Headers that have to lie together, and the wheel that brings each."""
 BEYOND_HEADERS = ("__cudaLaunchKernel",)
 """Functions of which there is a variant for per-thread default streams, which crt/host_runtime.h calls."""
 
@@ -58,17 +60,25 @@ def c_compiler() -> str | None:
     return next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
 
 
+def headers() -> Path:
+    """The folder with the headers of one release. `InputError` where none has them all."""
+    folders = tools.include_folders()
+    for name, wheel in NEEDED.items():
+        folders = [one for one in folders if (one / name).is_file()]
+        if not folders:
+            raise missing(f"CUDA programs need {name} ({wheel}), which is not here", "cuda")
+    return folders[0]
+
+
 def folder() -> Path:
     """Where the two libraries lie. InputError where nothing can compile them, CompileError if that fails."""
-    include = next((one for one in tools.include_folders() if (one / "cuda.h").is_file()), None)
-    if include is None:
-        raise missing("CUDA programs need cuda.h (nvidia-cuda-runtime), which is not here", "cuda")
+    include = headers()
     compiler = c_compiler()
     if compiler is None:
         raise InputError("CUDA programs need a C compiler, once, and there is none: install gcc (apt install gcc)")
     sources = sorted(SOURCES.rglob("*.[ch]"))
-    headers = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
-    state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in headers)
+    read_here = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
+    state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in read_here)
     contents = (file.read_bytes() for file in (Path(__file__), *sources))
     key = cache.key("stand-ins", compiler, state, repr(NUMBERS), *contents)
     for base in (cache.folder, lambda: Path(tempfile.mkdtemp(prefix="banksim-"))):
