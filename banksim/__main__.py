@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
 from banksim.commands import COMMANDS, GROUPS
+from banksim.commands.shared.help import Help, fitted, width
 from banksim.errors import InputError, near
 from banksim.system import ending
 from banksim.system.visible import write_in_any_encoding
@@ -20,6 +21,9 @@ EXAMPLES = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32
   banksim kernel transpose.py:transpose --block 32,32 --arg 'float32[32,32]' --arg 'float32[32,32]=random'
   banksim run my_program.py"""
+
+
+STATUSES = "0 done, 1 conflicts above a limit, 2 wrong use or an error, 128 + N ended by signal N"
 
 
 class Parser(ArgumentParser):
@@ -107,7 +111,7 @@ def parser_of(name: str) -> tuple[ModuleType, Parser]:
         f"banksim {name}",
         description=command.__doc__,
         epilog=f"example:\n{command.EXAMPLE}",
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     command.options(parser)
@@ -131,14 +135,15 @@ def overview() -> str:
         "\n".join([f"{title}:", *(f"  {name:<{longest}}  {purpose}" for name, purpose in commands.items())])
         for title, commands in GROUPS.items()
     ]
+    wide = width()
     return "\n\n".join(
         [
             "usage: banksim COMMAND …",
-            "Which shared-memory accesses of a GPU kernel conflict, and what that costs, with no GPU.",
+            fitted("Which shared-memory accesses of a GPU kernel conflict, and what that costs, with no GPU.", wide),
             *groups,
-            f"examples (banksim COMMAND --help shows more):\n{EXAMPLES}",
-            "banksim --version tells the versions of banksim and of the compilers that it uses.\n"
-            "exit status: 0 done, 1 conflicts above a limit, 2 wrong use or an error, 128 + N ended by signal N",
+            fitted(f"examples (banksim COMMAND --help shows more):\n{EXAMPLES}", wide),
+            fitted("banksim --version tells the versions of banksim and of the compilers that it uses.", wide),
+            fitted(f"exit status: {STATUSES}", wide),
         ]
     )
 

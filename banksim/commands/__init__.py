@@ -22,7 +22,7 @@ GROUPS = {
     "count": {
         "pattern": "count the conflicts of an index expression",
         "kernel": "execute a kernel and count its conflicts by source line",
-        "run": "run a whole CUDA program without a GPU, and count the conflicts of its kernels",
+        "run": "run a whole CUDA program, and count its kernels' conflicts",
         "replay": "count the conflicts of a trace file",
     },
     "cure, and keep cured": {
@@ -33,7 +33,7 @@ GROUPS = {
     },
     "know": {
         "arch": "list the architectures with the figures and the source of each",
-        "validate": "run a program on this machine's GPU too, and compare every instruction",
+        "validate": "run a program on a GPU too, and compare every instruction",
         "cache": "tell of the cache; empty it, or fill it before the first run",
     },
 }

@@ -11,13 +11,15 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from banksim.__main__ import main
+from banksim.__main__ import main, parser_of
 from banksim.commands import COMMANDS
+from banksim.commands.shared.help import command
 from helpers.goldens import assert_golden
 from helpers.places import ROOT
 
@@ -274,6 +276,19 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert f"usage: banksim {name}" in shown
     assert f"  banksim {name}" in shown.partition("example:")[2]
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_the_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with suppress(SystemExit):
+        main([*name.split(), "--help"])
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
+def test_commands_of_help_are_the_same_when_they_are_broken() -> None:
+    for name in COMMANDS:
+        for line in parser_of(name)[0].EXAMPLE.replace("\\\n", "").splitlines():
+            assert shlex.split("\n".join(command(line, 50)).replace("\\\n", "")) == shlex.split(line)
 
 
 def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:

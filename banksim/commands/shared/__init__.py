@@ -11,5 +11,6 @@ time_options.py      --timing and what belongs to it
 trace_option.py      --trace
 worker_options.py    --workers, --scheduler
 completion.py        what shells complete
+help.py              how help is laid out
 sizes.py             numbers on the command line
 """
