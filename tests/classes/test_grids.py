@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from helpers.places import H200
 KERNELS = list(dict.fromkeys(one.kernel for one in GRIDS))
 FEW = {"transpose": 4, "transpose_padded": 4, "product": 4, "reduce": 2, "scan": 2, "stencil": 24, "convolution": 5}
 """Classes that their edges make, at most."""
+RECORDED = {one["name"]: one for one in json.loads((H200 / "grids.json").read_text())["launches"]}
+MORE_THREADS = {"convolution 1000001 128000001,13": 16}
+"""By how much the counter of thread instructions is above the sum of the source page's rows, which all agree."""
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +58,25 @@ def test_any_size_is_counted_as_every_block(
     mine = run(False)
     assert mine.classes, mine.undecided
     equal(mine, run(True))
+
+
+@pytest.mark.parametrize("one", [one for one in GRIDS if one.name in RECORDED], ids=lambda one: one.name)
+def test_a_gpu_counts_the_same(module: Any, one: Grid) -> None:
+    """Every row of the profiler's source page, and its counters that hold nothing but this launch."""
+    mine, recorded = counted(module, one), RECORDED[one.name]
+    assert mine.classes
+    executed = {e.instruction.pc: [e.warps, e.threads, e.predicated_on] for e in mine.profile if e.warps}
+    assert executed == {offset: counts for offset, *counts in (row[:4] for row in recorded["rows"])}
+    passes: dict[int, list[int]] = {}
+    for site in mine.conflicts.sites:
+        before = passes.get(site.site.offset, [0, 0])
+        passes[site.site.offset] = [before[0] + site.transactions, before[1] + site.ideal]
+    assert passes == {row[0]: row[4:] for row in recorded["rows"] if len(row) > 4}
+    hardware = recorded["hardware"]
+    assert mine.instructions == hardware["smsp__inst_executed.sum"]
+    more = MORE_THREADS.get(one.name, 0)
+    assert mine.thread_instructions + more == hardware["smsp__thread_inst_executed.sum"]
+
+
+def test_most_of_what_was_recorded_has_more_than_a_million_blocks() -> None:
+    assert sum(np.prod(one.grid) > 10**6 for one in GRIDS if one.name in RECORDED) >= 26
