@@ -6,17 +6,18 @@ in – the functions of the CUDA driver, and how a compiled kernel is made and l
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import NoReturn, SupportsInt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.errors import CompileError, InputError, UnsupportedError
+from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_objects import Dispatcher, ForAll, LaunchConfiguration, Manager, Signature, Types
 from banksim.kernels.compilers.numba_without_gpu import module, numba_cuda, replaced
@@ -25,12 +26,14 @@ from banksim.machine.launch import prepare
 from banksim.machine.parameters import field_bytes
 from banksim.runs.loaded_module import loaded
 from banksim.runs.options import Options
-from banksim.runs.programs import device
+from banksim.runs.programs import device, standins
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
 from banksim.runs.resolve import numba_kernel
+from banksim.system.ending import ERROR
+from banksim.system.visible import say
 
 CURE = "; try banksim run --whole"
 """What runs, in a process of its own, with all of numba-cuda (python_program.py)."""
@@ -196,6 +199,8 @@ def simulated(
             stack.enter_context(replaced(owner, name, value))
 
         stack.enter_context(simulated_driver(inside.driver, host.driver))
+        with suppress(ImportError):  # older ones look for it elsewhere
+            replace(module("cuda.bindings._internal.driver"), "load_nvidia_dynamic_lib", driver_of_no_device)
         replace(inside, "ExperimentalDevice", partial(experimental_device, launches.code))
         replace(inside, "get_cuda_native_handle", int)
         replace(inside, "_to_core_stream", lambda stream: checked_stream(inside, stream))
@@ -238,6 +243,21 @@ def simulated_driver(driver: object, ours: Driver) -> Iterator[None]:
         driver.__class__ = real
         vars(driver).clear()
         vars(driver).update(state)
+
+
+def driver_of_no_device(name: str) -> SimpleNamespace:
+    """In the place of what finds the driver's library for all that asks the driver itself, such as cuda.core: the
+    stand-in, connected to nothing. To find none leaves a lock of cuda.bindings taken, and the next call waits for ever,
+    for which no signal can end it."""
+    say(
+        f"the program asks the CUDA driver itself (cuda.core, cuda.bindings), which banksim run does not simulate{CURE}"
+    )
+    try:
+        library = ctypes.CDLL(str(standins.folder() / standins.DRIVER))
+    except BanksimError as error:
+        say(error)
+        os._exit(ERROR)
+    return SimpleNamespace(_handle_uint=library._handle)
 
 
 def experimental_device(arch: str, number: int = 0) -> SimpleNamespace:

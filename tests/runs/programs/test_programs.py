@@ -423,3 +423,27 @@ def test_a_program_ends_that_leaves_a_pool_of_threads(tmp_path: Path, capfd: pyt
     out, error = capfd.readouterr()
     assert out == "pooled\n" * 3
     assert "beyond: global store of 8 bytes" in error
+
+
+OF_THE_DRIVER = """
+from numba import cuda
+PTX = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }"
+for _ in range(2):
+    try:
+        cuda.current_context().create_module_ptx(PTX)
+    except Exception as error:
+        print(type(error).__name__, "CUDA_ERROR_NO_DEVICE" in str(error))
+"""
+
+
+def test_what_asks_the_driver_itself_is_told_and_does_not_wait_for_ever(tmp_path: Path) -> None:
+    """For a lock of cuda.bindings, in native code that no signal ends."""
+    (tmp_path / "program.py").write_text(OF_THE_DRIVER)
+    command = [sys.executable, "-m", "banksim", "run", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout) == (0, "CUDAError True\nCUDAError True\n")
+    said = [line for line in done.stderr.splitlines() if line.startswith("banksim: ")]
+    assert said == [
+        "banksim: the program asks the CUDA driver itself (cuda.core, cuda.bindings), "
+        "which banksim run does not simulate; try banksim run --whole"
+    ]
