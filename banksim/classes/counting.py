@@ -30,7 +30,7 @@ from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.objects import prepare_llvm
 from banksim.machine.llvm.translate import LONGEST
-from banksim.machine.llvm.workers import Worker, bank_rules, in_threads, settle
+from banksim.machine.llvm.workers import Worker, bank_rules, in_threads, period_of, settle
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned
@@ -148,7 +148,7 @@ class Counting:
         self, launch: Launch, compiled: Compiled, rules: Sequence[Architecture], axes: tuple[int, ...]
     ) -> None:
         self.launch, self.compiled, self.rules = launch, compiled, rules
-        words, period = bank_rules(rules)
+        words, period = bank_rules(rules, compiled)
         self.stop = np.zeros(1, np.uint32)
         self.worker = Worker(launch, compiled, words, period, 2**62, self.stop)
         self.worker.context[0]["allowance"] = state.ALLOWANCE
@@ -264,7 +264,7 @@ def count(
     llvm.add_symbol("narrow", ctypes.cast(narrow, ctypes.c_void_p).value)
     began = time.perf_counter()
     try:
-        compiled = compile_class(launch.kernel, axes, bank_rules(rules)[1])
+        compiled = compile_class(launch.kernel, axes, period_of(rules))
     except UnsupportedError as error:
         return Undecided(None, None, str(error))
     counting = Counting(launch, compiled, rules, axes)

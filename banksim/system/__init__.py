@@ -4,6 +4,7 @@ writing.py          files are written whole or not at all
 cache.py            the user's cache folder
 cached_files.py     what is in it
 jit.py              compiling with numba
+compiler.py         … in less of its passes
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
 ending.py           exit status, errors, signals

@@ -2,7 +2,8 @@
 
 What numba's front end takes goes by the function, and as much again by the Python wrapper that it gives each. So a
 function that only compiled code calls is `inner`: it has no wrapper and lies in no cache but within its callers. A
-`Callback`, which the code of a kernel calls by its address, is compiled when a kernel first needs it.
+`Callback`, which the code of a kernel calls by its address, is compiled when a kernel first needs it. `compiler.py`
+leaves out what none of them needs of numba's pipeline.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numba.extending import register_jitable
 
 from banksim.system.cache import sources, usable
 from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
+from banksim.system.compiler import FRUGAL, Passes, PassesOfInner
 from banksim.system.progress import ProgressBar
 
 COMPILE = "numba:compile"
@@ -29,7 +31,13 @@ COMPILE = "numba:compile"
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
 """The rooms with code that numba compiles."""
-NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": PassesOfInner,
+    **FRUGAL,
+}
+OUTER: dict[str, Any] = {"pipeline_class": Passes, **FRUGAL}
 
 if TYPE_CHECKING:
 
@@ -37,24 +45,24 @@ if TYPE_CHECKING:
         """numba's function as compiled code calls it: an array at an address. Its elements are known to numba only."""
 
 else:
-    from numba import carray as carray
+    from banksim.system.compiler import carray as carray
 
 
 def inner(function: Function) -> Function:
     """A function that compiled code calls; Python runs it as it is."""
-    compiled: Function = register_jitable(**NO_WRAPPERS)(function)
+    compiled: Function = register_jitable(**INNER)(function)
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """An `inner` one that each caller makes its own."""
-    compiled: Function = register_jitable(forceinline=True, **NO_WRAPPERS)(function)
+    compiled: Function = register_jitable(forceinline=True, **INNER)(function)
     return compiled
 
 
 def outer(function: Function) -> Function:
     """A function that Python calls: its code is kept in numba's cache. Other threads of Python run meanwhile."""
-    compiled: Function = kept(function, lambda **how: njit(nogil=True, **how)(function))
+    compiled: Function = kept(function, lambda **how: njit(nogil=True, **OUTER, **how)(function))
     return compiled
 
 
@@ -74,7 +82,8 @@ class Callback:
     @cached_property
     def address(self) -> int:
         with event.trigger_event(COMPILE, {"dispatcher": self}):
-            return int(kept(self.py_func, lambda **how: cfunc(self.signature, **how)(self.py_func)).address)
+            compiled = kept(self.py_func, lambda **how: cfunc(self.signature, **OUTER, **how)(self.py_func))
+            return int(compiled.address)
 
 
 def callback(signature: Signature) -> Callable[[Callable[..., object]], Callback]:

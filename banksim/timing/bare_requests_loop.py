@@ -41,28 +41,33 @@ class Requests(NamedTuple):
 
 @outer
 def parts_of_each(
-    address: Integers, mask: Integers, op: Integers, width: Integers, rule: Integers
-) -> npt.NDArray[np.int64]:
-    """How many parts each request has, counting those without an active lane."""
-    found = np.zeros(len(address), np.int64)
+    address: Integers, mask: Integers, op: Integers, width: Integers, rule: Integers, found: Integers
+) -> None:
+    """How many parts each request has, counting those without an active lane: to `found`."""
     for n in range(len(address)):
         place = pointer(np.uint64(address.ctypes.data + 4 * 32 * n))
         found[n] = parts_of(place, mask[n], op[n], width[n], rule)
-    return found
 
 
 def path_cycles(requests: Requests, numbers: Numbers, chained: bool) -> int:
     """Cycles until all requests of a block have been served and their results have come."""
     warps = int(requests.number.max()) + 1
-    return int(run(requests, new_path(), new_waiting(warps, 1), numbers, warps, chained))
+    next_of, end_of, ready = np.full(warps, -1), np.zeros(warps, np.int64), np.zeros(warps, np.int64)
+    return int(run(requests, new_path(), new_waiting(warps, 1), numbers, next_of, end_of, ready, chained))
 
 
 @outer
-def run(requests: Requests, path: Path, waiting: Waiting, f: Numbers, warps: Integer, chained: bool) -> Integer:
-    total = len(requests.number)
-    next_of = np.full(warps, -1)
-    end_of = np.zeros(warps, np.int64)
-    ready = np.zeros(warps, np.int64)
+def run(
+    requests: Requests,
+    path: Path,
+    waiting: Waiting,
+    f: Numbers,
+    next_of: Integers,
+    end_of: Integers,
+    ready: Integers,
+    chained: bool,
+) -> Integer:
+    total, warps = len(requests.number), len(next_of)
     t: Integer = np.int64(0)
     first = 0
     while first < total:
@@ -123,7 +128,7 @@ def epoch(
         t += 1
         if left == 0 and one.pool == 0 and idle(path):
             break
-    done = path.ends.max()
+    done = max(path.ends[0], path.ends[1])
     for w in range(warps):
         done = max(done, waiting.until[w, RESULT])
     return done

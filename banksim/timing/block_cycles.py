@@ -76,14 +76,14 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
 
 def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Of each request: transactions' worth of time, and transfers that return its result (0: nothing is returned)."""
-    from banksim.banks.compiled.one_request import rule_words
+    from banksim.banks.compiled.one_request import rule_records
     from banksim.banks.replay import transactions
     from banksim.requests.kinds import OPS
 
     cost = np.asarray(
         transactions(trace.address, op=[OPS[code] for code in trace.op], width=trace.width, mask=trace.mask, arch=rule)
     )
-    parts = count_parts(trace.address, trace.mask, trace.op, trace.width, rule_words(rule))
+    parts = count_parts(trace.address, trace.mask, trace.op, trace.width, rule_records(rule))
     returns = np.isin(trace.op, [OPS.index(op) for op in ANSWERS])
     matrices = np.array(["matrix" in op for op in OPS])[trace.op]
     parts = np.where(matrices, 1, parts)
@@ -93,9 +93,8 @@ def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], np
 def count_parts(address: Column, mask: Column, op: Column, width: Column, words: Integers) -> npt.NDArray[np.int64]:
     from banksim.timing.bare_requests_loop import parts_of_each
 
-    found: npt.NDArray[np.int64] = parts_of_each(
-        np.ascontiguousarray(address), mask, op, width, np.ascontiguousarray(words, np.int64)
-    )
+    found = np.zeros(len(address), np.int64)
+    parts_of_each(np.ascontiguousarray(address), mask, op, width, words, found)
     return found
 
 

@@ -288,28 +288,9 @@ def finished(sm: Multiprocessor, place: Integer) -> bool:
     return left == 0
 
 
-@inlined
-def bare(array: np.ndarray) -> np.ndarray:
-    """The same memory as an array that nobody counts references to: counting takes longer than the simulation."""
-    return carray(pointer(array.ctypes.data), array.shape, array.dtype)
-
-
 @outer
 def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer) -> Integer:
     """Simulate until a block has finished. Returns −1 − its place, or FAULT + a code of machine/codes.py."""
-    sm = Multiprocessor(
-        bare(sm.code), bare(sm.warps), bare(sm.members), bare(sm.pipes), bare(sm.busy), bare(sm.served),
-        bare(sm.spent), bare(sm.classes), bare(sm.clock), bare(sm.stop), bare(sm.ideal),
-    )  # fmt: skip
-    path = Path(
-        bare(path.requests), bare(path.free), bare(path.sub_cores), bare(path.queues), bare(path.queue_places),
-        bare(path.pool), bare(path.pool_places), bare(path.slots), bare(path.ends), bare(path.servers),
-        bare(path.order), bare(path.one),
-    )  # fmt: skip
-    waiting = Waiting(
-        bare(waiting.pending), bare(waiting.until), bare(waiting.owner), bare(waiting.queued), bare(waiting.fence),
-        bare(waiting.wake),
-    )  # fmt: skip
     t = sm.clock[CYCLE]
     looks = 0
     while True:

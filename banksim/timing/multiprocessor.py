@@ -62,7 +62,7 @@ class Simulation:
         max_instructions: int | None = None,
         global_latency: int | None = None,
     ) -> None:
-        rules = bank_rules(architectures)
+        rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
         self.numbers = figures.numbers(global_latency)
         self.stop_word = np.zeros(1, np.uint32)

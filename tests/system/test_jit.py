@@ -25,7 +25,7 @@ before = [name for name, one in SYMBOLS.items() if "address" in vars(one)]
 rest = "--grid 4,2 --arg float32[64,128] --arg float32[128,64]=random --arg int32=128 --arg int32=64 --json".split()
 assert main(["kernel", sys.argv[1], *rest]) == 0
 print(*before, "|", *(name for name, one in SYMBOLS.items() if "address" in vars(one)))
-print("address" in vars(one_request.judge_broadcast))
+print(*("address" in vars(one) for one in (one_request.judge_broadcast, one_request.judge_copy)))
 """
 
 
@@ -37,11 +37,37 @@ def test_a_kernel_has_only_what_it_calls_compiled() -> None:
     assert not before
     assert {"schedule", "leave", "judge_new", "settle"} <= set(after)
     assert not {"meet", "scatter", "end_collective", "sync_by_mask", "give_way"} & set(after)
-    assert broadcast == "False"  # only GPUs of compute capability 1.x need it
+    assert broadcast == "False False"  # GPUs of compute capability 1.x, and copies from global memory, need them
 
 
 def one_more(number: Any) -> Any:
     return number + 1
+
+
+@jit.inner
+def twice(number: Any) -> Any:
+    return number + number
+
+
+def four_times(number: Any) -> Any:
+    return twice(twice(number))
+
+
+def test_machine_code_is_written_for_what_is_called_from_outside_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba import cfunc
+    from numba.core import types
+    from numba.core.codegen import JITCodeLibrary
+
+    written = []
+    write = JITCodeLibrary._finalize_specific
+
+    def noted(library: Any) -> None:
+        written.append(library.name)
+        write(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", noted)
+    assert cfunc(types.int64(types.int64), **jit.OUTER)(four_times).ctypes(3) == 12
+    assert "four_times" in written and "twice" not in written
 
 
 def test_where_no_code_can_be_kept_it_is_compiled_and_said_once(

@@ -7,6 +7,7 @@ lane, at (part, group), no two lanes have the same bit. Where lanes share one, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -38,9 +39,9 @@ SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 GROUPS: groups of banks. PART: log2 of the lanes of a part; MERGED: the same where pairs merge (0: they never do).
 SERVES: whom a pass serves (WORD … COPY_AND_BYPASS). PASSES: how many each of those takes. ROWS: lanes that give
 addresses."""
-KEEP, BROADCASTS, HEADER = 0, 1, 2
-"""A rule begins with the address bits that tell words apart (KEEP) and the address of `judge_broadcast` (BROADCASTS);
-from HEADER on follow the records."""
+KEEP, BROADCASTS, COPIES, HEADER = 0, 1, 2, 3
+"""A rule begins with the address bits that tell words apart (KEEP) and the addresses of `judge_broadcast` (BROADCASTS)
+and `judge_copy` (COPIES); from HEADER on follow the records."""
 RULE_WORDS = HEADER + len(OPS) * len(WIDTHS) * FIELDS
 """Length of what `rule_words` returns."""
 
@@ -54,9 +55,22 @@ def serving(access: AccessRule) -> int:
 
 
 @lru_cache
-def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
-    """`arch` as the numbers that `judge` reads: which address bits tell words apart, the address of `judge_broadcast`
-    where a record needs it (so they are of this process only), then the records."""
+def rule_words(arch: Architecture, ops: Sequence[str] = OPS) -> npt.NDArray[np.int64]:
+    """`rule_records` with the addresses of the functions that some records need, those of `ops` (so they are of this
+    process only): what `judge` reads."""
+    rule = rule_records(arch).copy()
+    serves = rule[HEADER:].reshape(len(OPS), -1, FIELDS)[[OPS.index(op) for op in ops], :, SERVES]
+    if (serves == BROADCAST).any():
+        rule[BROADCASTS] = judge_broadcast.address
+    if (serves >= COPY).any():
+        rule[COPIES] = judge_copy.address
+    rule.flags.writeable = False
+    return rule
+
+
+@lru_cache
+def rule_records(arch: Architecture) -> npt.NDArray[np.int64]:
+    """`arch` as numbers: which address bits tell words apart, then the records."""
     rule = np.zeros(RULE_WORDS, np.int64)
     # Where a row has two words of a bank, they share a pass: the address bit that parts them is dropped.
     rule[KEEP] = 0xFFFFFFFF & ~(0 if arch.pass_width == arch.bank_width else arch.banks * arch.bank_width)
@@ -76,8 +90,6 @@ def rule_words(arch: Architecture) -> npt.NDArray[np.int64]:
                     access.passes,
                     access.rows,
                 )
-    if (records[..., SERVES] == BROADCAST).any():
-        rule[BROADCASTS] = judge_broadcast.address
     rule.flags.writeable = False
     return rule
 
@@ -147,12 +159,52 @@ def broadcasts(bank: Integers, count: Integers, words: Integer, sign: Integer) -
     return passes
 
 
-@callback(types.void(*[types.voidptr] * 2, *[types.int64] * 5))
-def judge_broadcast(
-    address: Place, found: Place, mask: Integer, width: Integer, groups: Integer, part: Integer, shift: Integer
+SPECIAL = types.void(*[types.voidptr] * 2, *[types.int64] * 6)
+"""`judge_at` of requests that few kernels make, which others are spared the compilation of: addresses, where its five
+numbers go, mask, width, groups, part, shift, whom a pass serves."""
+
+
+@callback(SPECIAL)
+def judge_copy(
+    address: Place,
+    found: Place,
+    mask: Integer,
+    width: Integer,
+    groups: Integer,
+    part: Integer,
+    shift: Integer,
+    serves: Integer,
 ) -> None:
-    """`judge_at` where a pass serves one word to all who want it and one lane of every other bank; to `found`, five
-    numbers. Only GPUs of compute capability 1.x have such passes: others are spared its compilation."""
+    """`judge_at` of a copy from global memory, but for how many passes each of its passes takes."""
+    lanes, result = word(mask), carray(found, 5, np.int64)
+    total: Integer
+    ideal: Integer
+    worst: Integer
+    total = ideal = worst = np.int64(0)
+    if serves != BYPASS:
+        total, ideal, worst = copies(address, lanes, width, groups, part, shift)
+    if serves != COPY:
+        more, least = bypassing(address, lanes)
+        if more < 0:
+            total, ideal, worst = np.int64(UNKNOWN), np.int64(0), np.int64(0)
+        else:
+            total, ideal, worst = total + more, ideal + least, max(worst, (more + least - 1) // least)
+    result[0], result[1], result[2], result[3], result[4] = total, total, ideal, worst, worst
+
+
+@callback(SPECIAL)
+def judge_broadcast(
+    address: Place,
+    found: Place,
+    mask: Integer,
+    width: Integer,
+    groups: Integer,
+    part: Integer,
+    shift: Integer,
+    serves: Integer,
+) -> None:
+    """`judge_at` where a pass serves one word to all who want it and one lane of every other bank: on GPUs of compute
+    capability 1.x only."""
     addresses = carray(address, 32, np.uint32)
     bank = carray(_room_for_banks(), 32, np.int32)
     key = carray(_room_for_words(), 32, np.uint32)
@@ -187,7 +239,7 @@ def judge_broadcast(
 
 
 @intrinsic(object)
-def call_broadcast(
+def call_special(
     typing_context: TypingContext,
     function: NumbaType,
     address: NumbaType,
@@ -197,16 +249,17 @@ def call_broadcast(
     groups: NumbaType,
     part: NumbaType,
     shift: NumbaType,
+    serves: NumbaType,
 ) -> Code:
-    """Call `judge_broadcast`, at an address."""
+    """Call a function of the type `SPECIAL`, at an address."""
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         long = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [long] * 5)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [long] * 6)
         builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
         return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
-    return types.void(types.int64, *[types.voidptr] * 2, *[types.int64] * 5), generate
+    return types.void(types.int64, *SPECIAL.args), generate
 
 
 @inlined
@@ -268,25 +321,16 @@ def judge_at(
     if rules[record + MERGED] and pairs_merge(address, mask):
         part = rules[record + MERGED]
     groups, shift, passes = rules[record + GROUPS], rules[record + SHIFT], rules[record + PASSES]
-    if serves == BROADCAST:
+    if serves >= BROADCAST:
         place = _room_for_found()
-        call_broadcast(rules[BROADCASTS], address, place, mask, width, groups, part, shift)
+        function = rules[BROADCASTS] if serves == BROADCAST else rules[COPIES]
+        call_special(function, address, place, mask, width, groups, part, shift, serves)
         found = carray(place, 5, np.int64)
-        return found[0], found[1], found[2], found[3], found[4]
-    total: Integer
-    ideal: Integer
-    worst: Integer
-    if serves >= COPY:
-        total = ideal = worst = np.int64(0)
-        if serves != BYPASS:
-            total, ideal, worst = copies(address, mask, np.int64(width), groups, part, shift)
-        if serves != COPY:
-            more, least = bypassing(address, mask)
-            if more < 0:
-                return UNKNOWN, UNKNOWN, 0, 0, 0
-            total, ideal, worst = total + more, ideal + least, max(worst, (more + least - 1) // least)
-    else:
-        total, ideal, worst = words(address, mask, serves == LANE, word(rules[KEEP]), groups, part, shift)
+        low, high, ideal = found[0], found[1], found[2]
+        if low != UNKNOWN:
+            low, high, ideal = low * passes, high * passes, ideal * passes
+        return low, high, ideal, found[3], found[4]
+    total, ideal, worst = words(address, mask, serves == LANE, word(rules[KEEP]), groups, part, shift)
     if serves == ONCE:
         total, worst = ideal, np.int64(1)
     return total * passes, total * passes, ideal * passes, worst, worst

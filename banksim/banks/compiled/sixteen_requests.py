@@ -25,7 +25,16 @@ from numba import types
 from numba.core import cgutils
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.one_request import BROADCAST, COPY_AND_BYPASS, FIELDS, HEADER, KEEP, ONCE, WORD, rule_words
+from banksim.banks.compiled.one_request import (
+    BROADCAST,
+    COPY_AND_BYPASS,
+    FIELDS,
+    HEADER,
+    KEEP,
+    ONCE,
+    WORD,
+    rule_records,
+)
 from banksim.requests.kinds import OPS, WIDTHS
 from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import intrinsic
@@ -58,7 +67,7 @@ TRANSACTIONS, IDEAL, DEGREE, UNION, FIGURES = range(5)
 @lru_cache
 def records(arch: Architecture) -> npt.NDArray[np.uint32]:
     """The record of every op and width, at `WIDEST` × op + width; last, which address bits tell words apart."""
-    rule = rule_words(arch)
+    rule = rule_records(arch)
     shift, groups, part, merged, serves, passes, rows = np.moveaxis(rule[HEADER:].reshape(len(OPS), -1, FIELDS), 2, 0)
     fields = {
         SHIFT: shift,

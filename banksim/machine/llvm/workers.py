@@ -41,14 +41,20 @@ SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings."""
 
 
-def bank_rules(architectures: Sequence[Architecture]) -> tuple[npt.NDArray[np.int64], int]:
-    """What a `Worker` judges by: a row of `rule_words` for each architecture, and the period that suits all."""
+def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
+    """What a `Worker` judges a kernel's requests by: a row of `rule_words` for each architecture, and the period that
+    suits all."""
     from banksim.banks.compiled.one_request import rule_words
 
     if not architectures:
         return np.zeros((0, 0), np.int64), 1
-    rules = np.ascontiguousarray([rule_words(a) for a in architectures], np.int64)
-    return rules, max(a.period for a in architectures)
+    ops = tuple(sorted({op for _, op, _ in compiled.sites}))
+    rules = np.ascontiguousarray([rule_words(a, ops) for a in architectures], np.int64)
+    return rules, period_of(architectures)
+
+
+def period_of(architectures: Sequence[Architecture]) -> int:
+    return max((a.period for a in architectures), default=1)
 
 
 class ClusterMemory:
@@ -201,7 +207,7 @@ def execute(
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
-    rules, period = bank_rules(architectures)
+    rules, period = bank_rules(architectures, compiled)
     stop_word = np.zeros(1, np.uint32)
     blocks = range(launch.blocks) if blocks is None else blocks
     if not launch.apart and (len(blocks) < launch.blocks or without):

@@ -1,0 +1,124 @@
+"""How numba compiles banksim's own loops in less time: what these never use is left out.
+
+Numba takes every function through some twenty-five passes, optimises it, writes machine code for it, and optimises it
+again within every function that calls it. These loops neither allocate nor raise, and have no closures; and of
+functions that only compiled code calls, nothing runs but what their callers contain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import compiler, typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.extending import intrinsic
+from numba.np.arrayobj import np_cfarray
+
+from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InferTypes(FunctionPass):
+    """Numba's own pass refuses functions that return arrays where references are not counted. Those of the loops are
+    views of memory that outlives the call."""
+
+    _name = "infer_types_of_loops"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        given = state.typingctx, state.targetctx, state.func_ir, state.args, state.return_type, state.locals
+        state.typemap, state.return_type, state.calltypes, state.typing_errors = typed_passes.type_inference_stage(
+            *given
+        )
+        return True
+
+
+PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    InferTypes,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+FRUGAL: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+"""No code that counts references, or looks for divisions by zero."""
+
+
+class Settled(compiler.Flags):
+    """Flags that do not change any more. Numba compares all of them for every call of every function."""
+
+    __slots__ = ["known"]
+
+    def values(self) -> dict[str, Any]:
+        if not hasattr(self, "known"):
+            self.known: dict[str, Any] = super().values()
+        return self.known
+
+
+class Passes(compiler.CompilerBase):
+    """What the loops need of numba's pipeline."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any) -> None:
+        super().__init__(typing, target, library, args, result, Settled(flags), local)
+
+    def define_pipelines(self) -> list[PassManager]:
+        passes = PassManager("loops")
+        for one in PASSES:
+            passes.add_pass(one, one.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class PartOfCallers(JITCodeLibrary):
+    """The code of a function that is linked into its callers and optimised there; nothing runs it by itself."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    @property
+    def codegen(self) -> PartOfCallers:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Of what numba asks a library's `codegen`: code that does not run by itself has no environment."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class PassesOfInner(Passes):
+    def define_pipelines(self) -> list[PassManager]:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = PartOfCallers(codegen, self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+@intrinsic
+def carray(typing_context: TypingContext, place: NumbaType, shape: NumbaType, dtype: NumbaType = types.none) -> Code:
+    """numba.carray compiles two functions for every type that it is used with; this one is code of its caller."""
+    element = getattr(place if isinstance(place, types.CPointer) else dtype, "dtype")  # noqa: B009
+    dimensions = len(shape) if isinstance(shape, types.BaseTuple) else 1
+
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
+        return np_cfarray(context, builder, signature, args)
+
+    return types.Array(element, dimensions, "C")(place, shape, dtype), generate
