@@ -184,7 +184,7 @@ def execute_launch(
             counts, effects, printed = outcome.result()
             together.add(part, effects)
             for number, text in printed.items():
-                launch.device.print(number, text)
+                launch.device.print(number, [text])
             done.append(counts)
             if progress:
                 progress(part.stop, sum(int(one.counters[1]) for one in done))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from banksim.architectures.code_layout import HEAP
 
@@ -20,7 +21,7 @@ class AddressMap:
     first: int
     slots: int
 
-    @property
+    @cached_property
     def inverse(self) -> int:
         """What undoes the product with STRIDE."""
         return pow(STRIDE, -1, self.slots)

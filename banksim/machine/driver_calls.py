@@ -8,9 +8,10 @@ f(host, lanes that ask, words of arguments (n, 32)) → words of results for tho
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,14 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.global_addresses import ARGUMENTS, AddressMap
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
-from banksim.machine.printing import MOST, parsed, printed
+from banksim.machine.printing import MOST, Format, lines, parsed, printed
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
+NOTHING = np.zeros(0, np.uint8)
 HEAP_BYTES = 8 << 20
 """cudaLimitMallocHeapSize by default (CUDA programming guide, "Dynamic Global Memory Allocation and Operations")."""
-STRING_PIECES = (64, 4096)
+STRING_PIECE = 64
 """Bytes that are read at once in search of a string's end."""
 ALIGNMENT = 16
 """Bytes to which malloc aligns (same place)."""
@@ -62,12 +64,14 @@ class Device:
         """Pickle the device without its lock, which no other process can share."""
         return Device, (self.printed, self.size, self.heap, self.heap_bytes, self.used, self.sizes, self.freed)
 
-    def print(self, block: int, text: bytes | bytearray) -> None:
+    def print(self, block: int, texts: Iterable[bytes | bytearray]) -> None:
         """Keep what a block prints, as long as there is room."""
         with self.lock:
-            self.size += len(text)
-            if self.size <= MOST:
-                self.printed.setdefault(block, bytearray()).extend(text)
+            kept = self.printed.setdefault(block, bytearray())
+            for text in texts:
+                self.size += len(text)
+                if self.size <= MOST:
+                    kept += text
 
     @property
     def output(self) -> str:
@@ -99,7 +103,7 @@ class Device:
 
 @dataclass
 class Host:
-    """The warp that asks, as services see it. `local(lane)` is a copy of that lane's local memory."""
+    """The warp that asks, as services see it."""
 
     device: Device
     instruction: Instruction
@@ -108,7 +112,9 @@ class Host:
     shared: Sequence[Bytes]
     """That of each block of the cluster, by rank."""
     shared_start: int
-    local: Callable[[int], Bytes]
+    local: Callable[[Sequence[int], int, int], Bytes]
+    """A copy of the local memory of lanes, from a byte on, so many bytes: (lanes, bytes)."""
+    local_bytes: int
     constants: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
     parameters: int = 0
     """Constant bank 0, and where parameters begin in it."""
@@ -117,46 +123,53 @@ class Host:
     notes: Sequence[Bytes] = ()
     layout: AddressMap = ARGUMENTS
 
-    def find(self, address: int, size: int, lane: int, use: int = codes.READ) -> Bytes:
-        """`size` bytes at a generic address. Refusal where there are not as many. The use of global memory is noted."""
+    def find(self, address: int, size: int, lane: int, use: int = codes.READ, fewest: int = 0) -> Bytes:
+        """`size` bytes at a generic address, or down to `fewest` where the memory ends. Refusal where there are not as
+        many. The use of global memory is noted."""
         if address >> 32 == CONSTANT_WINDOW >> 32 and not use & codes.WRITTEN:
             start = self.parameters + (address & 0xFFFFFFFF)
             return self.constants[start : start + size].copy()
-        window, (number, offset) = address >> 32 << 32, self.layout.place_of(address)
-        code, memory, place, start = codes.OUT_OF_GLOBAL, np.zeros(0, np.uint8), "global memory", 0
+        window, offset = address >> 32 << 32, address & 0xFFFFFFFF
+        code, memory, place, start = codes.OUT_OF_GLOBAL, NOTHING, "global memory", 0
         if window == SHARED_WINDOW:
             code, place, start = codes.OUT_OF_SHARED, "shared memory", self.shared_start
             rank = (address & 0xFFFFFFFF) >> codes.RANK_BIT
             if rank < len(self.shared):
                 memory = self.shared[rank]
-            number, offset = -1, address & (1 << codes.RANK_BIT) - 1
+            offset = address & (1 << codes.RANK_BIT) - 1
         elif window == LOCAL_WINDOW:
-            code, memory, place = codes.OUT_OF_LOCAL, self.local(lane), "local memory"
-        elif number < len(self.buffers):
+            size = max(min(size, self.local_bytes - offset), fewest or size)
+            if offset + size <= self.local_bytes:
+                return self.local([lane], offset, size).reshape(size)
+            code, place = codes.OUT_OF_LOCAL, "local memory"
+        elif (number := self.layout.place_of(address)[0]) < len(self.buffers):
             memory = self.buffers[number]
             if self.notes:
                 self.notes[number][offset : offset + size] |= np.uint8(use)
+        size = max(min(size, len(memory) - offset), fewest or size)
         if offset < start or offset + size > len(memory):
             i = self.instruction
             who = i.operands[0].text if i.name == "SERVICE" else f"{'tensor' if 'UTMA' in i.name else 'bulk'} copy"
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
         return memory[offset : offset + size]
 
+    def find_each(self, addresses: Sequence[int], size: int, lanes: Sequence[int]) -> bytes:
+        """What `find` gives for each lane, one behind the other; where each has it at one place of its own, at once."""
+        offset = addresses[0] - LOCAL_WINDOW
+        if 0 <= offset <= self.local_bytes - size and addresses.count(addresses[0]) == len(addresses):
+            return self.local(lanes, offset, size).tobytes()
+        return b"".join(bytes(self.find(at, size, lane)) for at, lane in zip(addresses, lanes, strict=True))
+
     def string(self, address: int, lane: int) -> bytes:
         """The string at an address, up to its zero."""
-        for size in STRING_PIECES:
-            try:
-                found = bytes(self.find(address, size, lane, use=0))
-            except Refusal:  # it may end before
-                break
-            if b"\0" in found:
-                found = found[: found.index(0) + 1]
-                self.find(address, len(found), lane)  # it uses no more than these
-                return found[:-1]
-        letters = bytearray()
-        while not letters.endswith(b"\0"):
-            letters += bytes(self.find(address + len(letters), 1, lane))
-        return bytes(letters[:-1])
+        letters = b""
+        while True:
+            found = bytes(self.find(address + len(letters), STRING_PIECE, lane, use=0, fewest=1))
+            letters += found.partition(b"\0")[0]
+            if b"\0" in found or not found:
+                if self.notes:
+                    self.find(address, len(letters) + 1, lane)  # it uses no more than these
+                return letters
 
     def text(self, address: int, lane: int) -> str:
         """The string at an address, as text."""
@@ -176,16 +189,53 @@ def long(v: Words, at: int, lane: int) -> int:
 def vprintf(host: Host, lanes: Sequence[int], v: Words) -> Words:
     """Format, arguments → how many of them there are. What one lane prints stays together."""
     out = np.zeros((2, v.shape[1]), np.uint32)
-    for lane in lanes:
+    low, high, low_of_arguments, high_of_arguments = v[:4, lanes].tolist()
+    formats = [a | b << 32 for a, b in zip(low, high, strict=True)]
+    arguments = [a | b << 32 for a, b in zip(low_of_arguments, high_of_arguments, strict=True)]
+    while lanes:
+        same = len(list(takewhile(formats[0].__eq__, formats)))
         try:
-            format = parsed(host.string(long(v, 0, lane), lane))
-            given = bytes(host.find(long(v, 2, lane), format.bytes, lane)) if format.bytes else b""
+            format = parsed(host.string(formats[0], lanes[0]))
+            if not print_at_once(host, format, lanes[:same], arguments):
+                print_each(host, format, lanes[:same], arguments)
+        except UnsupportedError as error:
+            raise Refusal(codes.NOT_SIMULATED, lanes[0], str(error)) from None
+        out[0, lanes[:same]] = len(format.directives)
+        lanes, formats, arguments = lanes[same:], formats[same:], arguments[same:]
+    return out
+
+
+def print_at_once(host: Host, format: Format, lanes: Sequence[int], arguments: Sequence[int]) -> bool:
+    """Print what lanes print by one format, if it is that easy."""
+    if format.plain is None:
+        return False
+    known: dict[tuple[int, int], bytes] = {}
+
+    def string(address: int, number: int) -> bytes:
+        lane = lanes[number]
+        key = address, lane if address >> 32 == LOCAL_WINDOW >> 32 else 0
+        if key not in known:
+            known[key] = host.string(address, lane)
+        return known[key]
+
+    try:
+        given = host.find_each(arguments[: len(lanes)], format.bytes, lanes)
+        texts = lines(format.plain, given, string)
+    except Refusal:
+        return False  # what other lanes print before is printed
+    if texts is not None:
+        host.device.print(host.block, texts)
+    return texts is not None
+
+
+def print_each(host: Host, format: Format, lanes: Sequence[int], arguments: Sequence[int]) -> None:
+    for lane, address in zip(lanes, arguments, strict=False):
+        try:
+            given = bytes(host.find(address, format.bytes, lane)) if format.bytes else b""
             text = printed(format, given, partial(host.string, lane=lane))
         except UnsupportedError as error:
             raise Refusal(codes.NOT_SIMULATED, lane, str(error)) from None
-        host.device.print(host.block, text)
-        out[0, lane] = len(format.directives)
-    return out
+        host.device.print(host.block, [text])
 
 
 def assertion(host: Host, lanes: Sequence[int], v: Words) -> None:

@@ -41,12 +41,22 @@ class Directive(NamedTuple):
         return [4] * ((self.width == -1) + (self.precision == -1)) + [given]
 
 
+class Plain(NamedTuple):
+    """A format that Python's `%` makes the same of as C: its template, what its values lie like in memory, and which
+    of them are addresses of strings."""
+
+    template: bytes
+    values: struct.Struct
+    strings: tuple[int, ...]
+
+
 class Format(NamedTuple):
     """A format: texts, one more than directives between them, and the place and size of every argument."""
 
     texts: list[bytes]
     directives: list[Directive]
     places: list[tuple[int, int]]
+    plain: Plain | None = None
 
     @property
     def bytes(self) -> int:
@@ -75,7 +85,57 @@ def parsed(text: bytes) -> Format:
         directives.append(directive)
         texts.append(b"")
     texts[-1] += text[at:]
-    return Format(texts, directives, places)
+    format = Format(texts, directives, places)
+    return format._replace(plain=plain(format))
+
+
+PLAIN_FLAGS = {b"di": b"-+ 0", b"uxXo": b"-0", b"fFeEgG": b"-+ 0", b"cs": b"-"}
+"""The flags with which Python's `%` does what C does, by the kinds that have them (without a precision: `plain`)."""
+CODES = {1: "b3x", 2: "h2x", 4: "i", 8: "q"}
+
+
+def plain(format: Format) -> Plain | None:
+    """How the arguments of many lanes are printed at once; None if what C makes of them is not what Python does."""
+    template, codes, end = format.texts[0].replace(b"%", b"%%"), "<", 0
+    if not format.directives:
+        return None
+    for directive, text in zip(format.directives, format.texts[1:], strict=True):
+        flags, width, precision, size, kind = directive
+        may_have = next((some for kinds, some in PLAIN_FLAGS.items() if kind in kinds), None)
+        if may_have is None or set(flags) - set(may_have) or -1 in (width, precision):
+            return None
+        if precision is not None and kind not in b"fFeEgGs":
+            return None
+        shown = b"" if precision is None else b".%d" % precision
+        template += b"%%%b%b%b%b" % (flags, b"%d" % width if width else b"", shown, kind) + text.replace(b"%", b"%%")
+    for directive, (place, size) in zip(format.directives, format.places, strict=True):
+        codes += f"{place - end}x" + code(directive)
+        end = place + size
+    strings = tuple(n for n, directive in enumerate(format.directives) if directive.kind == b"s")
+    return Plain(template, struct.Struct(codes), strings)
+
+
+def code(directive: Directive) -> str:
+    """An argument as `struct` writes it."""
+    if directive.kind in b"fFeEgG":
+        return "d"
+    if directive.kind in b"cs":
+        return "Q" if directive.kind == b"s" else "c3x"
+    return CODES[directive.size] if directive.kind in b"di" else CODES[directive.size].upper().replace("X", "x")
+
+
+def lines(plain: Plain, arguments: bytes, string: Callable[[int, int], bytes]) -> list[bytes] | None:
+    """What a format makes of the arguments of several lanes, which lie one behind the other; None where one of them is
+    no number. `string` reads the text at an address, for the lane of a number."""
+    template, found = plain.template, list[bytes]()
+    for number, values in enumerate(plain.values.iter_unpack(arguments)):
+        if plain.strings:
+            values = tuple(string(v, number) if n in plain.strings else v for n, v in enumerate(values))
+        found.append(template % values)
+        for value in values:
+            if value.__class__ is float and not math.isfinite(value):
+                return None
+    return found
 
 
 def figure(text: bytes) -> int | None:

@@ -19,7 +19,7 @@ import banksim
 from banksim.__main__ import main
 from banksim.errors import Fault, UnsupportedError
 from banksim.machine import driver_calls
-from banksim.machine.printing import parsed, printed
+from banksim.machine.printing import lines, parsed, printed
 
 SOURCE = r"""
 #include <cstdio>
@@ -30,6 +30,14 @@ __global__ void letters() { printf("%c%c %s\n", 0xc3, 0xa9, "gr\xc3\xb6\xc3\x9f"
 __global__ void precision(int w) { printf("[%.*f]\n", w, 1.5); }
 __global__ void width(int w) { printf("[%*d]\n", w, 5); }
 __global__ void absurd() { printf("[%99999999999999999999d]\n", 5); }
+__global__ void infinite() {
+    if (threadIdx.x < 3) printf("[%06.2f]\n", threadIdx.x == 1 ? 1.0 / 0.0 : 1.0 / (1 + threadIdx.x / 2));
+}
+__global__ void each(int n) {
+    char own[2] = {'x', 0};
+    for (int i = 0; i < n; i++)
+        printf("%-4d %x: %s | %.2f %s\n", threadIdx.x, i, threadIdx.x & 1 ? "odd" : "even", threadIdx.x * 0.5, own);
+}
 __global__ void lines(int n) { for (int i = 0; i < n; i++) printf("%d\n", i); }
 """
 SHORT = {"hh": 1, "h": 2, "": 4, "l": 8, "ll": 8, "j": 8, "z": 8, "t": 8}
@@ -45,8 +53,8 @@ def kernels() -> Any:
         return banksim.load(file)
 
 
-def output(name: str, *args: int, engine: str = "llvm") -> str:
-    return banksim.run(kernels()[name], 1, 1, args, engine=engine).output
+def output(name: str, *args: int, engine: str = "llvm", threads: int = 1) -> str:
+    return banksim.run(kernels()[name], 1, threads, args, engine=engine).output
 
 
 # ---- beside the C library
@@ -128,8 +136,28 @@ def test_every_conversion_is_that_of_c(
             arguments += bytes(-len(arguments) % size) + content
     assert parsed(form).bytes == len(arguments)
     texts = iter(strings)
-    found = printed(parsed(form), arguments, lambda address: next(texts))
+    format = parsed(form)
+    found = printed(format, arguments, lambda address: next(texts))
     assert found == c_library(form, [value for _, values, _ in given for value in values])
+    if format.plain:
+        texts = iter(strings + strings)
+        assert lines(format.plain, arguments + arguments, lambda address, number: next(texts)) in (None, [found] * 2)
+
+
+def test_threads_that_print_by_one_format_are_printed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_by_one(*arguments: Any) -> bytes:
+        raise AssertionError("every thread is formatted by itself")
+
+    found = banksim.run(kernels()["each"], 2, 40, (3,), engine="numpy").output
+    monkeypatch.setattr(driver_calls, "printed", one_by_one)
+    assert banksim.run(kernels()["each"], 2, 40, (3,)).output == found
+    assert found.count("\n") == 2 * 40 * 3
+    assert found.startswith("0    0: even | 0.00 x\n1    0: odd | 0.50 x\n")
+
+
+def test_infinity_among_the_values_of_a_warp_is_padded_with_spaces() -> None:
+    found = output("infinite", threads=32)
+    assert found == "[001.00]\n[   inf]\n[000.50]\n"
 
 
 def test_a_negative_width_pads_with_spaces_on_the_right_whatever_the_flags() -> None:

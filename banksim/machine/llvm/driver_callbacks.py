@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import cached_property, partial
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -43,27 +44,35 @@ class Server:
         self.result = self.scratch[RESULT:].view(np.uint32)[: 2 * LANES]
         self.buffers = [buffer.data for buffer in launch.buffers]
         self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
+        self.warp = [0]
+        """The one that asks."""
         self.message = ""
         self.failure: BaseException | None = None
         _servers[context.ctypes.data] = self
 
-    def serve(self, warp: int, pc: int, number: int, mask: int) -> None:
-        c = self.context[0]
-        index = (warp - int(c["warps"])) // int(c["warp_size"])
-        host = Host(
+    @cached_property
+    def host(self) -> Host:
+        """What services see, but for what differs from call to call."""
+        return Host(
             device=self.launch.device,
-            instruction=self.launch.kernel.instructions[pc // BYTES],
-            block=int(c["block"]),
+            instruction=self.launch.kernel.instructions[0],
+            block=0,
             buffers=self.buffers,
             shared=self.shared,
             shared_start=self.shared_start,
-            rank=int(c["own_shared"]) >> codes.RANK_BIT,
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,
-            local=lambda lane: np.ascontiguousarray(self.local[index, :, lane]).view(np.uint8),
+            local=partial(local_of, self.local, self.warp),
+            local_bytes=self.launch.local_bytes,
             notes=self.notes,
             layout=layout_of(self.launch.kernel),
         )
+
+    def serve(self, warp: int, pc: int, number: int, mask: int) -> None:
+        c, host = self.context[0], self.host
+        index = self.warp[0] = (warp - int(c["warps"])) // int(c["warp_size"])
+        host.instruction = self.launch.kernel.instructions[pc // BYTES]
+        host.block, host.shared, host.rank = int(c["block"]), self.shared, int(c["own_shared"]) >> codes.RANK_BIT
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
         if not lanes or self.error[0]["code"]:
             return
@@ -87,6 +96,12 @@ class Server:
         """Raises what a service raised."""
         if self.failure:
             raise self.failure
+
+
+def local_of(memory: npt.NDArray[np.uint32], warp: list[int], lanes: Sequence[int], start: int, size: int) -> Bytes:
+    first, last = start // 4, -(-(start + size) // 4)
+    words = np.ascontiguousarray(memory[warp[0], first:last][:, lanes].T)
+    return words.view(np.uint8)[:, start - 4 * first :][:, :size]
 
 
 _servers: WeakValueDictionary[int, Server] = WeakValueDictionary()

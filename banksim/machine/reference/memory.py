@@ -236,7 +236,8 @@ class MemoryEngine(NumpyEngine):
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,
             shared_start=self.block.shared_start,
-            local=lambda lane: self.block.local[self.thread[lane]],
+            local=lambda lanes, start, size: self.block.local[self.thread[list(lanes)], start : start + size],
+            local_bytes=self.launch.local_bytes,
             layout=layout_of(self.launch.kernel),
         )
 
