@@ -104,6 +104,32 @@ def test_attention(arch: str) -> None:
     assert np.abs(out - expected).max() < 1e-3
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+def test_tensor_descriptors(arch: str) -> None:
+    """By tensor maps on sm_90, by addresses before; as banksim and, of PyTorch's tensors, as Triton makes them."""
+    a, b = (random.integers(-4, 5, (128, 64)).astype(np.float16) for _ in range(2))
+    const, c = {"BM": 64, "BN": 64, "BK": 64}, np.zeros((128, 128), np.float16)
+    maps = [banksim.tensor_map(one, (64, 64)) for one in (a, b, c)]
+    done = banksim.run(kernels.by_descriptors, (2, 2), None, [*maps, 64], arch=arch, const=const)
+    assert (c == a.astype(np.float32) @ b.astype(np.float32).T).all()
+    assert any((site.opcode or "").startswith("UTMALDG") for site in done.conflicts.sites) == (arch == "sm_90")
+    torch = pytest.importorskip("torch")
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    again = np.zeros_like(c)
+    made = [TensorDescriptor.from_tensor(torch.from_numpy(one), [64, 64]) for one in (a, b, again)]
+    banksim.run(kernels.by_descriptors, (2, 2), None, [*made, 64], arch=arch, const=const)
+    assert (again == c).all()
+
+
+def test_clusters() -> None:
+    x, y = random.random((64, 128), np.float32), np.zeros((128, 64), np.float32)
+    const = {"BLOCK": 64, "num_ctas": 2}
+    done = banksim.run(kernels.transpose, (1, 2), None, [x, y, 64, 128], arch="sm_90", const=const)
+    assert (y == x.T).all()
+    assert (done.launch.grid, done.launch.cluster) == ((2, 2, 1), (2, 1, 1))
+
+
 def test_both_architectures_at_once_and_a_grid_that_is_a_function() -> None:
     x, out = np.arange(1000, dtype=np.float32), np.zeros(1, np.float32)
     done = banksim.run(

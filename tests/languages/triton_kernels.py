@@ -125,3 +125,12 @@ def attention(q, k, v, out, n, T: tl.constexpr, D: tl.constexpr):
         total = tl.dot(each.to(tl.float16), values, total * shrunk[:, None])
         high = higher
     tl.store(out + i[:, None] * D + d[None, :], total / weights[:, None])
+
+
+@triton.jit
+def by_descriptors(a, b, c, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    i, j = tl.program_id(0) * BM, tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), tl.float32)
+    for at in range(0, k, BK):
+        total = tl.dot(a.load([i, at]), b.load([j, at]).T, total)
+    c.store([i, j], total.to(tl.float16))

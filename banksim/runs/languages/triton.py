@@ -6,15 +6,18 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from banksim.errors import BanksimError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
+from banksim.machine.tensor_maps import MappedArray, tensor_map
 from banksim.runs.languages.language import Compiled, place_of, refused
 from banksim.runs.options import Call
 
@@ -63,6 +66,34 @@ class Address:
         return self.start
 
 
+def described(value: Any, name: str) -> MappedArray | None:
+    """The array and the block of a tensor descriptor: Triton's or Gluon's, of a tensor on the host, or what
+    `banksim.tensor_map` makes; None for what is none."""
+    if isinstance(value, MappedArray) or type(value).__name__ != "TensorDescriptor":
+        return value if isinstance(value, MappedArray) else None
+    if getattr(value, "padding", "zero") != "zero" or getattr(value, "round_f32_to_tf32", False):
+        raise UnsupportedError(f"argument {name}: a tensor descriptor with padding by NaNs or rounding is not known")
+    try:
+        base = np.asarray(value.base)
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise InputError(f"argument {name}: give banksim.tensor_map(array, block), or a tensor on the host") from error
+    steps = [step * base.itemsize for step in value.strides]
+    return tensor_map(as_strided(base, tuple(value.shape), steps), value.block_shape)
+
+
+def descriptor(value: Any, found: MappedArray, base: Address) -> Any:
+    """A tensor descriptor as Triton's specialization sees it."""
+    if isinstance(value, MappedArray):
+        made = object.__new__(import_module("triton.tools.tensor_descriptor").TensorDescriptor)
+        steps = [step // found.array.itemsize for step in found.array.strides]
+        made.shape, made.strides, made.block_shape = [*found.array.shape], steps, [*found.box]
+        made.padding, made.round_f32_to_tf32 = "zero", False
+    else:
+        made = copy(value)
+    made.base = base
+    return made
+
+
 class NoGpu:
     """What Triton's compiler asks of a driver: which GPU it compiles for."""
 
@@ -79,8 +110,9 @@ class NoGpu:
 def compile(call: Call, arch: str) -> Compiled:
     made, signature = compiled_by_triton(call, arch)
     metadata = made.metadata._asdict()
-    preset = preset_of(metadata, place(unwrapped(call.kernel)))
-    return Compiled(made.asm["cubin"], metadata["name"], preset, signature)
+    preset = preset_of({**metadata, "num_ctas": 1}, place(unwrapped(call.kernel)))
+    cluster = (metadata["num_ctas"],) if metadata["num_ctas"] > 1 else None
+    return Compiled(made.asm["cubin"], metadata["name"], preset, signature, cluster)
 
 
 def compiled_by_triton(call: Call, arch: str) -> tuple[Any, Mapping[str, Any]]:
@@ -113,21 +145,40 @@ def compiled_by_triton(call: Call, arch: str) -> tuple[Any, Mapping[str, Any]]:
 
 def pack(call: Call, compiled: Compiled) -> list[object]:
     given = dict(zip(runtime_names(call), call.args, strict=True))
-    return [
-        packed(given[name], kind, name)
-        for name, kind in compiled.about.items()
-        if kind != "constexpr" and name in given
-    ]
+    by_map = bool(compiled.preset and compiled.preset.tensors)
+    args: list[object] = []
+    for name, kind in compiled.about.items():
+        if kind == "constexpr" or name not in given:
+            continue
+        found = described(given[name], name)
+        args += taken_apart(found, by_map) if found else [packed(given[name], kind, name)]
+    return args
+
+
+def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
+    """A tensor descriptor as the kernel takes it: by a map, which is made where the array gets its address, or without
+    as address, sizes and strides, two flags, and sizes and strides again."""
+    array = found.array
+    if by_map:
+        return [array]
+    sizes = [*map(np.int64, array.shape), *(np.int64(step // array.itemsize) for step in array.strides)]
+    again = [*map(np.int32, array.shape), *sizes[array.ndim :]]
+    return [array, *sizes, np.int8(0), np.int8(0), *again]
 
 
 def grid(call: Call, compiled: Compiled) -> Any:
-    """The grid; a function is called with the constants, as Triton calls it."""
-    if not callable(call.grid):
-        return call.grid
-    function = unwrapped(call.kernel)
-    return call.grid(
-        {**defaults(function), **dict(zip(runtime_names(call), call.args, strict=True)), **arguments(call)[1]}
-    )
+    """The grid in blocks, of which a program of a cluster has several; a function is called with the constants, as
+    Triton calls it."""
+    found: Any = call.grid
+    if callable(found):
+        function = unwrapped(call.kernel)
+        found = found(
+            {**defaults(function), **dict(zip(runtime_names(call), call.args, strict=True)), **arguments(call)[1]}
+        )
+    if compiled.cluster is None:
+        return found
+    first, *rest = (found,) if isinstance(found, int) else found
+    return (first * compiled.cluster[0], *rest)
 
 
 def packed(value: Any, kind: Any, name: str) -> object:
@@ -158,7 +209,8 @@ def arguments(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
             f"{place(function)}: the constants {', '.join(lacking)} are missing: give --const {lacking[0]}=…, "
             f"or const={{{lacking[0]!r}: …}}"
         )
-    stretches = Stretches(call.args)
+    arrays = {name: found.array for name, value in named.items() if (found := described(value, name))}
+    stretches = Stretches([arrays.get(name, value) for name, value in named.items()])
     return {name: specialized(value, stretches, name) for name, value in named.items()}, const
 
 
@@ -218,6 +270,8 @@ def evaluated(name: str, rule: Any, given: Mapping[str, Any]) -> Any:
 
 def specialized(value: Any, stretches: Stretches, name: str) -> Any:
     """An argument as Triton looks at it."""
+    if found := described(value, name):
+        return descriptor(value, found, Address(found.array, found.array.ctypes.data - stretches.of(found.array)[0]))
     if isinstance(value, np.ndarray) and value.ndim:
         return Address(value, value.ctypes.data - stretches.of(value)[0])
     if isinstance(value, np.generic | np.ndarray):
