@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias, Union
 
 import llvmlite.ir as ir
@@ -26,25 +27,35 @@ def typed(kind: str, bits: int, lanes: int) -> ir.Type:
     return element(kind, bits) if lanes == 1 else ir.VectorType(element(kind, bits), lanes)
 
 
-def vector(numbers: list[int], bits: int = 32) -> ir.Constant:
+def vector(numbers: Sequence[int], bits: int = 32) -> ir.Constant:
     """A constant with one number a lane."""
+    return numbered(tuple(numbers), bits)
+
+
+@lru_cache(1024)
+def numbered(numbers: tuple[int, ...], bits: int) -> ir.Constant:
+    """As `vector`. A constant is made and written out as text once, which takes long."""
     mask = (1 << bits) - 1
     return ir.Constant(ir.VectorType(INT[bits], len(numbers)), [INT[bits](n & mask) for n in numbers])
 
 
+@lru_cache(1024)
+def uniform(scalar: ir.Constant, lanes: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(scalar.type, lanes), [scalar] * lanes)
+
+
 def constant(kind: str, bits: int, lanes: int, c: float) -> ir.Constant:
     scalar = ir.Constant(element(kind, bits), float(c) if kind == "f" else int(c) & ((1 << bits) - 1))
-    return scalar if lanes == 1 else ir.Constant(typed(kind, bits, lanes), [scalar] * lanes)
+    return scalar if lanes == 1 else uniform(scalar, lanes)
 
 
 def splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int = LANES) -> ir.Value:
     """A scalar in every lane."""
-    kind = ir.VectorType(scalar.type, lanes)
     if isinstance(scalar, ir.Constant):
-        return ir.Constant(kind, [scalar] * lanes)
-    one = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, INT[32](0))
-    zeros = ir.Constant(ir.VectorType(INT[32], lanes), [INT[32](0)] * lanes)
-    return b.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
+        return uniform(scalar, lanes)
+    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    one = b.insert_element(undefined, scalar, INT[32](0))
+    return b.shuffle_vector(one, undefined, uniform(INT[32](0), lanes))
 
 
 Term: TypeAlias = Union["Value", float]
