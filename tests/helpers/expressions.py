@@ -63,9 +63,11 @@ ROWS: list[Row] = []
 
 
 def row(name: str, takes: str, gives: str, text: str, compute: Callable[..., Any]) -> None:
-    """`text` has {0}, {1} … for the operands; `compute` gives something that its type holds."""
-    kind = TYPES[gives][1]
-    ROWS.append(Row(name, tuple(takes.split()), gives, f"({text})", lambda *v: np.asarray(compute(*v)).astype(kind)))
+    """`text` has {0}, {1} … for the operands; `compute` gives something that its type holds. The type is written out,
+    for CUDA's bit counts are signed, and an overloaded function would not know what it takes."""
+    type_name, kind = TYPES[gives]
+    text = f"(({type_name})({text}))"
+    ROWS.append(Row(name, tuple(takes.split()), gives, text, lambda *v: np.asarray(compute(*v)).astype(kind)))
 
 
 def bit_reverse(v: Any) -> Any:
