@@ -19,7 +19,7 @@ import banksim
 from banksim.architectures.code_layout import MACHINES, WINDOWS
 from banksim.errors import CompileError, Fault, UnsupportedError
 from banksim.kernels.compilers import assemble
-from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine.launch import constants_written, prepare
 from banksim.machine.launch_constants import REFUSED, SIZES, written
@@ -112,6 +112,15 @@ def refused(arch: str) -> set[str]:
     return names | ({"reserved_smem_offset_end", "reserved_smem_offset_1"} if ampere else set())
 
 
+def refused_late(arch: str) -> list[str]:
+    """Those of them that are refused when they are read: a register is added to their place."""
+    return sorted(name for name in refused(arch) if capability(arch) >= 100 and LATE.fullmatch(name))
+
+
+def refused_early(arch: str) -> list[str]:
+    return sorted(refused(arch) - {*refused_late(arch)})
+
+
 def code(arch: str, names: Sequence[str]) -> str:
     """PTX of a kernel that stores each of the registers for every thread, as 64 bits."""
     reads = []
@@ -139,6 +148,14 @@ def code(arch: str, names: Sequence[str]) -> str:
             {lines}
             ret;
         }}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def decoded() -> None:
+    """The kernels of most tests, with one start of nvdisasm for each architecture."""
+    lists = [(arch, names) for arch in MACHINES for names in ([*expected(arch)], refused_early(arch))]
+    lists += [("sm_100", [name]) for name in refused_late("sm_100")]
+    decode_ahead(assemble(code(arch, names), arch) for arch, names in lists)
 
 
 def kernel(arch: str, names: Sequence[str]) -> Kernel:
@@ -180,11 +197,10 @@ def refusals(arch: str, names: Sequence[str]) -> list[str]:
 
 @pytest.mark.parametrize("arch", MACHINES)
 def test_refusals(arch: str) -> None:
-    """From sm_100 on a register, in which is 0, is added to the place of some: they are refused when they are read."""
-    late = [name for name in refused(arch) if capability(arch) >= 100 and LATE.fullmatch(name)]
-    assert {*refusals(arch, sorted(refused(arch) - {*late}))} == refused(arch) - {*late}
+    """From sm_100 on a register, in which is 0, is added to the place of some."""
+    assert {*refusals(arch, refused_early(arch))} == {*refused_early(arch)}
     if arch == "sm_100":
-        for name in late:
+        for name in refused_late(arch):
             with pytest.raises(UnsupportedError, match=f"^k: %{name} .*SASS 0x"):
                 stored(arch, [name], "numpy")
         with pytest.raises(UnsupportedError, match=r"^k: %envreg5 \(constant bank 0 at 0x264\) .*SASS 0x"):
