@@ -10,28 +10,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
 
-from banksim.architectures.code_layout import SHARED_WINDOW
-from banksim.errors import UnsupportedError
-from banksim.machine import codes, tensor_maps
+from banksim.machine import codes
 from banksim.machine.driver_calls import Bytes, Host, Refusal, Words, long
 from banksim.machine.mbarrier_words import arrived
-from banksim.machine.tensor_maps import KINDS, SIZES, TensorMap
+from banksim.machine.tensor_maps import FLUSHED, KINDS
+from banksim.machine.tensor_parts import CHUNK, Part
 
 RANKS = 16
 """Blocks that a mask of a multicast names."""
-LINE, CHUNK = 128, 16
-"""Bytes: what a swizzled copy's place in shared memory is aligned to, and what a swizzle moves."""
-
-
-def shared_range(host: Host, address: int, size: int, lane: int, use: int = codes.READ) -> Bytes:
-    return host.find(SHARED_WINDOW | address, size, lane, use)
 
 
 def complete(host: Host, barrier: int, size: int, lane: int) -> None:
     """Take so many bytes off those that an mbarrier waits for."""
-    word = shared_range(host, barrier, 8, lane).view(np.uint64)
+    word = host.in_shared(barrier, 8, lane).view(np.uint64)
     word[0] = arrived(int(word[0]), -size << 21 & codes.BYTES_TO_COME)
 
 
@@ -53,7 +45,7 @@ def copy_to_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
     address, barrier, size, mask = (int(v[n, lane]) for n in (0, 1, 4, 5))
     content = host.find(long(v, 2, lane), size, lane).copy()
     for place, word in destinations(host, address, barrier, mask):
-        shared_range(host, place, size, lane)[:] = content
+        host.in_shared(place, size, lane)[:] = content
         complete(host, word, size, lane)
 
 
@@ -61,7 +53,7 @@ def reduce_in_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
     """From shared memory into that of a block of the cluster."""
     lane = lanes[0]
     address, barrier, size = (int(v[n, lane]) for n in (0, 1, 4))
-    to, source = shared_range(host, address, size, lane), host.find(long(v, 2, lane), size, lane)
+    to, source = host.in_shared(address, size, lane), host.find(long(v, 2, lane), size, lane)
     to[:] = reduced(how(host), number_kind(host), to, source)
     complete(host, barrier, size, lane)
 
@@ -69,7 +61,7 @@ def reduce_in_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
 def reduce_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     """(place, global address, bytes): from shared memory into global memory."""
     lane, size = lanes[0], int(v[3, lanes[0]])
-    source = shared_range(host, int(v[0, lane]), size, lane)
+    source = host.in_shared(int(v[0, lane]), size, lane)
     outside = host.find(long(v, 1, lane), size, lane, codes.READ | codes.WRITTEN)
     with host.device.lock:
         outside[:] = reduced(how(host), number_kind(host), outside, source)
@@ -131,79 +123,23 @@ def to_bfloat16(v: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
     return np.where(np.isnan(v), 0x7FFF, rounded).astype(np.uint16)
 
 
-# ---- copies of tensors: (place, mbarrier, the map's address, five coordinates, mask of blocks)
+# ---- copies of tensors: (place, mbarrier, the map's address, five coordinates, mask of blocks above im2col's offsets)
 
 
-class Part:
-    """The part of a tensor that a copy moves: `inside` selects of the box what is in bounds, `content` is it in global
-    memory."""
-
-    def __init__(self, host: Host, lane: int, address: int, coordinates: Sequence[int], use: int) -> None:
-        try:
-            self.map = tensor_maps.decoded(bytes(host.find(address, tensor_maps.BYTES, lane)))
-        except UnsupportedError as error:
-            raise Refusal(codes.NOT_SIMULATED, lane, f"{error}, which is not simulated") from None
-        m: TensorMap = self.map
-        self.size = SIZES[m.kind]
-        axes = len(m.sizes)
-        steps = (1, *m.steps[1:])  # along the innermost axis every element is copied
-        counts = [-(-n // step) for n, step in zip(m.box, steps, strict=True)]
-        self.shape = tuple(counts[::-1])
-        self.inside: list[slice] = []
-        strides: list[int] = []
-        found: list[int] = []
-        starts = 0
-        for n, start, step, count in zip(range(axes), coordinates, steps, counts, strict=False):
-            first = max(0, -(start // step) if start < 0 else 0)
-            behind = min(count, max(-((start - m.sizes[n]) // step), 0))
-            stride = m.strides[n - 1] if n else self.size
-            behind = max(behind, first)
-            self.inside.insert(0, slice(first, behind))
-            starts += (start + first * step) * stride
-            strides.insert(0, stride * step)
-            found.insert(0, behind - first)
-        self.content: npt.NDArray[np.uint8] | None = None
-        if all(found):
-            last = sum((n - 1) * stride for n, stride in zip(found, strides, strict=True)) + self.size
-            memory = host.find(m.address + starts, last, lane, use)
-            self.content = as_strided(memory, (*found, self.size), (*strides, 1))
-
-    @property
-    def nbytes(self) -> int:
-        return int(np.prod(self.shape)) * self.size
-
-    def places(self, host: Host, address: int, lane: int) -> tuple[Bytes, npt.NDArray[np.int64]]:
-        """The shared memory of a copy, in pieces of 16 bytes, and which of them each piece of the box is: a swizzle
-        turns them round within each line by the number of the line."""
-        swizzle = self.map.swizzle
-        if address % (LINE if swizzle else CHUNK):
-            raise Refusal(codes.OUT_OF_SHARED, lane, f"a tensor copy at byte {address:#x}, not aligned")
-        if swizzle and self.shape[-1] * self.size != swizzle:
-            what = f"rows of {self.shape[-1] * self.size} bytes under a swizzle of {swizzle}"
-            raise Refusal(codes.NOT_SIMULATED, lane, f"a tensor map with {what}, which is not simulated")
-        memory = shared_range(host, address, self.nbytes, lane)
-        pieces = np.arange(self.nbytes // CHUNK)
-        if swizzle:
-            whole = pieces + (address & (1 << codes.RANK_BIT) - 1) // CHUNK
-            pieces = pieces + ((whole ^ whole // (LINE // CHUNK) % (swizzle // CHUNK)) - whole)
-        return memory.reshape(-1, CHUNK), pieces
-
-
-def part_of(host: Host, v: Words, lane: int, use: int) -> Part:
+def part_of(host: Host, v: Words, lane: int, writes: bool) -> Part:
     coordinates = [int(n) for n in v[4:9, lane].astype(np.int32)]
-    return Part(host, lane, long(v, 2, lane), coordinates, use)
+    offsets = int(v[9, lane]) & 0xFFFF if "IM2COL" in host.instruction.modifiers else None
+    return Part(host, lane, long(v, 2, lane), coordinates, offsets, writes)
 
 
 def tensor_in(host: Host, lanes: Sequence[int], v: Words) -> None:
     lane = lanes[0]
-    part = part_of(host, v, lane, codes.READ)
-    box = np.zeros((*part.shape, part.size), np.uint8)
-    if part.content is not None:
-        box[(*part.inside,)] = part.content
-    rows = box.reshape(-1, CHUNK)
-    for address, barrier in destinations(host, int(v[0, lane]), int(v[1, lane]), int(v[9, lane])):
+    part = part_of(host, v, lane, False)
+    pieces = part.read(host, lane).reshape(-1, CHUNK)
+    mask = int(v[9, lane]) >> 16 if "MULTICAST" in host.instruction.modifiers else 0
+    for address, barrier in destinations(host, int(v[0, lane]), int(v[1, lane]), mask):
         memory, places = part.places(host, address, lane)
-        memory[places] = rows
+        memory[places] = pieces
         complete(host, barrier, part.nbytes, lane)
 
 
@@ -211,15 +147,18 @@ def tensor_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     """A store; a reduction where the instruction says which."""
     lane = lanes[0]
     reduces = bool(host.instruction.modifiers & set(REDUCTIONS))
-    part = part_of(host, v, lane, codes.WRITTEN | (codes.READ if reduces else 0))
+    part = part_of(host, v, lane, True)
+    if reduces and (part.map.kind == FLUSHED or part.map.tf32):
+        raise Refusal(codes.NOT_SIMULATED, lane, "a reduction of numbers without denormals or of TF32: not simulated")
     memory, places = part.places(host, int(v[0, lane]), lane)
-    if part.content is None:
+    if not len(part.inside):
         return
-    box = memory[places].reshape(*part.shape, part.size)[(*part.inside,)]
+    outside = part.written(host, lane, codes.WRITTEN | (codes.READ if reduces else 0))
+    rows = memory[places].reshape(part.count, part.row)[part.inside, part.first : part.behind]
+    at = part.at - part.at.min()
     if not reduces:
-        part.content[...] = box
+        outside[at] = rows
         return
     with host.device.lock:
-        old = np.ascontiguousarray(part.content).reshape(-1)
-        new = reduced(how(host), KINDS[part.map.kind], old, np.ascontiguousarray(box).reshape(-1))
-        part.content[...] = new.reshape(part.content.shape)
+        new = reduced(how(host), KINDS[part.map.kind], outside[at].reshape(-1), np.ascontiguousarray(rows).reshape(-1))
+        outside[at] = new.reshape(rows.shape)

@@ -160,6 +160,10 @@ class Host:
             return self.local(lanes, offset, size).tobytes()
         return b"".join(bytes(self.find(at, size, lane)) for at, lane in zip(addresses, lanes, strict=True))
 
+    def in_shared(self, address: int, size: int, lane: int) -> Bytes:
+        """Bytes of the shared memory of the block, or of another of its cluster."""
+        return self.find(SHARED_WINDOW | address, size, lane)
+
     def string(self, address: int, lane: int) -> bytes:
         """The string at an address, up to its zero."""
         letters = b""

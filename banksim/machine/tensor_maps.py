@@ -1,7 +1,7 @@
 """Tensor maps: what a copy of tensors by descriptors (TMA) knows of a tensor in global memory, in 128 bytes.
 
-NVIDIA does not document the bytes; they are those that ptxas 13.5 writes where a kernel changes a map for sm_90a
-(tensormap.replace), so that maps made by kernels hold here too.
+NVIDIA does not document the bytes. The first 64 are as the driver for an H200 writes them (cuTensorMapEncodeTiled and
+cuTensorMapEncodeIm2col; tests/data/hardware/tensor_copies.npz), and as ptxas does where a kernel changes a map.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,22 +23,31 @@ KINDS = ("u1", "u2", "u4", "i4", "u8", "i8", "f2", "f4", "f4", "f8", "bf16")
 FLUSHED = 8
 SIZES = tuple(2 if kind == "bf16" else np.dtype(kind).itemsize for kind in KINDS)
 SWIZZLES = (0, 32, 64, 128)
-UNKNOWN = {
-    3 << 11: "interleaving",
-    1 << 15: "NaNs where it is out of bounds",
-    1 << 16: "elements of TF32",
-    1 << 22: "a swizzle of 96 bytes",
-}
+UNKNOWN = {3 << 11: "interleaving", 1 << 22: "a swizzle of 96 bytes"}
 """Bits of the word at byte 8 whose effect is not simulated."""
+IM2COL, NANS, TF32 = 1, 1 << 15, 1 << 16
+"""Others of them."""
+CORNER_BITS = {1: 16, 2: 8, 3: 5}
+"""Bits of each coordinate of a corner, by how many it has."""
 UNIT, MOST_IN_BOX, MOST_STEP = 16, 256, 8
 """Bytes to which addresses and strides are aligned; elements of a box along an axis, and its steps (CUDA driver API,
 cuTensorMapEncodeTiled)."""
 
 
+class Im2col(NamedTuple):
+    """What a map for im2col says more: the corners of the bounding box, as distances from those of the image, and how
+    many pixels a copy moves."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    pixels: int
+
+
 @dataclass(frozen=True)
 class TensorMap:
     """A tensor and the box of it that one copy moves, the innermost axis first: `sizes` in elements, `strides` in
-    bytes, of all axes but the first. Of `box[n]` elements along axis n every `steps[n]`-th is copied."""
+    bytes, of all axes but the first. Of `box[n]` elements along axis n every `steps[n]`-th is copied. In im2col mode
+    the box has but the channels."""
 
     address: int
     kind: int
@@ -47,6 +57,17 @@ class TensorMap:
     steps: tuple[int, ...]
     swizzle: int = 0
     flags: int = 0
+    im2col: Im2col | None = None
+
+    @property
+    def nans(self) -> bool:
+        """Whether what is out of bounds reads as NaN."""
+        return bool(self.flags & NANS)
+
+    @property
+    def tf32(self) -> bool:
+        """Whether elements are rounded to TF32."""
+        return bool(self.flags & TF32)
 
     def encoded(self) -> bytes:
         axes = len(self.sizes)
@@ -62,8 +83,24 @@ class TensorMap:
             struct.pack_into("<I", out, 0x20 + 4 * n, size - 1)
         steps = sum(step - 1 << 3 * n for n, step in enumerate(self.steps))
         struct.pack_into("<I", out, 0x34, steps | self.box[0] - 1 << 24)
-        out[0x38 : 0x38 + axes - 1] = bytes(n - 1 for n in self.box[1:])
+        if self.im2col is None:
+            out[0x38 : 0x38 + axes - 1] = bytes(n - 1 for n in self.box[1:])
+        else:
+            corners = packed(self.im2col.lower) | packed(self.im2col.upper) << 16
+            struct.pack_into("<II", out, 0x38, corners, self.im2col.pixels - 1)
+            out[8] |= IM2COL
         return bytes(out)
+
+
+def packed(corner: Sequence[int]) -> int:
+    bits = CORNER_BITS[len(corner)]
+    return sum((n & (1 << bits) - 1) << bits * at for at, n in enumerate(corner))
+
+
+def unpacked(word: int, axes: int) -> tuple[int, ...]:
+    bits = CORNER_BITS[axes]
+    found = (word >> bits * n & (1 << bits) - 1 for n in range(axes))
+    return tuple(n - (n >> bits - 1 << bits) for n in found)
 
 
 def decoded(content: bytes) -> TensorMap:
@@ -73,20 +110,24 @@ def decoded(content: bytes) -> TensorMap:
     for bits, what in UNKNOWN.items():
         if word & bits:
             raise UnsupportedError(f"a tensor map with {what}")
-    if axes > AXES or kind >= len(KINDS) or kind == FLUSHED:
-        what = f"{axes} axes" if axes > AXES else "float32 without denormals" if kind == FLUSHED else f"type {kind}"
-        raise UnsupportedError(f"a tensor map of {what}")
+    if axes > AXES or kind >= len(KINDS) or (word & IM2COL and axes - 2 not in CORNER_BITS):
+        raise UnsupportedError(f"a tensor map of {f'type {kind}' if kind >= len(KINDS) else f'{axes} axes'}")
     (upper,) = struct.unpack_from("<I", content, 0x1C)
     low = struct.unpack_from(f"<{axes - 1}I", content, 0xC)
-    (packed,) = struct.unpack_from("<I", content, 0x34)
+    steps, corners, pixels = struct.unpack_from("<III", content, 0x34)
+    im2col = None
+    if word & IM2COL:
+        im2col = Im2col(unpacked(corners & 0xFFFF, axes - 2), unpacked(corners >> 16, axes - 2), pixels + 1)
     return TensorMap(
         address=address,
         kind=kind,
         sizes=tuple(n + 1 for n in struct.unpack_from(f"<{axes}I", content, 0x20)),
         strides=tuple((n | (upper >> 4 * at & 15) << 32) * UNIT for at, n in enumerate(low)),
-        box=(*(n + 1 for n in content[0x37 : 0x37 + axes]),),
-        steps=tuple((packed >> 3 * n & 7) + 1 for n in range(axes)),
+        box=(*(n + 1 for n in content[0x37 : 0x37 + (1 if im2col else axes)]),),
+        steps=tuple((steps >> 3 * n & 7) + 1 for n in range(axes)),
         swizzle=SWIZZLES[word >> 13 & 3],
+        flags=word & (NANS | TF32),
+        im2col=im2col,
     )
 
 

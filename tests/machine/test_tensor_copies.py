@@ -57,15 +57,15 @@ def in_shared_memory(m: MappedArray, start: tuple[int, ...]) -> tuple[np.ndarray
 
 
 BOXES = [
-    ((100,), "u1", (32,), {}, (5,)),
-    ((100,), "f8", (20,), {}, (-7,)),
+    ((100,), "u1", (32,), {}, (80,)),
+    ((100,), "f8", (20,), {}, (-6,)),
     ((64, 64), "f2", (16, 64), {"swizzle": 128}, (8, 0)),
     ((64, 64), "f2", (24, 64), {"swizzle": 128}, (50, 32)),
-    ((40, 32), "f4", (16, 16), {"swizzle": 64}, (-3, -5)),
-    ((40, 32), "i4", (12, 8), {"swizzle": 32}, (3, 29)),
+    ((40, 32), "f4", (16, 16), {"swizzle": 64}, (-3, -4)),
+    ((40, 32), "i4", (12, 8), {"swizzle": 32}, (3, 28)),
     ((40, 32), "u2", (9, 8), {"steps": (3, 1)}, (20, 8)),
     ((6, 10, 16), "f4", (4, 5, 8), {}, (4, -2, 12)),
-    ((3, 4, 5, 16), "u8", (2, 3, 4, 2), {"steps": (1, 2, 1, 1)}, (1, 1, 3, -1)),
+    ((3, 4, 5, 16), "u8", (2, 3, 4, 2), {"steps": (1, 2, 1, 1)}, (1, 1, 3, -2)),
     ((3, 4, 5, 6, 8), "f2", (2, 2, 3, 2, 8), {}, (2, 3, -1, 5, 0)),
     ((16, 16), "f4", (4, 4), {}, (16, 0)),
 ]
@@ -93,7 +93,7 @@ def test_a_box_is_stored_and_reduced(how: int, kind: str, engine: str) -> None:
     swizzle = 8 * before.itemsize
     m = banksim.tensor_map(aligned(before), (16, 8), swizzle=swizzle if swizzle > 16 else 0)
     given = np.random.default_rng(9).integers(1, 120, 128).astype(kind)
-    start, wanted = (31, 28), before.copy()
+    start, wanted = (31, 24), before.copy()
     _, places = in_shared_memory(m, start)
     for at, place in places.items():
         v = given[place // before.itemsize]
@@ -162,8 +162,10 @@ def test_faults(engine: str) -> None:
         run(outside)
     with pytest.raises(Fault, match="a tensor map with interleaving, which is not simulated"):
         run(TensorMap(0, 7, (16, 8), (64,), (16, 4), (1, 1), flags=1 << 11).encoded())
-    with pytest.raises(Fault, match="rows of 32 bytes under a swizzle of 64"):
-        run(banksim.tensor_map(m.array, (4, 8), swizzle=64))
+    at[0] = 3
+    with pytest.raises(Fault, match="from byte 12 of a row on, which is no multiple of 16: an illegal instruction"):
+        run(m)
+    at[0] = 0
     with pytest.raises(Fault, match="asynchronous copy of 16 bytes out of bounds in shared memory"):
         banksim.run(kernels()["load"], 1, 32, [m, 2, at, out, 0], dynamic_shared=0, engine=engine)
 

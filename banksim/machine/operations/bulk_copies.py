@@ -78,18 +78,19 @@ def note(x: Engine, i: Instruction, shared: Value) -> None:
 # ---- tensors
 
 
-@operation("UTMALDG", f"{SIZES_OF_AXES} MULTICAST")
+@operation("UTMALDG", f"{SIZES_OF_AXES} MULTICAST IM2COL")
 def tensor_load(x: Engine, i: Instruction) -> None:
-    """[shared, mbarrier, coordinates], [map], and for a multicast the blocks in the upper half of a register."""
+    """[shared, mbarrier, coordinates], [map], and for a multicast the blocks in the upper half of a register, for
+    im2col the offsets in the lower half."""
     to, tensor, *others = i.operands
-    mask: Value = x.value(others[0]) >> 16 if "MULTICAST" in i.modifiers else x.const(0)
+    both: Value = x.value(others[0]) if i.modifiers & {"MULTICAST", "IM2COL"} else x.const(0)
     first = to.parts[0]
-    words = [x.address(to, False), x.raw(first, 1), *map_of(x, tensor), *coordinates(x, i, first, 2), mask]
+    words = [x.address(to, False), x.raw(first, 1), *map_of(x, tensor), *coordinates(x, i, first, 2), both]
     note(x, i, words[0])
     x.service(i, "tensor_in", words)
 
 
-@operation("UTMASTG", SIZES_OF_AXES)
+@operation("UTMASTG", f"{SIZES_OF_AXES} IM2COL")
 def tensor_store(x: Engine, i: Instruction) -> None:
     """[shared, coordinates], [map]."""
     source, tensor = i.operands[:2]
@@ -106,7 +107,7 @@ def tensor_reduction(x: Engine, i: Instruction) -> None:
     tensor_store(x, i)
 
 
-@operation("UTMAPF UTMACCTL", f"{SIZES_OF_AXES} L2 PF IV")
+@operation("UTMAPF UTMACCTL", f"{SIZES_OF_AXES} L2 PF IV IM2COL")
 def tensor_prefetch(x: Engine, i: Instruction) -> None:
     """Prefetches of tensors and of maps, and the fence before a map that another thread has changed: nothing here."""
 

@@ -21,7 +21,6 @@ IM2COL = "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::comple
 REFUSED = {
     f"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {FLOATS}, %x1, %x2, %r1, 0, 1, 1, 1, 0, 0;": r"\.SP of HG",
     f"{SPARSE} {FLOATS}, {WORDS}, {MORE}, {FLOATS}, %r9, 0;": "of HMMA is not known",
-    f"{IM2COL} [%r1], [%x1, {{%r2, %r3, %r4}}], [%r5], {{%h1}};": r"\.IM2COL of UTMALDG",
     "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%x1];": r"multimem. is not simulated",
     "mbarrier.arrive.noComplete.shared.b64 %x1, [%r1], 3;": "RPCMOV is not known|TMASK of SYNCS",
     "cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, %r4;": "I2IP is not known",
@@ -30,6 +29,7 @@ REFUSED = {
 }
 """By instruction the reason: sums or maps that only the hardware could tell of, memory of several GPUs, or not done."""
 TAKEN = [
+    f"{IM2COL} [%r1], [%x1, {{%r2, %r3, %r4}}], [%r5], {{%h1}};",
     "fence.proxy.async; fence.proxy.async.global; fence.mbarrier_init.release.cluster;",
     "fence.proxy.tensormap::generic.acquire.gpu [%x1], 128; fence.proxy.tensormap::generic.release.sys;",
     "fence.acq_rel.cluster; fence.sc.sys; membar.gl;",
