@@ -21,6 +21,7 @@ codes.py              numbers by which the parts of an engine tell what happened
 driver_calls.py       what the driver does for a kernel
 bulk_calls.py         bulk copies, and copies of tensors
 tensor_maps.py        the descriptors of such tensors
+tensor_parts.py       what of a tensor a copy moves, by its descriptor
 mbarrier_words.py     what becomes of an mbarrier's word
 services.py           all of these by name
 printing.py           printf
