@@ -77,6 +77,9 @@ def test_a_function_may_be_its_kernel_itself() -> None:
     flat, out = random.random(256, np.float32), np.zeros(256, np.float32)
     banksim.run(kernels.doubled, None, None, [flat, out])
     assert (out == 2 * flat).all()
+    banksim.run(kernels.sums, None, None, [flat, out])  # out is what it makes and returns
+    assert (out == flat + 1).all()
+    banksim.run(kernels.sums, None, None, [flat])
 
 
 def test_what_is_missing_or_odd_is_one_line() -> None:

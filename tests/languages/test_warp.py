@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 
 import banksim
 from banksim.__main__ import main
 from banksim.errors import BanksimError
 from languages import warp_kernels as kernels
+from languages import warp_products
 
 ARCHS = ("sm_80", "sm_90")
 random = np.random.default_rng(0)
@@ -66,6 +68,38 @@ def test_vectors_are_elements_and_arguments() -> None:
     assert not out[90:].any()
 
 
+@pytest.mark.parametrize(("kind", "factor"), [(np.float32, 2.5), (np.int32, 3), (np.float64, np.float64(0.5))])
+def test_generic_kernels_take_the_types_of_their_arguments(kind: type, factor: Any) -> None:
+    x = np.arange(300).astype(kind)
+    banksim.run(kernels.generic, 1, None, [x, factor], const={"dim": 300})
+    assert (x == np.arange(300).astype(kind) * factor).all()
+
+
+def test_structs_and_arrays_of_warp() -> None:
+    """By an instance of Warp's, by names, and as banksim has structs."""
+    x, expected = np.arange(64, dtype=np.float32), np.arange(64, dtype=np.float32) * 2 + 5
+    line = kernels.Line()
+    line.x, line.slope, line.start = wp.array(x, device="cpu"), 2.0, wp.vec3(4.0, 5.0, 6.0)
+    fields = {"start": (4, 5, 6), "slope": 2, "x": x}
+    for given in (
+        line,
+        fields,
+        banksim.Struct(x=x, slope=np.float32(2), start=(np.float32(4), np.float32(5), np.float32(6))),
+    ):
+        out = wp.zeros(64, dtype=float, device="cpu")
+        banksim.run(kernels.on_line, 1, None, [given, out], const={"dim": 64})
+        assert (out.numpy() == expected).all()
+
+
+def test_a_tiled_product() -> None:
+    a, b = (random.integers(-4, 5, shape).astype(np.float32) for shape in ((32, 16), (16, 32)))
+    c = np.zeros((32, 32), np.float32)
+    done = banksim.run(warp_products.product, (2, 2), 64, [a, b, c], arch="sm_80")
+    assert (c == a @ b).all()
+    assert done.conflicts.requests > 0
+    assert {Path(site.file or "").name for site in done.conflicts.sites} >= {"warp_products.py"}
+
+
 def test_what_is_missing_or_odd_is_one_line() -> None:
     x = np.zeros(128, np.float32)
     cases: list[tuple[Any, list[Any], dict[str, Any], str]] = [
@@ -76,7 +110,8 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
         (kernels.scale, [x, x.reshape(2, 64), 1], {"dim": 1}, "argument y has 2 dimensions, and the kernel takes 1"),
         (kernels.scale, [x, 3, 1], {"dim": 1}, "argument y is a int: give a NumPy array"),
         (kernels.scale, [x, x, x], {"dim": 1}, "argument factor is an array, and the kernel takes a float"),
-        (kernels.generic, [x], {"dim": 1}, "generic is generic: give what wp.overload(kernel, types) returns"),
+        (kernels.generic, [x], {"dim": 1}, "generic takes 2 arguments (x, factor), 1 were given"),
+        (kernels.on_line, [{"x": x, "slope": 2}, x], {"dim": 1}, "argument line: field start of Line is missing"),
     ]
     for kernel, args, const, told in cases:
         with pytest.raises(BanksimError) as caught:

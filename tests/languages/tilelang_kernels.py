@@ -87,6 +87,17 @@ def eager(x, y, B: int = 32):
             y[bx * B + i, by * B + j] = tile[j, i]
 
 
+@tilelang.jit
+def sums(x, B: int = 64):
+    (N,) = T.const("N,")
+    x: T.Tensor[[N], T.float32]
+    out = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, B), threads=B) as block:
+        for i in T.Parallel(B):
+            out[block * B + i] = x[block * B + i] + 1
+    return out
+
+
 @T.prim_func
 def doubled(x: T.Tensor((256,), "float32"), y: T.Tensor((256,), "float32")):
     with T.Kernel(2, threads=128) as block:

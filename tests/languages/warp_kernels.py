@@ -45,6 +45,19 @@ def moved(points: wp.array(dtype=wp.vec3), by: wp.vec3, out: wp.array(dtype=wp.v
 
 
 @wp.kernel
-def generic(x: wp.array(dtype=Any)):
+def generic(x: wp.array(dtype=Any), factor: Any):
     i = wp.tid()
-    x[i] = x[i] + x[i]
+    x[i] = x[i] * factor
+
+
+@wp.struct
+class Line:
+    x: wp.array(dtype=float)
+    slope: float
+    start: wp.vec3
+
+
+@wp.kernel
+def on_line(line: Line, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = line.x[i] * line.slope + line.start[1]

@@ -165,7 +165,7 @@ def traced(call: Call) -> list[Any]:
     wanted = [*kernel.func.tensor_args]
     if not wanted:
         return []
-    if len(call.args) != len(wanted):
+    if len(call.args) < len(wanted):
         raise InputError(
             f"{place(kernel)} takes {len(wanted)} arguments ({', '.join(wanted)}), {len(call.args)} were given"
         )
@@ -176,7 +176,7 @@ def traced(call: Call) -> list[Any]:
         )
         if isinstance(one, np.ndarray) and one.ndim
         else one
-        for one in call.args
+        for one in call.args[: len(wanted)]
     ]
 
 

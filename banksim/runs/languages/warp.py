@@ -45,10 +45,8 @@ def names(kernel: Any) -> Mapping[str, Any]:
 
 
 def compile(call: Call, arch: str) -> Compiled:
-    kernel, block = call.kernel, threads(call)
+    kernel, block = concrete(call), threads(call)
     warp = import_module("warp")
-    if kernel.is_generic:
-        raise UnsupportedError(f"{place(kernel)} is generic: give what wp.overload(kernel, types) returns")
     if odd := call.const.keys() - {"dim"}:
         raise InputError(f"{place(kernel)}: Warp's kernels have no constant {min(odd)}: give dim alone")
     with settings(warp, kernel.module, block):
@@ -93,12 +91,51 @@ def settings(warp: Any, module: Any, block: int) -> Iterator[None]:
         config.log_level = before
 
 
-def pack(call: Call, compiled: Compiled) -> list[object]:
+def concrete(call: Call) -> Any:
+    """The kernel, of a generic one that for the types of the arguments."""
     kernel = call.kernel
     parameters = kernel.adj.args
     if len(call.args) != len(parameters):
         labels = ", ".join(one.label for one in parameters)
         raise InputError(f"{place(kernel)} takes {len(parameters)} arguments ({labels}), {len(call.args)} were given")
+    if not kernel.is_generic:
+        return kernel
+    try:
+        return kernel.add_overload(
+            [inferred(one.type, value) for one, value in zip(parameters, call.args, strict=True)]
+        )
+    except (TypeError, RuntimeError) as error:
+        raise refused(place(kernel), error) from error
+
+
+def inferred(declared: Any, value: Any) -> Any:
+    """The type of an argument of a generic kernel: its own, or that of what is given."""
+    types, warp = import_module("warp._src.types"), import_module("warp")
+    if not types.type_is_generic(declared):
+        return declared
+    given = of_host(value)
+    if not isinstance(given, np.ndarray) or not given.ndim:
+        kind = (
+            given.dtype if isinstance(given, np.generic) else np.dtype({int: "i4", float: "f4"}.get(type(given), "O"))
+        )
+        return warp.dtype_from_numpy(kind)
+    axes = declared.ndim if types.is_array(declared) else given.ndim
+    scalar, inner = warp.dtype_from_numpy(given.dtype), given.shape[axes:]
+    makers = (None, types.vector, types.matrix)
+    element = makers[len(inner)](inner if len(inner) > 1 else inner[0], scalar) if inner else scalar  # type: ignore[misc]
+    return warp.array(dtype=element, ndim=axes)
+
+
+def of_host(value: Any) -> Any:
+    """An array of Warp in the host's memory as NumPy's, which is the same memory; all else as it is."""
+    return (
+        value.numpy() if type(value).__module__.startswith("warp.") and hasattr(value, "__array_interface__") else value
+    )
+
+
+def pack(call: Call, compiled: Compiled) -> list[object]:
+    kernel = concrete(call)
+    parameters = kernel.adj.args
     dim = dimensions(call)
     kept = (*dim, *(1,) * MOST_DIMENSIONS)[: kernel.adj.kernel_dim]
     shared = prod(dim[kernel.adj.kernel_dim :])
@@ -111,17 +148,33 @@ def pack(call: Call, compiled: Compiled) -> list[object]:
 def packed(parameter: Any, value: Any) -> object:
     """An argument as Warp lays it out: arrays with shape and strides, numbers of the declared type."""
     types = import_module("warp._src.types")
-    declared, name = parameter.type, parameter.label
+    declared, name, value = parameter.type, parameter.label, of_host(value)
     if types.is_array(declared):
         return array(declared, value, name)
+    if hasattr(declared, "vars"):
+        return struct(declared, value, name)
     if types.type_is_vector(declared) or types.type_is_matrix(declared):
-        return bytes(value if isinstance(value, declared) else declared(*np.asarray(value).ravel().tolist()))
+        made = value if isinstance(value, declared) else declared(*np.asarray(value).ravel().tolist())
+        return Struct(*np.frombuffer(bytes(made), import_module("warp").dtype_to_numpy(declared._wp_scalar_type_)))
     if declared not in types.scalar_types and declared is not types.bool:
         raise UnsupportedError(f"argument {name}: {types.type_repr(declared)} as an argument is not known")
     kind = import_module("warp").dtype_to_numpy(declared)
     if isinstance(value, np.ndarray) and value.ndim:
         raise InputError(f"argument {name} is an array, and the kernel takes a {types.type_repr(declared)}")
     return np.asarray(value).astype(kind)[()]
+
+
+def struct(declared: Any, value: Any, name: str) -> Struct:
+    """A struct of Warp's: an instance of it, or its fields as a mapping or a `banksim.Struct`, by name."""
+    if isinstance(value, Struct):
+        value = dict(zip(value.names, value.values, strict=True))
+    by_name = isinstance(value, Mapping)
+    fields = {one: value.get(one) if by_name else getattr(value, one, None) for one in declared.vars}
+    if lacking := [field for field, one in fields.items() if one is None]:
+        raise InputError(
+            f"argument {name}: field {lacking[0]} of {declared.key} is missing: it has {', '.join(fields)}"
+        )
+    return Struct(**{field: packed(declared.vars[field], one) for field, one in fields.items()})
 
 
 def array(declared: Any, value: Any, name: str) -> Struct:
