@@ -13,6 +13,7 @@ import pytest
 
 import banksim
 from banksim.errors import InputError
+from helpers.processes import until
 from helpers.timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
 
 SEVERAL = 3
@@ -175,10 +176,16 @@ def test_a_pause_takes_about_the_time_that_it_names() -> None:
 
 def test_an_interrupt_ends_a_timed_run() -> None:
     """The threads that work see it, and what was counted until then is given."""
-    kernel = compiled('extern "C" __global__ void k(int *a) { volatile int *p = a; while (*p == 0); }')["k"]
-    timer = threading.Timer(5, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    run = banksim.run(kernel, 1, 32, [np.zeros(4, np.int32)], timing=True)
-    timer.join()
+    kernel = compiled('extern "C" __global__ void k(int *a) { volatile int *p = a; p[1] = 1; while (*p == 0); }')["k"]
+    given = np.zeros(4, np.int32)
+
+    def interrupt() -> None:
+        until(lambda: given[1])
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    run = banksim.run(kernel, 1, 32, [given], timing=True)
+    thread.join()
     assert run.partial
     assert run.instructions > 0
