@@ -56,10 +56,24 @@ def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable
         whole, why = (0, "") if found.counts.stop else executed_whole(launch, rules, found)
         if not why:
             done = run_of(launch, rules, [(found.compiled, found.counts)])
-            return replace(done, classes=found.classes, whole=whole)
+            return replace(done, classes=found.classes, whole=whole, corners=tuple(corners(launch, found)))
     if unknown:
         raise AbsentError(f"{launch.kernel.plain_name}: {unknown} is absent, and {why}: pass an array")
     return replace(execute(launch.copy(), rules, options), undecided=why)
+
+
+def by_classes_if_large(launch: Launch, rules: Rules, options: Options) -> Run:
+    """The counts of a large launch by classes; of any other, and of one whose counts depend on data, nothing: a `Run`
+    of no blocks."""
+    from banksim.classes.counting import Counted, count
+    from banksim.machine.faults import raise_unless_interrupted
+
+    found = None if is_small(launch) else count(launch, rules, progress=options.progress)
+    if not isinstance(found, Counted):
+        return Run(launch.kernel, launch, (), (), blocks=0, seconds=0, partial=True)
+    raise_unless_interrupted(launch, found.counts.stop)
+    done = run_of(launch, rules, [(found.compiled, found.counts)])
+    return replace(done, classes=found.classes, corners=tuple(corners(launch, found)))
 
 
 def is_small(launch: Launch) -> bool:
@@ -97,6 +111,19 @@ def warp_instructions(compiled: Compiled, counters: npt.NDArray[np.int64]) -> in
     return sum((end - start) // BYTES * int(counters[2 * n]) for n, (start, end) in enumerate(compiled.spans))
 
 
+def corners(launch: Launch, found: Counted) -> list[int]:
+    """The blocks at the corners of the first classes, as many as are next to no work, by their numbers."""
+    numbers: list[int] = []
+    work = 0
+    for alike in found.first:
+        more = alike.box.corners(launch.grid)
+        work += len(more) * warp_instructions(found.compiled, alike.counters)
+        if len(numbers) + len(more) > MOST_WHOLE or work > SMALL:
+            break
+        numbers += more
+    return sorted(numbers)
+
+
 def executed_whole(launch: Launch, rules: Rules, found: Counted) -> tuple[int, str]:
     """Execute the blocks at the corners of classes on memory of zeros. How many they were, and what is wrong with the
     classes. Raises the `Fault` that executing them on the arrays would raise."""
@@ -106,25 +133,18 @@ def executed_whole(launch: Launch, rules: Rules, found: Counted) -> tuple[int, s
     from banksim.machine.llvm.counts import Counts, merged
     from banksim.machine.llvm.workers import execute
 
-    numbers: list[int] = []
-    expected = []
-    work = 0
-    for alike in found.first:
-        corners = alike.box.corners(launch.grid)
-        work += len(corners) * warp_instructions(found.compiled, alike.counters)
-        if len(numbers) + len(corners) > MOST_WHOLE or work > SMALL:
-            break
-        numbers += corners
-        expected.append(alike.times(len(corners)))
+    numbers = corners(launch, found)
     if not numbers or too_large(launch):
         return 0, ""
     stand_in, compiled = launch.stand_in(), compile_kernel(launch.kernel)
-    counts = execute(stand_in, compiled, rules, blocks=sorted(numbers))
+    counts = execute(stand_in, compiled, rules, blocks=numbers)
     if stop := counts.stop:
         known = stop.code not in (codes.INTERRUPTED, codes.LIMIT, codes.BLOCK_DEADLOCK)
         if known and int(stop.error["pc"]) not in placed_by_data(launch.kernel):
             raise fault(stand_in, stop)
         return 0, ""
+    classes = ((alike, len(set(alike.box.corners(launch.grid)) & set(numbers))) for alike in found.first)
+    expected = [alike.times(blocks) for alike, blocks in classes if blocks]
     wanted = Counts(
         counters=np.sum([counters for counters, _ in expected], axis=0),
         tallies=merged([tallies for _, tallies in expected]).reshape(counts.tallies.shape),

@@ -41,7 +41,8 @@ class Run(Reported):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
 
     `classes`: of how many classes of blocks one each was executed, as far as counts need it, 0 where every block was;
-    `whole`: how many blocks were then executed on memory too; `undecided`: why every block of a large launch was
+    `whole`: how many blocks were then executed on memory too; `corners`: the numbers of blocks at the corners of the
+    classes, some of each class as far as they are next to no work; `undecided`: why every block of a large launch was
     executed, where only counts were asked for."""
 
     kernel: Kernel
@@ -60,6 +61,7 @@ class Run(Reported):
     executions: tuple[Run, ...] = field(default=(), repr=False)
     classes: int = field(default=0)
     whole: int = field(default=0)
+    corners: tuple[int, ...] = field(default=())
     undecided: str = field(default="")
 
     def __repr__(self) -> str:

@@ -131,7 +131,8 @@ def execute_launch(launch: Launch, rules: Rules, options: Options) -> Run:
     return on_numpy(launch, rules, options) if options.engine == "numpy" else on_llvm(launch, rules, options)
 
 
-def on_llvm(launch: Launch, rules: Rules, options: Options) -> Run:
+def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int] | None = None) -> Run:
+    """Execute all blocks, or those of these numbers, in ascending order."""
     from banksim.machine.faults import raise_unless_interrupted
     from banksim.machine.llvm.compile import compile_kernel
     from banksim.machine.llvm.workers import execute
@@ -150,6 +151,7 @@ def on_llvm(launch: Launch, rules: Rules, options: Options) -> Run:
         max_instructions=options.max_instructions,
         progress=options.progress,
         trace=options.trace,
+        blocks=blocks,
         checks=options.checks,
     )
     raise_unless_interrupted(launch, counts.stop)
@@ -157,7 +159,8 @@ def on_llvm(launch: Launch, rules: Rules, options: Options) -> Run:
     return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)
 
 
-def with_time(launch: Launch, rules: Rules, options: Options) -> Run:
+def with_time(launch: Launch, rules: Rules, options: Options, others: bool = True) -> Run:
+    """Simulate the time of some blocks, and count the `others` too if wanted."""
     from banksim.timing.timed_launch import Timing, run_timed
 
     if not launch.apart:
@@ -172,7 +175,7 @@ def with_time(launch: Launch, rules: Rules, options: Options) -> Run:
     timed = run_timed(
         launch,
         judging,
-        Timing(options.global_latency, options.timed_blocks),
+        Timing(options.global_latency, options.timed_blocks, others),
         workers=options.workers,
         max_instructions=options.max_instructions,
         progress=options.progress,

@@ -28,10 +28,11 @@ OnTimed = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Timing:
     """How to time: cycles of global memory (None: the stated constant), how many blocks (None: those that are resident
-    at first)."""
+    at first), and whether the others are counted."""
 
     global_latency: int | None = None
     blocks: int | None = None
+    others: bool = True
 
 
 @dataclass
@@ -81,7 +82,7 @@ def run_timed(
     if counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
     parts = [(stepwise, counts)]
-    if counts.stop is None and len(chosen) < launch.blocks:
+    if counts.stop is None and timing.others and len(chosen) < launch.blocks:
         compiled = compile_kernel(launch.kernel)
         rest = execute(
             launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress,

@@ -13,7 +13,7 @@ from banksim.advise.kernels.source_layouts import PADDINGS, padded
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.errors import InputError
 from banksim.machine.races.findings import Race, missing
-from banksim.wording import number
+from banksim.wording import number, plural
 
 MOST_RACES = 3
 """How many races are named."""
@@ -30,6 +30,8 @@ class KernelAdvice:
     best: Tried | None
     races: tuple[Race, ...] = ()
     """Of the kernel as it is."""
+    compared: int = 0
+    """The blocks of a large launch whose results were compared; 0: all of them."""
 
     @property
     def content(self) -> bytes:
@@ -50,7 +52,8 @@ class KernelAdvice:
     def verdict(self) -> str:
         if self.best is not None:
             proof = "no conflict is left" if self.is_proven else "conflicts are left"
-            return f"Results are the same bit for bit, and {proof}: {self.best.name}.{self.launch}"
+            whose = f" of {plural(self.compared, 'block')} at the corners of classes" if self.compared else ""
+            return f"Results{whose} are the same bit for bit, and {proof}: {self.best.name}.{self.launch}"
         if self.is_proven:
             return "No layout pays: as written no access conflicts."
         if not self.tried:
@@ -103,6 +106,7 @@ class KernelAdvice:
             ],
             "best": self.best and self.best.layouts,
             "proven": self.is_proven,
+            "blocks_compared": self.compared or None,
             "verdict": self.verdict,
             "notes": list(self.notes),
             "diff": self.diff(),
@@ -136,8 +140,9 @@ def advise_kernel(
 
     Arguments as those of `banksim.run`; the arrays in `args` are left as they are. A cure is taken if the results
     are the same bit for bit, no architecture needs more transactions and one fewer, what it adds to the instructions
-    costs less than that saves, and, where time can be simulated, no more cycles pass. Raises what `banksim.run`
-    raises for the kernel as it is written.
+    costs less than that saves, and, where time can be simulated, no more cycles pass. A large launch whose counts do
+    not depend on data is counted by classes of blocks; results are then those of some blocks of each class. Raises
+    what `banksim.run` raises for the kernel as it is written.
     """
     declared = chosen(source, arrays)
     archs = architectures(arch)
@@ -149,7 +154,7 @@ def advise_kernel(
         search.all(declared)
     elif rows := [array for array in declared if len(array.lengths) > 1]:  # one attempt shows what a padding costs
         search.attempt(tuple(padded(array, PADDINGS[0]) for array in rows))
-    return KernelAdvice(source, archs, before, tuple(search.tried), search.best, races)
+    return KernelAdvice(source, archs, before, tuple(search.tried), search.best, races, len(bench.blocks))
 
 
 def chosen(source: KernelSource, names: Sequence[str]) -> list[SourceArray]:

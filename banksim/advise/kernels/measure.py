@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -15,12 +15,15 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.code_layout import executed
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import UnsupportedError
-from banksim.machine.host_memory import copied
+from banksim.machine.host_memory import copied, writable
+from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Race
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 
 Changes = tuple[LayoutChange, ...]
+PIECE = 1 << 24
+"""Bytes that are compared at a time."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Measured:
     results: tuple[bytes, ...]
     dynamic: int
     """Bytes of dynamic shared memory that the launch asked for."""
+    places: tuple[bytes, ...] = ()
+    """Of a large launch: where `results` lie, which are then only the bytes that were changed."""
+
+    def has_results_of(self, other: Measured) -> bool:
+        return self.results == other.results and self.places == other.places
 
     @property
     def requests(self) -> int:
@@ -80,7 +88,10 @@ class Measured:
 
 
 class Bench:
-    """Compiles and runs a kernel with one change after another, on the same arguments."""
+    """Compiles and runs a kernel with one change after another, on the same arguments.
+
+    A large launch is counted by classes of blocks; what is executed for the results, and looked at for races, are
+    `blocks` at the corners of the classes: within a class all do the same with shared memory."""
 
     def __init__(
         self,
@@ -94,14 +105,29 @@ class Bench:
         self.source, self.grid, self.block, self.args = source, grid, block, args
         self.archs, self.dynamic_shared = archs, dynamic_shared
         self.runs = 0
+        self.blocks: tuple[int, ...] = ()
+        """Empty: all of them."""
+        self.work: list[Any] = []
+        """The arguments, for these blocks to be executed on."""
 
     def checked(self) -> tuple[Measured, tuple[Race, ...]]:
         """The kernel as it is written, and its races. With a race, equal results prove nothing."""
+        self.blocks = self.typical()
+        self.work = copied(self.args) if self.blocks else []
         try:
             measured = self.measure((), check="races")
         except UnsupportedError:  # the check does not know something that the kernel does
             return self.measure(()), ()
         return measured, tuple(one for one in measured.run.findings if isinstance(one, Race))
+
+    def typical(self) -> tuple[int, ...]:
+        """The blocks that stand for all of a large launch that can be counted by classes; none of any other."""
+        from banksim.runs.by_classes import by_classes_if_large
+        from banksim.runs.run import run_with
+
+        options = self.options(self.dynamic_shared, values=False)
+        done = run_with(self.call(self.source.kernel(self.source.content), self.args), options, by_classes_if_large)
+        return done.corners if all(one.classes for one in done.executions or (done,)) else ()
 
     def measure(self, changes: Changes, **options: object) -> Measured:
         """Compile, execute, and count."""
@@ -109,22 +135,77 @@ class Bench:
         dynamic = self.dynamic_shared
         for change in changes:
             dynamic = change.bytes_after(dynamic) if change.bytes_after else dynamic
-        return self.run(self.source.kernel(rewritten(self.source.content, changes)), dynamic, **options)
+        kernel = self.source.kernel(rewritten(self.source.content, changes))
+        return self.some(kernel, dynamic, **options) if self.blocks else self.run(kernel, dynamic, **options)
 
     def timed(self, measured: Measured) -> Measured:
         """The same with time simulated, where it can be."""
         if not can_be_timed(measured.run):
             return measured
         try:
+            if self.blocks:
+                return self.some_timed(measured)
             return self.run(measured.kernel, measured.dynamic, timing=True)
         except UnsupportedError:
             return measured
 
+    def call(self, kernel: Any, args: Sequence[Any]) -> Call:
+        return Call(kernel, self.grid, self.block, args)
+
+    def options(self, dynamic: int, **more: Any) -> Options:
+        """One worker, so that atomics come in one order."""
+        return Options(arch=self.archs, dynamic_shared=dynamic, workers=1, **more)
+
     def run(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
-        """Execute on copies of the arguments. One worker, so that atomics come in one order."""
+        """Execute on copies of the arguments."""
         from banksim.runs.run import run_with
 
-        call = Call(kernel, self.grid, self.block, copied(self.args))
-        done = run_with(call, Options(arch=self.archs, dynamic_shared=dynamic, workers=1, **options))
+        call = self.call(kernel, copied(self.args))
+        done = run_with(call, self.options(dynamic, **options))
         results = tuple(arg.tobytes() for arg in call.args if isinstance(arg, np.ndarray))
         return Measured(kernel, done, costs(done), results, dynamic)
+
+    # ---- large launches
+    def some(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
+        """Count all blocks, and execute some."""
+        from banksim.runs.run import on_llvm, run_with
+
+        def execute(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
+            return replace(on_llvm(launch, rules, how, self.blocks), partial=False)
+
+        done = run_with(self.call(kernel, self.args), self.options(dynamic, values=False))
+        try:
+            executed = run_with(self.call(kernel, self.work), self.options(dynamic, **options), execute)
+        finally:
+            places, results = self.restored()
+        done = replace(done, findings=executed.findings)
+        return Measured(kernel, done, costs(done), results, dynamic, places)
+
+    def some_timed(self, measured: Measured) -> Measured:
+        """The same with the time of the blocks that one multiprocessor holds at first."""
+        from banksim.runs.run import run_with, with_time
+
+        def execute(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
+            return replace(with_time(launch, rules, how, others=False), partial=False)
+
+        try:
+            options = self.options(measured.dynamic, timing=True)
+            timed = run_with(self.call(measured.kernel, self.work), options, execute)
+        finally:
+            self.restored()
+        pairs = zip(measured.run.executions, timed.executions, strict=True)
+        executions = tuple(replace(one, cycles=other.cycles) for one, other in pairs)
+        done = replace(measured.run, cycles=timed.cycles, executions=executions)
+        return replace(measured, run=done, costs=costs(done))
+
+    def restored(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+        """Where bytes of the arguments were changed, and to what; they are as given again."""
+        places, values = [], []
+        for now, given in zip(writable(self.work), writable(self.args), strict=True):
+            pieces = (now[at : at + PIECE] != given[at : at + PIECE] for at in range(0, len(now), PIECE))
+            found = [np.flatnonzero(one) + n * PIECE for n, one in enumerate(pieces)]
+            changed = np.concatenate([np.zeros(0, np.int64), *found])
+            places.append(changed.tobytes())
+            values.append(now[changed].tobytes())
+            now[changed] = given[changed]
+        return tuple(places), tuple(values)

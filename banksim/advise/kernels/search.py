@@ -85,7 +85,7 @@ class Search:
             return self.sources[source]
         try:
             measured = self.bench.measure(changes)
-            is_same = measured.results == self.before.results
+            is_same = measured.has_results_of(self.before)
             refused = refusal(measured, self.before, self.bench.archs)
             if not refused and self.before.cycles is not None:
                 measured = self.bench.timed(measured)
@@ -129,7 +129,7 @@ class Search:
 
 def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) -> str:
     """Why a change is no cure; empty if it is one."""
-    if after.results != before.results:
+    if not after.has_results_of(before):
         return "the results differ"
     if not all(fits(after.size, before.size, arch) for arch in archs):
         return f"{number(after.size)} bytes of shared memory are too many"

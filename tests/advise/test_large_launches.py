@@ -1,0 +1,99 @@
+"""Advice on large launches: counted by classes of blocks, results compared of some blocks, and the same advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from banksim.advise.kernels.advice import KernelAdvice, advise_kernel
+from banksim.advise.kernels.cuda_source import CudaSource
+from banksim.advise.kernels.measure import Bench
+from banksim.architectures.bank_rules import architecture
+
+SOURCE = """
+extern "C" __global__ void transpose(float* out, const float* in, int rows, int columns) {
+    __shared__ float tile[32][32];
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8)
+        if (x < columns && y + j < rows) tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * columns + x];
+    BARRIER
+    x = blockIdx.y * 32 + threadIdx.x; y = blockIdx.x * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8)
+        if (x < rows && y + j < columns) out[(y + j) * rows + x] = tile[threadIdx.x][threadIdx.y + j] + EXTRA;
+}
+"""
+ROWS, COLUMNS = 131, 165
+
+
+GRID, BLOCK = (6, 5), (32, 8)
+
+
+def source(folder: Path, barrier: str = "__syncthreads();", extra: str = "0") -> CudaSource:
+    file = folder / "k.cu"
+    file.write_text(SOURCE.replace("BARRIER", barrier).replace("EXTRA", extra))
+    return CudaSource(file, "transpose")
+
+
+def arguments() -> list[object]:
+    given = np.random.default_rng(1).random((ROWS, COLUMNS), np.float32)
+    return [np.zeros((COLUMNS, ROWS), np.float32), given, np.int32(ROWS), np.int32(COLUMNS)]
+
+
+def advice(folder: Path, arch: str = "sm_90", **parts: str) -> KernelAdvice:
+    args = arguments()
+    found = advise_kernel(source(folder, **parts), GRID, BLOCK, args, arch=arch.split(","))
+    assert all(np.array_equal(mine, given) for mine, given in zip(args, arguments(), strict=True))  # type: ignore[arg-type]
+    return found
+
+
+def bench(folder: Path, **parts: str) -> Bench:
+    return Bench(source(folder, **parts), GRID, BLOCK, arguments(), (architecture("sm_90"),), 0)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
+
+
+@pytest.fixture(scope="module", name="small")
+def as_small(tmp_path_factory: pytest.TempPathFactory) -> KernelAdvice:
+    return advice(tmp_path_factory.mktemp("small"), arch="sm_90,kepler-8")
+
+
+@pytest.mark.usefixtures("large")
+def test_advice_is_that_of_executing_every_block(small: KernelAdvice, tmp_path: Path) -> None:
+    found = advice(tmp_path, arch="sm_90,kepler-8")
+    assert (small.compared, found.compared) == (0, 9)
+    assert found.best
+    assert small.best
+    assert found.content == small.content
+    figures = [[one.before, *(tried.measured for tried in one.tried if tried.measured)] for one in (found, small)]
+    for mine, theirs in zip(*figures, strict=True):
+        assert [(c.transactions, c.ideal, c.cycles) for c in mine.costs] == [
+            (c.transactions, c.ideal, c.cycles) for c in theirs.costs
+        ]
+        assert (mine.requests, mine.instructions, mine.size) == (theirs.requests, theirs.instructions, theirs.size)
+    assert [one.refused for one in found.tried] == [one.refused for one in small.tried]
+    assert found.verdict.startswith("Results of 9 blocks at the corners of classes are the same bit for bit")
+
+
+@pytest.mark.usefixtures("large")
+def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
+    """An array's size is part of the result here."""
+    found = advice(tmp_path, extra="sizeof(tile)")
+    assert found.best is None
+    assert {one.refused for one in found.tried if "column" not in one.name} == {"the results differ"}
+
+
+@pytest.mark.usefixtures("large")
+def test_a_race_is_named(tmp_path: Path) -> None:
+    _, races = bench(tmp_path, barrier="").checked()
+    assert races
+
+
+@pytest.mark.usefixtures("large")
+def test_counts_that_depend_on_data_need_every_block(tmp_path: Path) -> None:
+    assert len(bench(tmp_path).typical()) == 9
+    assert not bench(tmp_path, extra="tile[(int)in[0] & 31][threadIdx.x]").typical()
