@@ -35,6 +35,12 @@ class Unfilled:
         return {"name": self.name, "bytes": self.size, "file": self.site.file, "line": self.site.line}
 
 
+def in_words(name: str, size: int, where: str) -> str:
+    """`where`: the place at which it was read, if that is known."""
+    what = f"__constant__ {name} ({size} bytes) was read{f' at {where}' if where else ''} and is all zeros"
+    return f"{what}: nobody filled it, give --constant {name}=TYPE[SHAPE]=VALUE"
+
+
 def unfilled(
     kernel: Kernel, banks: Mapping[int, npt.NDArray[np.uint8]], executed: Iterable[Instruction]
 ) -> tuple[Unfilled, ...]:

@@ -8,7 +8,9 @@ from typing import Any
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import Findings, cost, has_conflict, what
 from banksim.banks.source_lines import by_line
+from banksim.kernels.unfilled_variables import in_words as unfilled
 from banksim.report.rules import BY_ID, CHECK_RULES, HINT_RULE
+from banksim.system.paths import portable
 
 Plain = Mapping[str, Any]
 """A report as plain data."""
@@ -37,11 +39,17 @@ def message(conflicts: Conflicts, site: SiteConflicts) -> str:
 
 
 def remarks(plain: Plain) -> Iterator[tuple[str, str]]:
-    """Level and text of what holds for the report as a whole: that it is partial, and its notes."""
+    """Level and text of what holds for the report as a whole: that it is partial, what it rests on, and its notes."""
+    yield from (("warning", text) for text in plain.get("out_of_bounds", ()))
     for one in (plain, *plain.get("kernels", ())):
         name = f"{one['kernel']}: " if "kernel" in one else ""
         if one.get("partial"):
             yield "warning", f"{name}PARTIAL: interrupted before the end"
         if one.get("findings_lost"):
             yield "warning", f"{name}{one['findings_lost']} more findings found no room in this report"
+        for variable in one.get("unfilled", ()):
+            where = f"{portable(variable['file'])}:{variable['line']}" if variable["file"] else ""
+            yield "warning", f"{name}{unfilled(variable['name'], variable['bytes'], where)}"
+        if one.get("judged_on_others_code"):
+            yield "notice", f"{name}{', '.join(one['judged_on_others_code'])}: judged on code of {one['code']}"
         yield from (("notice", f"{name}{note}") for note in one.get("notes", ()))

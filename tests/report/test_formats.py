@@ -222,7 +222,14 @@ def spellings(value: Any) -> list[str]:
 def test_annotations_tell_of_the_report_as_a_whole() -> None:
     """Of findings and of lines with conflicts there is one each; a line without is none's concern."""
     kernels = [{"kernel": "k", "partial": 2, "findings_lost": 3}]
-    assert github([], Findings(()), plain={"notes": ["so\nit is"], "kernels": kernels}).splitlines() == [
+    zeros = {"name": "mask", "bytes": 16, "file": "a.cu", "line": 7}
+    whole = {"code": "sm_90", "judged_on_others_code": ["kepler-4", "sm_80"], "unfilled": [zeros]}
+    plain = {"notes": ["so\nit is"], "kernels": kernels, "out_of_bounds": ["a store beyond"], **whole}
+    assert github([], Findings(()), plain=plain).splitlines() == [
+        "::warning title=banksim::a store beyond",
+        "::warning title=banksim::__constant__ mask (16 bytes) was read at a.cu:7 and is all zeros: "
+        "nobody filled it, give --constant mask=TYPE[SHAPE]=VALUE",
+        "::notice title=banksim::kepler-4, sm_80: judged on code of sm_90",
         "::notice title=banksim::so%0Ait is",
         "::warning title=banksim::k: PARTIAL: interrupted before the end",
         "::warning title=banksim::k: 3 more findings found no room in this report",

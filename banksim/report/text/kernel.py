@@ -9,6 +9,7 @@ from rich.text import Text
 
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
+from banksim.kernels.unfilled_variables import in_words
 from banksim.report.text.conflict_table import figures
 from banksim.report.text.pattern import drawn, title
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
@@ -114,9 +115,7 @@ def zeros(run: Run, width: int) -> Iterator[Text]:
 
 
 def unfilled(one: Unfilled) -> str:
-    where = f" at {place(one.site)}" if one.site.file else ""
-    what = f"__constant__ {one.name} ({one.size} bytes) was read{where} and is all zeros"
-    return f"{what}: nobody filled it, give --constant {one.name}=TYPE[SHAPE]=VALUE"
+    return in_words(one.name, one.size, place(one.site) if one.site.file else "")
 
 
 def flat(size: tuple[int, int, int]) -> tuple[int, ...]:
