@@ -264,8 +264,10 @@ class Follower(Bounds, Unfollowed):
         return Followed(self, inner.permute(v.plain, source), slopes, unknown)
 
     def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
+        """What is not known of a lane is not of any: a routine may look across lanes."""
         followed = [self.settled(v) for v in values]
         unknown = either(*(v.unknown for v in followed))
+        unknown = None if unknown is None else self.inner.ballot(unknown) != 0
         results = self.inner.apart(name, function, [v.plain for v in followed])
         return tuple(Followed(self, v, (), unknown) for v in results)
 

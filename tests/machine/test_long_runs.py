@@ -97,6 +97,18 @@ __global__ void k(int* o) { int t = threadIdx.x, x = t; s[t] = t; __syncthreads(
 """
 
 
+def test_what_takes_long_code_has_it_once(tmp_path: Path) -> None:
+    """`__match_any_sync` compares every lane with every other."""
+    sizes = {}
+    for count in (1, 33):
+        calls = "".join(f"o[{n} + t] = __match_any_sync(~0u, o[{n} + t]);" for n in range(0, 32 * count, 32))
+        (tmp_path / "k.cu").write_text(f"__global__ void k(volatile int* o) {{ int t = threadIdx.x; {calls} }}")
+        kernel = banksim.load(tmp_path / "k.cu")["k"]
+        sizes[len(kernel.instructions)] = len(str(translate(kernel).module))
+    (short, small), (long, large) = sizes.items()
+    assert (large - small) / (long - short) < 4000
+
+
 def test_the_translation_of_a_kernel_is_as_long_as_the_kernel(tmp_path: Path) -> None:
     sizes = {}
     for count in (16, 64):

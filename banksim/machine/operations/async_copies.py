@@ -9,7 +9,7 @@ from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.loads_and_stores import CACHE, width
 from banksim.machine.operations.table import operation
-from banksim.machine.operations.warp import peers
+from banksim.machine.operations.warp import alike_lanes
 from banksim.requests.copies import LINE, PIECE
 from banksim.requests.kinds import LANES, LINE_BIT, SOURCE_BIT, UNREAD
 
@@ -41,9 +41,7 @@ def copy(x: Engine, i: Instruction) -> None:
 def first_of_line(x: Engine, address: Value) -> Value:
     """The first executing lane that reads from the same line of global memory as each lane."""
     line = address >> LINE.bit_length() - 1
-    alike = x.active()
-    for words in (x.low(line), x.high(line)):
-        alike = alike & peers(x, words, 32)
+    alike = alike_lanes(x, x.low(line), x.high(line))
     return x.popcount((alike & -alike) - 1)
 
 

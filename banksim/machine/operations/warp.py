@@ -80,21 +80,26 @@ def match(x: Engine, i: Instruction) -> None:
         if not i.operands[0].is_zero:
             x.write_predicate(i.operands[0], same)
         return x.write(to, result)
-    mask = x.active()
-    for word in words:
-        mask = mask & peers(x, word, WORD)
-    return x.write(to, mask)
+    return x.write(to, alike_lanes(x, *words))
 
 
-def peers(x: Engine, v: Value, bits: int) -> Value:
-    """For each lane the mask of the executing lanes that hold the same lower `bits` bits of v."""
-    v = v - x.first(v)  # which changes no answer, and is the same for every block where all lanes move alike
-    mask = x.active()
-    for bit in range(bits):
-        one = (v & (1 << bit)) != 0
-        ones = x.ballot(one)
-        mask = mask & x.where(one, ones, ~ones)
+def alike_lanes(x: Engine, *words: Value) -> Value:
+    """For each lane the mask of the executing lanes that hold the same words."""
+    # Less the first, which changes no answer, and is the same for every block where all lanes move alike.
+    moved = [word - x.first(word) for word in words]
+    (mask,) = x.apart(f"alike_lanes_{len(words)}", peers, [x.active(), *moved])
     return mask
+
+
+def peers(x: Engine, among: Value, *words: Value) -> tuple[Value]:
+    """For each lane the mask of those of `among` that hold the same words: no few instructions."""
+    mask = x.const(0)
+    for lane in range(WORD):
+        alike = words[0] == x.permute(words[0], [lane] * WORD)
+        for word in words[1:]:
+            alike = alike & (word == x.permute(word, [lane] * WORD))
+        mask = mask | x.where(alike, x.const(1 << lane), x.const(0))
+    return (mask & among,)
 
 
 @operation("REDUX CREDUX", "AND OR XOR SUM MIN MAX S32")
