@@ -197,6 +197,7 @@ def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
     assert len(text) < 1_200_000
     assert "The whole report as plain data is left out" in text
     assert text.count('<div class="picture">') == MOST_PICTURES
+    assert "conflicts on 1,000 of 1,000 lines with accesses" in text
     assert f"{3000 - MOST_PICTURES} more requests with conflicts are not drawn." in text
 
 

@@ -96,7 +96,8 @@ class SourceFile:
     def summary(self) -> str:
         hot = sum(one.hot for one in self.lines)
         accessing = plural(sum(bool(one.sites) for one in self.lines), "line")
-        return f"conflicts on {hot} of {accessing} with accesses" if hot else f"no conflicts, {accessing} with accesses"
+        said = f"conflicts on {number(hot)} of" if hot else "no conflicts,"
+        return f"{said} {accessing} with accesses"
 
     @property
     def digits(self) -> int:
