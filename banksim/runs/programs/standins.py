@@ -103,8 +103,10 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         (there / "driver_stubs.c").write_text("\n".join([*driver.stubs(), *driver.table()]))
         (there / "runtime_stubs.c").write_text("\n".join(runtime.stubs()))
         (there / "error_names.h").write_text("\n".join(error_names(include)))
-        common = [compiler, *OPTIONS, f"-I{include}", f"-I{there}", f"-I{SOURCES}"]
-        common += [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
+        numbers = [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
+        compiled = [compiler, *OPTIONS, *numbers, f"-I{there}", f"-I{SOURCES}"]
+        common = [*compiled, f"-I{include}"]
+        of_libraries = [*compiled, f"-I{SOURCES / 'include'}", f"-I{include}"]  # NVIDIA's own may be there as well
         own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
         of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
         of_driver = [file for file in own if file not in of_runtime]
@@ -122,7 +124,7 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             file = str(SOURCES / "libraries" / f"{source}.c")
-            link(there, [*common, f"-I{SOURCES / 'include'}", file, *own_name, *with_driver], name)
+            link(there, [*of_libraries, file, *own_name, *with_driver], name)
         made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
         return made | {linked(name): content for name, content in made.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.headers import hint
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
-from banksim.runs.programs import libraries
+from banksim.runs.programs import libraries, standins
 from helpers.places import PROGRAMS
 
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
@@ -101,3 +102,25 @@ def test_a_missing_header_is_named_with_what_brings_it(message: str, said: str) 
 
 def test_of_other_headers_nothing_is_said() -> None:
     assert hint("fatal error: mine.h: No such file or directory") == ""
+
+
+def test_libraries_are_compiled_by_their_own_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVIDIA's may lie beside the runtime's, in a toolkit or by wheels that other packages need."""
+    include = tmp_path / "include"
+    include.mkdir()
+    for file in standins.headers().iterdir():
+        (include / file.name).symlink_to(file)
+    for name in ("cublas_v2.h", "cublas_api.h", "curand.h"):
+        (include / name).unlink(missing_ok=True)
+        (include / name).write_text("#error not to be read\n")
+    looked_at = []
+
+    def only_look(folder: Path, command: list[str], name: str) -> None:
+        if name in standins.LIBRARIES.values():
+            subprocess.run([*command, "-fsyntax-only"], cwd=folder, check=True)
+            looked_at.append(name)
+        (folder / name).touch()
+
+    monkeypatch.setattr(standins, "link", only_look)
+    standins.build(str(standins.c_compiler()), include)
+    assert looked_at == [*standins.LIBRARIES.values()]
