@@ -62,7 +62,8 @@ def main() -> None:
     first, _ = best(1, lambda: banksim.run(matmul, (16, 16), (16, 16), small))
     show("first launch, all compilers run", f"{first:.3f} s")
     kernel, _ = banksim.runs.resolve.numba_kernel(matmul, tuple(argument_type(m) for m in small), "sm_90")
-    seconds, _ = best(3, lambda: compile.build(kernel, traced=False, stepwise=False, watched=False))
+    ways = {"traced": False, "stepwise": False, "watched": False, "clustered": False}
+    seconds, _ = best(3, lambda: compile.build(kernel, **ways))
     show(f"translate and compile {len(kernel.instructions)} instructions", f"{1000 * seconds:.1f} ms")
     seconds, _ = best(5, lambda: compile.compile_kernel.__wrapped__(kernel))
     show("the same from the cache", f"{1000 * seconds:.2f} ms")

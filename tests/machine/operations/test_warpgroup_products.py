@@ -10,7 +10,7 @@ import pytest
 
 import banksim
 from banksim.kernels.compilers import assemble
-from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import decode, decode_ahead
 from helpers.operations import ENGINES
 
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1, "b1": 0}
@@ -232,6 +232,12 @@ FORMS = [
     Form("s32", "b1", "b1", 16, more=".and.popc"),
     Form("f32", "f16", "f16", 256),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def decoded() -> None:
+    """The kernels of all forms, with one start of nvdisasm."""
+    decode_ahead(assemble(ptx(form), "sm_90a") for form in FORMS)
 
 
 @ENGINES
