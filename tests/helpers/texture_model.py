@@ -77,12 +77,13 @@ class Texture:
         size = np.float32(self.data.shape[2 - axis])
         if not self.normalized:
             return float(v)
-        whole = np.floor(v)
+        cut = math.floor(float(v) * (1 << 21)) / (1 << 21)
+        whole = math.floor(cut)
         if self.modes[axis] == WRAP:
-            v = v - whole
+            cut -= whole
         elif self.modes[axis] == MIRROR:
-            v = v - whole if whole % 2 == 0 else np.float32(1) - (v - whole)
-        return float(np.float32(v * size))
+            cut = cut - whole if whole % 2 == 0 else 1 - (cut - whole)
+        return float(cut * size)
 
     def read(self, coordinates: list[np.float32], layer: int = 0) -> list[float]:
         """The four channels that are read."""
@@ -97,8 +98,16 @@ class Texture:
             for steps in itertools.product((0, 1), repeat=self.axes):
                 share = shares[(*steps, 0, 0)[:3]] / 256
                 element = self.element([n + step for n, step in zip(lowest, steps, strict=True)], layer)
-                v = [total + share * self.clipped(e) for total, e in zip(v, element, strict=True)]
+                v = [total + share * e for total, e in zip(v, element, strict=True)]
+            v = [self.filtered(one) for one in v]
         return self.result(v)
+
+    def filtered(self, v: float) -> float:
+        """A weighted sum as it is kept: in fractions of 16 bits, or as a half."""
+        if self.as_float:
+            units = 32767 if self.data.dtype.kind == "i" else 65535
+            return max(math.floor(v * units / self.greatest + 0.5), -units) * self.greatest / units
+        return float(np.float16(v)) if self.data.dtype == np.float16 else v
 
     def clipped(self, v: float) -> float:
         return max(v, -self.greatest) if self.as_float else v
@@ -107,7 +116,7 @@ class Texture:
         """With what stands for channels that there are none of."""
         if self.as_float:
             channels = [self.clipped(v) / self.greatest for v in channels]
-        return [*channels, *([0, 0, 0, 1][len(channels) :])]
+        return [*channels, *([0, 0, 0, 0][len(channels) :])]
 
     def gathered(self, coordinates: list[np.float32], channel: int) -> list[float]:
         x, y = (math.floor(self.scaled(v, axis) - 0.5) for axis, v in enumerate(coordinates[:2]))

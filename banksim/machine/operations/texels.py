@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.half import FLOAT16, from_half
+from banksim.machine.operations.half import FLOAT16, from_half, to_half
 
 FIELDS = {
     "bytes": (0, 7), "channels": (4, 7), "kind": (8, 3), "axes": (10, 3), "layered": (12, 1), "normalized": (13, 1),
@@ -30,7 +30,6 @@ greatest, and the address mode of each axis, numbered as CUDA does."""
 UNSIGNED, SIGNED, FLOAT = range(3)
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 DESCRIPTOR_WORDS, CHANNELS = 12, 4
-ONE = 0x3F800000
 
 
 @dataclass
@@ -72,7 +71,7 @@ def address_of(x: Engine, d: Descriptor, element: tuple[Value, ...], byte: Value
 
 def channels(x: Engine, i: Instruction, d: Descriptor, place: tuple[Value, ...], inside: Value) -> tuple[Value, ...]:
     """The four channels of the element at (x, y, z), integers extended to 32 bits and halves as float32; the border's
-    where it does not lie `inside`. A channel that there is none of is 0, the fourth is 1 (assumed)."""
+    where it does not lie `inside`. A channel that there is none of is 0."""
     column, *row_and_layer = place
     of_channel, count = d.field("bytes"), d.field("channels")
     whole = of_channel * count
@@ -82,7 +81,6 @@ def channels(x: Engine, i: Instruction, d: Descriptor, place: tuple[Value, ...],
         those = whole == width
         for n, word in enumerate(x.fetch(i, "global", address, width, those & inside)):
             words[n] = x.where(those, word, words[n])
-    one = x.where(d.is_float, x.const(ONE), x.where(d.field("as_float") != 0, d.greatest(x), x.const(1)))
     unused = 32 - of_channel * 8
     found = []
     for n, word in enumerate(words):
@@ -92,17 +90,31 @@ def channels(x: Engine, i: Instruction, d: Descriptor, place: tuple[Value, ...],
         v = x.where(d.field("kind") == SIGNED, extended, v)
         v = x.where(d.is_float & (of_channel == 2), x.bits(from_half(x, v, FLOAT16)), v)
         v = x.where(inside, v, d.words[8 + n])
-        found.append(x.where(count > n, v, one if n == CHANNELS - 1 else x.const(0)))
+        found.append(x.where(count > n, v, x.const(0)))
     return tuple(found)
 
 
 def number(x: Engine, d: Descriptor, channel: Value) -> Value:
     """A channel as f64. Of the smallest negative integer and that above it, both are read as -1 (documented)."""
-    least = -x.to_f64(d.greatest(x))
-    v = x.to_f64(x.signed(channel))
-    lowest = x.where((d.field("as_float") != 0) & (v < least), least, v)
-    integer = x.where(d.field("kind") == SIGNED, lowest, x.to_f64(channel))
+    least, v = -x.to_f64(d.greatest(x)), weighed(x, d, channel)
+    return x.where((d.field("as_float") != 0) & (v < least), least, v)
+
+
+def weighed(x: Engine, d: Descriptor, channel: Value) -> Value:
+    """A channel as f64, as a filter weighs it."""
+    integer = x.where(d.field("kind") == SIGNED, x.to_f64(x.signed(channel)), x.to_f64(channel))
     return x.where(d.is_float, x.to_f64(x.as_float(channel)), integer)
+
+
+def filtered(x: Engine, d: Descriptor, v: Value) -> Value:
+    """The bits of float32 that are read for a weighted sum, f64: of fractions a multiple of 1/65535 (or, of signed
+    ones, 1/32767), of halves a half (measured on an H200)."""
+    units = x.where(d.field("kind") == SIGNED, x.const(32767.0, 64), x.const(65535.0, 64))
+    nearest = x.round(x.divide(v * units, x.to_f64(d.greatest(x))) + 0.5, "floor")
+    nearest = x.where(nearest < -units, -units, nearest)
+    half = from_half(x, to_half(x, v, FLOAT16), FLOAT16)
+    v = x.where(d.is_float & (d.field("bytes") == 2), x.to_f64(half), v)
+    return x.bits(x.to_f32(x.where(d.field("as_float") != 0, x.divide(nearest, units), v)))
 
 
 def as_read(x: Engine, d: Descriptor, v: Value) -> Value:
