@@ -186,8 +186,8 @@ def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Val
             for n, v in enumerate(found):
                 share = x.where(needed, texels.weighed(x, d, v) * weight, x.const(0.0, 64))
                 sums[n] = sums[n] + share
-        found = [read(x, d, v) for v in first]
-        return tuple(x.where(linear, texels.filtered(x, d, s), v) for v, s in zip(found, sums, strict=True))
+        plain = [read(x, d, v) for v in first]
+        return tuple(x.where(linear, texels.filtered(x, d, s), v) for v, s in zip(plain, sums, strict=True))
 
     def read(x: Engine, d: Descriptor, element: Value) -> Value:
         """Of an element that is not filtered, its bits, unless it is to be a fraction."""
