@@ -45,7 +45,8 @@ def absent(
     try:
         memory = mmap.mmap(-1, size) if NO_RESERVE is None else mmap.mmap(-1, size, flags=NO_RESERVE)
     except (OSError, OverflowError):
-        raise InputError(f"an absent array of {size:,} bytes is more than this machine has addresses for") from None
+        why = "more than this machine, or a limit such as ulimit -v, has addresses for"
+        raise InputError(f"an absent array of {size:,} bytes is {why}") from None
     found = np.ndarray(shape, dtype, memory).view(Absent)
     found.contents = contents
     return found

@@ -1,0 +1,304 @@
+"""Random CUDA C++ kernels whose accesses, guards, loops and calls depend on the block in many ways."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+
+HEAD = """
+__constant__ unsigned table[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3};
+__constant__ unsigned char bytes[16] = {1, 0, 7, 255, 128, 3, 2, 9, 4, 31, 64, 5, 6, 8, 16, 33};
+__device__ __noinline__ unsigned thrice(unsigned v, unsigned n) { return v > n ? v * 3 : v; }
+__device__ __noinline__ unsigned folded(unsigned v, unsigned n) { return n ? folded(v * 5 + n, n - 1) : v; }
+__device__ __noinline__ unsigned once(unsigned v) { return v + 1; }
+__device__ __noinline__ unsigned twice(unsigned v) { return v * 2; }
+"""
+FRAME = """
+extern "C" __global__ %(bounds)s void %(name)s(unsigned* out, const unsigned* in, unsigned n) {
+    __shared__ __align__(16) unsigned s[512];
+    const unsigned bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;
+    const unsigned tid = threadIdx.x + blockDim.x * threadIdx.y;
+    const unsigned at = (unsigned)__cvta_generic_to_shared(s);
+    unsigned a = %(a)s, b = %(b)s, c = %(c)s, sum = 0;
+    unsigned local[8] = {a, b, c, tid, bx, by, 1, 2};
+    %(body)s
+    out[tid] = sum + a + b + c + local[tid & 7];
+}
+"""
+COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
+
+
+class Writer:
+    """Draws the kernels of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.loops = 0
+
+    def one(self, *of: str) -> str:
+        return self.draw.choice(of)
+
+    # ---- values
+    def leaf(self) -> str:
+        constants = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 33, 64, 100, 127, 1000, 0x10001, 0x7FFFFFFF, 0x80000000)
+        number = self.draw.choice([*constants, 0xFFFFFFF0, self.draw.randrange(1 << 32)])
+        return self.one(
+            "a", "b", "c", "bx", "bx", "by", "bz", "tid", "tid", "n", "gridDim.x", "blockDim.x", f"{number}u"
+        )
+
+    def value(self, depth: int) -> str:
+        if depth <= 0 or self.draw.random() < 0.12:
+            return self.leaf()
+        x, y = self.value(depth - 1), self.value(depth - 1)
+        small = self.one("1", "2", "3", "5", "8", "16", "31")
+        factor = self.one("bx", "tid", "by", "3", "4", "32", "5", "12", "0x8000001", "0x9E3779B1u", "0x40000000u")
+        mask = self.one(
+            "1u", "3u", "7u", "16u", "0xf0u", "0xfffffff8u", "127u", "0xffu", "0x55u", "0xffff00u", "0x80000000u"
+        )
+        divisor = self.one(
+            "3u", "7u", "10u", "16u", "33u", "1000u", "(n % 11 + 2)", "gridDim.x", "blockDim.x", "(b | 1)"
+        )
+        test = f"({x} {self.one(*COMPARISONS)} {y})"
+        signed = f"((int)({x}) {self.one(*COMPARISONS)} (int)({y}))"
+        forms = [
+            f"({x} + {y})",
+            f"({x} + {y})",
+            f"({x} - {y})",
+            f"({x} * {factor})",
+            f"({x} * {factor} + {y})",
+            f"({x} & {mask})",
+            f"({x} | {mask})",
+            f"({x} ^ {y})",
+            f"({x} ^ {mask})",
+            f"(~{x})",
+            f"(-{x})",
+            f"({x} & {y})",
+            f"({x} | {y})",
+            f"({x} >> {small})",
+            f"({x} << {small})",
+            f"({x} >> ({y} & 7))",
+            f"({x} << ({y} & 31))",
+            f"({x} / {divisor})",
+            f"({x} % {divisor})",
+            f"({test} ? {x} : {y})",
+            f"({signed} ? {x} : {y})",
+            f"min({x}, {y})",
+            f"max({x}, {y})",
+            f"(unsigned)min((int)({x}), (int)({y}))",
+            f"(unsigned)max((int)({x}), (int)({y}))",
+            f"(unsigned)((int)({x}) >> {small})",
+            f"(unsigned)((int)({x}) / (int)({divisor}))",
+            f"(unsigned)((int)({x}) % (int)({divisor}))",
+            f"(unsigned)((unsigned long long)({x}) * ({y}) >> {small})",
+            f"(unsigned)((((unsigned long long)({x}) << 32) + {y}) / {divisor})",
+            f"(unsigned)((((long long)(int)({x}) << 20) - {y}) >> {small})",
+            f"(unsigned)(((unsigned long long)({x}) + {y}) >> 32)",
+            f"__umulhi({x}, {y})",
+            f"(unsigned)__mulhi((int)({x}), (int)({y}))",
+            f"(unsigned)(unsigned char)({x})",
+            f"(unsigned)(short)({x})",
+            f"(unsigned)(signed char)({x} + {y})",
+            f"__popc({x})",
+            f"__clz({x})",
+            f"__ffs({x})",
+            f"__brev({x})",
+            f"__byte_perm({x}, {y}, {self.one('0x4140', '0x3210', '0x7362', y)})",
+            f"__funnelshift_l({x}, {y}, {self.one(small, y)})",
+            f"__funnelshift_r({x}, {y}, {self.one(small, y)})",
+            f"(unsigned)abs((int)({x}))",
+            f"__usad({x}, {y}, {self.leaf()})",
+            f"__vadd4({x}, {y})",
+            f"__dp4a((unsigned)({x}), (unsigned)({y}), (unsigned){self.leaf()})",
+            f"({test} + {signed} * 2)",
+            f"((unsigned)({test} && {signed}) * 5)",
+            f"((unsigned)({test} || {signed}) * {y})",
+            f"(unsigned)((float)({x}) * 0.37f)",
+            f"(unsigned)(int)((float)(int)({x}) / 3.0f)",
+            f"__float_as_uint((float)({x}))",
+            f"(unsigned)sqrtf((float)({x}))",
+            f"(unsigned)((double)({x}) * 1.25)",
+            f"table[({x}) & 31]",
+            f"bytes[({x}) & 15]",
+            f"local[({x}) & 7]",
+            f"thrice({x}, {y})",
+            f"folded({x}, ({y}) & 3)",
+            f"(({x} & 1) ? once : twice)({y})",
+            f"__umul24({x}, {y})",
+            f"(unsigned)(unsigned short)({x}) / 7u",
+        ]
+        return self.draw.choice(forms)
+
+    def test(self) -> str:
+        x, y = self.value(2), self.value(2)
+        how = self.one(*COMPARISONS)
+        size = self.one("bx * blockDim.x + tid", "by * 8 + tid / 8", "bx * 64 + tid % 8", "by * gridDim.x + bx")
+        return self.draw.choice(
+            [
+                f"{x} {how} {y}",
+                f"(int)({x}) {how} (int)({y})",
+                f"{size} < n",
+                f"{size} >= n / 3",
+                f"({x}) & 1",
+                f"({size} < n && {x} {how} {y})",
+                f"(bx == gridDim.x - 1 || {x} {how} {y})",
+                f"bx <= by + {self.leaf()}",
+                f"(long long)(int)({x}) * 3 {how} (long long)(int)({y})",
+                f"(float)({x}) {how} (float)({y})",
+                f"(unsigned long long)({x}) * 0x100000001ull {how} (unsigned long long)({y})",
+                f"tid % 32 < ({x} & 31)",
+            ]
+        )
+
+    # ---- statements
+    def access(self) -> str:
+        at = self.value(self.draw.choice([1, 2, 2, 3]))
+        data = self.one("1", "a", "sum", "tid", "in[tid & 63]")
+        return self.draw.choice(
+            [
+                f"s[({at}) & 511] = {data};",
+                f"s[({at}) & 511] = {data};",
+                f"sum += s[({at}) & 511];",
+                f"s[tid * (({at}) & 3) & 511] = {data};",
+                f"((double*)s)[({at}) & 255] = 1;",
+                f"sum += ((uint2*)s)[({at}) & 255].y;",
+                f"((uint4*)s)[({at}) & 127] = make_uint4(1, 2, 3, {data});",
+                f"sum += ((uint4*)s)[({at}) & 127].z;",
+                f"((unsigned char*)s)[({at}) & 2047] = {data};",
+                f"sum += ((unsigned short*)s)[({at}) & 1023];",
+                f"atomicAdd(&s[({at}) & 511], 1u);",
+                f"sum += atomicMax(&s[({at}) & 511], tid);",
+                f"sum += atomicCAS(&s[({at}) & 511], 3u, tid);",
+                f"atomicExch(&s[({at}) & 511], {data});",
+                f"{{ unsigned* p = ({self.test()}) ? out + 1024 : s; p[({at}) & 511] = 1; }}",
+                f'asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at + (({at}) & 511) * 4), "l"(in + '
+                f"tid % 64));",
+                f'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" :: "r"(at + (({at}) & 127) * 16), '
+                f'"l"(in + 4 * ((tid + {self.one("0", "bx", "by")}) % 64)));',
+                f"for (int k = 0; k < 4; ++k) s[(({at}) + k * {self.one('32', '33', '1', 'blockDim.x')}) & 511] = "
+                f"{data};",
+            ]
+        )
+
+    def change(self) -> str:
+        to = self.one("a", "b", "c", "local[tid & 7]", f"local[({self.value(1)}) & 7]", "local[2]")
+        x = self.value(self.draw.choice([1, 2, 3]))
+        lanes = "__activemask()"
+        return self.draw.choice(
+            [
+                f"{to} = {x};",
+                f"{to} += {x};",
+                f"{to} ^= {x};",
+                f"{to} = {x}; {self.one('a', 'b')} = {self.value(2)};",
+                f"{to} = __shfl_sync({lanes}, {x}, {self.value(1)});",
+                f"{to} = __shfl_xor_sync({lanes}, {x}, {self.one('1', '16', 'bx & 31')});",
+                f"{to} = __shfl_up_sync({lanes}, {x}, {self.one('1', '3', 'by & 7')});",
+                f"{to} = __shfl_down_sync({lanes}, {x}, {self.one('1', 'tid & 3', 'bx & 15')}, "
+                f"{self.one('8', '16', '32')});",
+                f"{to} = __ballot_sync({lanes}, {self.test()});",
+                f"{to} = __popc(__ballot_sync({lanes}, {self.test()}));",
+                f"{to} = __any_sync({lanes}, {self.test()});",
+                f"{to} = __match_any_sync({lanes}, ({x}) & 7);",
+                f"{to} = __reduce_add_sync({lanes}, ({x}) & 0xff);",
+                f"{to} = __reduce_max_sync({lanes}, {x});",
+                f"{to} = __popc({lanes});",
+                f"if ({self.test()}) {to} = {x};",
+                f"sum += in[({x}) & 1023];",
+                f"if ({self.test()}) {{ {to} = in[tid & 63]; {self.one('', to + ' = ' + x + ';')} }}",
+            ]
+        )
+
+    def loop(self, depth: int) -> str:
+        self.loops += 1
+        k = f"k{self.loops}"
+        inner = self.body(depth - 1).replace(" tid", f" {self.one('tid', 'tid', k)}")
+        leave = self.one("", "", f"if ({self.test()}) break;", f"if ({self.test()}) continue;")
+        bound = self.value(2)
+        return self.draw.choice(
+            [
+                f"for (unsigned {k} = 0; {k} < (({bound}) & 7); ++{k}) {{ {leave} {inner} }}",
+                f"for (int {k} = (int)(({bound}) & 7); {k} > 0; --{k}) {{ {inner} {leave} }}",
+                f"for (unsigned {k} = bx; {k} < (n & 255); {k} += gridDim.x * 8 + 1) {{ {leave} {inner} }}",
+                f"for (unsigned {k} = tid; {k} < (n & 127); {k} += blockDim.x) {{ {inner} }}",
+                f"for (unsigned {k} = 1; {k} < blockDim.x; {k} *= 2) {{ {leave} {inner} }}",
+                f"for (int {k} = max(0, (int)bx - 3); {k} < min((int)(n & 31), (int)bx + 3); ++{k}) {{ {leave} "
+                f"{inner} }}",
+                f'_Pragma("unroll 1") for (int {k} = 0; {k} < 5; ++{k}) {{ {inner} {leave} a += b; }}',
+                f"{{ unsigned {k} = 0; do {{ {inner} }} while (++{k} < (({bound}) & 3)); }}",
+                f"{{ unsigned {k} = __activemask(); while ({k}) {{ int lead = __ffs({k}) - 1; {k} &= {k} - 1; "
+                f"if ((int)(tid & 31) == lead) {{ {inner} }} }} }}",
+            ]
+        )
+
+    def statement(self, depth: int) -> str:
+        kind = self.draw.random()
+        if depth == 0 or kind < 0.3:
+            return self.access()
+        if kind < 0.5:
+            return self.change()
+        if kind < 0.62:
+            return self.loop(depth)
+        inner = self.body(depth - 1)
+        return self.draw.choice(
+            [
+                f"if ({self.test()}) {{ {inner} }}",
+                f"if ({self.test()}) {{ {inner} }} else {{ {self.body(depth - 1)} }}",
+                f"if ({self.test()}) return; {inner}",
+                f"if ({self.test()}) {{ {inner} return; }}",
+                f"switch (({self.value(2)}) & 7) {{ case 0: {inner} break; case 1: {self.access()} case 2: "
+                f"{self.access()} break; "
+                f"case 3: {self.change()} break; case 5: {self.access()} break; case 6: a = 5; default: "
+                f"{self.change()} }}",
+                f"if ({self.test()}) {{ {inner} }} __syncwarp(__activemask()); {self.access()}",
+                f"if (({self.test()}) {self.one('&&', '||')} ({self.test()})) {{ {inner} }}",
+            ]
+        )
+
+    def body(self, depth: int) -> str:
+        return " ".join(self.statement(depth) for _ in range(self.draw.choice([1, 1, 2])))
+
+    def whole(self) -> str:
+        """Statements of which some are of the whole block: barriers, matrices, votes of the block."""
+        parts = []
+        returns = False
+        for _ in range(self.draw.choice([1, 1, 2])):
+            part = self.body(self.draw.choice([1, 1, 2, 3]))
+            returns |= "return" in part
+            parts.append(part)
+            if not returns and self.draw.random() < 0.6:
+                parts.append(
+                    self.draw.choice(
+                        [
+                            "__syncthreads();",
+                            f"a += __syncthreads_count({self.test()});",
+                            f"if (__syncthreads_or({self.test()})) {{ {self.access()} }}",
+                            "if (bx & 1) __syncthreads();",
+                            f"if ((by + {self.leaf().replace('tid', '1')}) & 2) __syncthreads();",
+                            "for (unsigned k = 0; k < (bx & 3); ++k) __syncthreads();",
+                            f"if (blockDim.x % 32 == 0) {{ unsigned r; "
+                            f'asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 '
+                            f'{{%0}}, [%1];" : '
+                            f'"=r"(r) : "r"(at + 16 * (({self.value(2)}) & 127))); sum += r; }}',
+                        ]
+                    )
+                )
+        return "\n    ".join(parts)
+
+    def kernel(self, name: str) -> str:
+        bounds = self.one("", "", "", "__launch_bounds__(1024, 2)", "__maxnreg__(24)")
+        a, b, c = self.value(1), self.value(1), self.value(2)
+        for old in ("local", "a", "b", "c"):  # what is not declared yet
+            a, b, c = (word_replaced(one, old, "tid") for one in (a, b, c))
+        return FRAME % {"name": name, "bounds": bounds, "a": a, "b": b, "c": c, "body": self.whole()}
+
+
+def word_replaced(text: str, old: str, new: str) -> str:
+    if old == "local":
+        return re.sub(r"\blocal\[", "table[3 + ", text)
+    return re.sub(rf"\b{old}\b", new, text)
+
+
+def source(seed: int, count: int, named: Callable[[int], str] = "k{}".format) -> str:
+    """A file of so many random kernels."""
+    writer = Writer(seed)
+    return HEAD + "".join(writer.kernel(named(number)) for number in range(count))
