@@ -247,6 +247,7 @@ def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Pa
         1,
     ]
     assert {"tile: column ^ row", "tile: rows of 33"} <= set(page.texts)
+    assert re.search(r"lane 3: byte \d+, tile\[3, (\d+)\], bank \1, pass 4 of 32", said)
     assert "SASS of line 13" in {one.get("aria-label") for one in page.named("pre")}
     assert len(text) < 100_000
     assert all(is_labelled(one) for name in ("button", "input", "svg") for one in page.named(name))

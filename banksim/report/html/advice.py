@@ -14,6 +14,8 @@ import numpy as np
 from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, worst_excess
+from banksim.report.html import array_places
+from banksim.report.html.elements import NONE
 from banksim.report.html.figures import HEADS, MOST_PICTURES, beyond, summed
 from banksim.report.html.highlight import highlighted
 from banksim.report.html.page import first_shown, page
@@ -266,6 +268,9 @@ class Program:
             for (file, line), code in machine_code([Code.of_run(measured.run)]).items()
             if Path(file).name == name
         }
+        self.elements = NONE  # the file has no declarations but the first
+        if measured is advice.before:
+            self.elements = array_places.of_kernel(measured.run.kernel, measured.run.conflicts)
         self.most = [
             max((beyond(sites) for sites in sites_of(conflicts, advice).values()), default=0)
             for conflicts in advice.before.run.judged
@@ -292,4 +297,4 @@ class Program:
             return None
         one = worst.worst
         found = explain(one.address, one.op, one.width, one.mask, self.archs[at])
-        return picture(found, f"{access(one.op, one.width)}, warp {one.warp} of block {one.block}")
+        return picture(found, f"{access(one.op, one.width)}, warp {one.warp} of block {one.block}", self.elements)

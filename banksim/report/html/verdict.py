@@ -78,8 +78,9 @@ def time(run: Run | None, launches: Launches | None) -> Iterator[str]:
         for kernel in launches.kernels:
             if kernel.times:
                 lost = max(kernel.times.cycles - kernel.times.ideal, 0)
-                took = f"{plural(kernel.times.cycles, 'cycle')} on one SM, of which conflicts cost {number(lost)}"
-                yield f"Time of {kernel.name}: {took} ({lost / max(kernel.times.cycles, 1):.0%})."
+                share = f"{number(lost)} ({lost / max(kernel.times.cycles, 1):.0%})" if lost else "nothing"
+                took = f"{plural(kernel.times.cycles, 'cycle')} on one SM"
+                yield f"Time of {kernel.name}: {took}, of which conflicts cost {share}."
 
 
 def worst_lines(drawer: Drawer, sources: Sources, run: Run | None) -> list[WorstLine]:
