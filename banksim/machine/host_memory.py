@@ -14,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from banksim.errors import InputError
 from banksim.machine.structs import Struct
+from banksim.machine.tensor_maps import MappedArray
 
 BUFFER_LIMIT = 1 << 31
 """Bytes that one piece of a launch's memory may have."""
@@ -53,12 +54,14 @@ def absent(
 
 
 def arrays(arguments: Iterable[object]) -> Iterator[np.ndarray]:
-    """The arrays among arguments, those in tuples, lists and structs too."""
+    """The arrays among arguments, those in tuples, lists, structs and tensor maps too."""
     for argument in arguments:
         if isinstance(argument, np.ndarray):
             yield argument
         elif isinstance(argument, tuple | list | Struct):
             yield from arrays(argument)
+        elif isinstance(argument, MappedArray):
+            yield argument.array
 
 
 def bounds(array: np.ndarray) -> Stretch:
@@ -135,8 +138,13 @@ def copied(arguments: Iterable[object]) -> list[object]:
             return type(value)(map(one, value)) if type(value) in (tuple, list) else copy.deepcopy(value)
         if isinstance(value, Struct):
             return value.holding(map(one, value))
+        if isinstance(value, MappedArray):
+            return value.over(array(value.array))
         if not isinstance(value, np.ndarray) or value.dtype.hasobject:
             return copy.deepcopy(value)
+        return array(value)
+
+    def array(value: np.ndarray) -> np.ndarray:
         stretch = known.of(value)
         if stretch not in copies:
             copies[stretch] = bytes_of(stretch, given).copy()

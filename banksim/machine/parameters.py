@@ -32,9 +32,9 @@ class LaunchBuffers:
         self.numbers: dict[Stretch, int] = {}
         self.stretches = Stretches(arguments)
 
-    def address(self, array: np.ndarray, name: str) -> int:
-        """The global address of the array's first byte."""
-        check_in_place(array, name)
+    def address(self, array: np.ndarray, name: str, gaps: bool = False) -> int:
+        """The global address of the array's first byte. `gaps`: whether the kernel is told of its strides."""
+        check_in_place(array, name, gaps)
         stretch = self.stretches.of(array)
         if stretch not in self.numbers:
             self.buffers.append(Buffer(bytes_of(stretch, array), name))
@@ -42,15 +42,15 @@ class LaunchBuffers:
         number, start = self.numbers[stretch], bounds(array)[0] - stretch[0]
         if isinstance(array, Absent):
             self.buffers[number - 1].absent = array
-        self.buffers[number - 1].views.append(View(name, start, array.nbytes))
+        self.buffers[number - 1].views.append(View(name, start, bounds(array)[1] - bounds(array)[0]))
         return address_of(number) + start
 
 
-def check_in_place(array: np.ndarray, name: str) -> None:
+def check_in_place(array: np.ndarray, name: str, gaps: bool = False) -> None:
     """`InputError` for an array that a kernel cannot be given as it is."""
     if not array.flags.writeable:
         raise InputError(f"{name} is read-only: a kernel may write to its arrays, pass a copy")
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    if not (gaps or array.flags.c_contiguous or array.flags.f_contiguous):
         raise InputError(f"{name} is not contiguous: pass numpy.ascontiguousarray of it")
 
 
@@ -132,7 +132,7 @@ def scalar_bytes(argument: object, size: int, name: str, memory: LaunchBuffers) 
     if isinstance(argument, Struct):
         return struct_bytes(argument, name, memory)
     if isinstance(argument, MappedArray):
-        return argument.at(memory.address(argument.array, name))
+        return argument.at(memory.address(argument.array, name, gaps=True))
     if isinstance(argument, np.ndarray) and argument.ndim:
         return memory.address(argument, name).to_bytes(8, "little")
     if argument is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -139,6 +139,10 @@ class MappedArray:
     box: tuple[int, ...]
     swizzle: int
     steps: tuple[int, ...]
+
+    def over(self, array: np.ndarray) -> MappedArray:
+        """The same map of another array."""
+        return replace(self, array=array)
 
     def at(self, address: int) -> bytes:
         """The map, where the array lies at an address."""

@@ -103,6 +103,26 @@ def test_a_box_is_stored_and_reduced(how: int, kind: str, engine: str) -> None:
     np.testing.assert_array_equal(m.array, wanted)
 
 
+def test_a_view_with_gaps_is_copied_as_it_lies() -> None:
+    m = banksim.tensor_map(numbers((12, 48), "f4")[:, 16:32], (4, 16))
+    wanted, _ = in_shared_memory(m, (3, -4))
+    out = np.zeros(len(wanted), np.uint8)
+    banksim.run(kernels()["load"], 1, 64, [m, 2, np.array([-4, 3], np.int32), out, len(wanted)], dynamic_shared=8192)
+    np.testing.assert_array_equal(out, wanted)
+
+
+def test_each_architecture_begins_with_the_same_memory_behind_maps() -> None:
+    """A sum that is stored by a map is added once, not once for each; counts alone change nothing."""
+    before = numbers((40, 32), "u4")
+    m, given = banksim.tensor_map(aligned(before), (16, 8)), np.ones(128, np.uint32)
+    args = [m, given.view(np.uint8), given.nbytes, 0, 0, 1]
+    banksim.run(kernels()["store"], 1, 64, args, dynamic_shared=4096, values=False)
+    np.testing.assert_array_equal(m.array, before)
+    banksim.run(kernels()["store"], 1, 64, args, dynamic_shared=4096, arch=["sm_90", "sm_100"])
+    before[:16, :8] += 1
+    np.testing.assert_array_equal(m.array, before)
+
+
 @ENGINES
 @pytest.mark.parametrize("blocks", [0b0010, 0b1101, 0b1111])
 def test_one_block_loads_for_others(blocks: int, engine: str) -> None:

@@ -31,7 +31,7 @@ class Arguments(parameters.LaunchBuffers):
         self.back: list[tuple[int, int, int]] = []
         self.records: list[tuple[np.void, Array]] = []
 
-    def address(self, array: Array, name: str) -> int:
+    def address(self, array: Array, name: str, gaps: bool = False) -> int:
         """The global address of the array's first element; that of an empty array is 0."""
         if not array.nbytes:
             return 0
