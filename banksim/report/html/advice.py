@@ -268,7 +268,7 @@ class Program:
             for (file, line), code in machine_code([Code.of_run(measured.run)]).items()
             if Path(file).name == name
         }
-        self.elements = NONE  # the file has no declarations but the first
+        self.elements = NONE  # declarations are read in the file, where only the layout as written stands
         if measured is advice.before:
             self.elements = array_places.of_kernel(measured.run.kernel, measured.run.conflicts)
         self.most = [
