@@ -81,6 +81,9 @@ REDUCTIONS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
     "XOR": np.bitwise_xor,
 }
 
+FLOAT_REDUCTIONS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {"ADD": np.add, "MIN": np.fmin, "MAX": np.fmax}
+"""Of a number and no number the larger or smaller is the number."""
+
 
 def how(host: Host) -> str:
     return next(name for name in REDUCTIONS if name in host.instruction.modifiers)
@@ -98,12 +101,12 @@ def number_kind(host: Host) -> str:
 def reduced(name: str, kind: str, old: Bytes, v: Bytes) -> Bytes:
     """Number by number. Sums of halves are exact in float32, and rounded once."""
     if kind == "bf16":
-        return to_bfloat16(REDUCTIONS[name](from_bfloat16(old), from_bfloat16(v))).view(np.uint8)
+        return to_bfloat16(FLOAT_REDUCTIONS[name](from_bfloat16(old), from_bfloat16(v))).view(np.uint8)
     a, b = old.view(kind), v.view(kind)
     if kind[0] != "f":
         return np.asarray(REDUCTIONS[name](a, b)).astype(kind).view(np.uint8)
     with np.errstate(all="ignore"):
-        out = REDUCTIONS[name](a, b) if name == "ADD" else {"MIN": np.fmin, "MAX": np.fmax}[name](a, b)
+        out = FLOAT_REDUCTIONS[name](a, b)
     nan = np.isnan(out)
     if nan.any():
         out = out.copy()

@@ -12,6 +12,7 @@ import pytest
 import banksim
 from banksim.errors import Fault, InputError
 from banksim.kernels.kernel import Parameter, Preset
+from banksim.machine.bulk_calls import reduced
 from banksim.machine.parameters import tensor_arguments
 from banksim.machine.tensor_maps import MappedArray, TensorMap, decoded
 from helpers import assembler
@@ -158,6 +159,14 @@ def test_bulk_copies_between_blocks_and_reductions(engine: str) -> None:
     np.testing.assert_array_equal(given[2], brain(wide[0] + wide[1]))
     np.testing.assert_array_equal(given[3], floats + sent.view("f4"))
     np.testing.assert_array_equal(given[4], doubles + sent.view("f8"))
+
+
+def test_the_larger_of_a_number_and_no_number_is_the_number() -> None:
+    """As an H200 has it, in every format."""
+    for kind, nan, one in (("bf16", 0xFFC9, 0xBED3), ("f2", 0x7E01, 0x3C00)):
+        old, given = np.array([nan, one], "u2").view("u1"), np.array([one, nan], "u2").view("u1")
+        for name in ("MIN", "MAX"):
+            assert reduced(name, kind, old, given).view("u2").tolist() == [one, one]
 
 
 def test_a_map_is_read_as_it_is_written() -> None:
