@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -643,6 +644,14 @@ def test_python_files_import_their_neighbours_and_leave_no_trace(tmp_path: Path)
     assert sys.path == path
     with pytest.raises(InputError, match="no such file"):
         load_python(tmp_path / "missing.py")
+
+
+@pytest.mark.parametrize(("module", "wheel"), [("cuda.tile", "'cuda-tile[tileiras]'"), ("warp", "warp-lang")])
+def test_a_language_that_is_not_installed_is_named_with_its_wheel(module: str, wheel: str, tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(f"raise ModuleNotFoundError('No module named {module}', name='{module}')\n")
+    with pytest.raises(InputError, match=rf"No module named {module}: pip install {re.escape(wheel)}$"):
+        load_python(file)
 
 
 def test_nothing_heavy_is_imported_before_it_is_wanted() -> None:

@@ -149,6 +149,10 @@ def replaced(owner: object, name: str, value: object) -> Iterator[None]:
             delattr(owner, name)
 
 
+WHEELS = {"cuda.tile": "'cuda-tile[tileiras]'", "tilelang": "tilelang", "triton": "triton", "warp": "warp-lang"}
+"""Of languages whose kernels may be in a file the module, and the wheel that has it."""
+
+
 def load_python(path: str | Path) -> ModuleType:
     """Import a Python file with Numba kernels, with or without a GPU. InputError when that fails."""
     file = Path(path).resolve()
@@ -171,7 +175,9 @@ def load_python(path: str | Path) -> ModuleType:
             del sys.modules[file.stem]
         if isinstance(error, BanksimError):
             raise
-        raise InputError(f"{path}: importing it failed with {type(error).__name__}: {error}") from error
+        wheel = WHEELS.get(str(error.name)) if isinstance(error, ModuleNotFoundError) else None
+        cure = f": pip install {wheel}" if wheel else ""
+        raise InputError(f"{path}: importing it failed with {type(error).__name__}: {error}{cure}") from error
     finally:
         sys.path.remove(str(file.parent))
     return loaded
