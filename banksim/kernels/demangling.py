@@ -78,9 +78,13 @@ def unqualified(symbol: str) -> str:
 
 
 def readable(symbol: str) -> str:
-    """The name of a function that was inlined, as short as one can read: of a long one template arguments as <…>, and
-    of one that is still long no namespaces."""
-    name = INTERNAL.sub("", plain_name(symbol))
+    """The name of a function that was inlined, as short as one can read."""
+    return shortened(INTERNAL.sub("", plain_name(symbol)))
+
+
+def shortened(name: str) -> str:
+    """A plain name as short as one can read: of a long one template arguments as <…>, and of one that is still long no
+    namespaces."""
     while len(name) > LONGEST and (shorter := ARGUMENTS.sub("…", name)) != name:
         name = shorter
     name = name.replace("…", "<…>")

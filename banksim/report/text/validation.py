@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from banksim.kernels.demangling import shortened
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import fold
 from banksim.runs.validation.comparison import WORDS
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
 MOST = 20
 """Differences of a kernel that are listed."""
+WAITING = (
+    "How often a loop waits for other warps, or tries again because of them, depends on when they run; on a GPU it "
+    "differs from run to run."
+)
 
 
 def report(program: str, by: str, verdicts: Sequence[Verdict], width: int) -> Text:
@@ -29,7 +34,7 @@ def report(program: str, by: str, verdicts: Sequence[Verdict], width: int) -> Te
     for verdict in verdicts:
         lines = list(differences(verdict, width))
         if lines:
-            paragraphs.append(Text("\n").join([Text(verdict.kernel, STRONG), *lines]))
+            paragraphs.append(Text("\n").join([Text(shortened(verdict.kernel), STRONG), *lines]))
     explained = [line for verdict in verdicts for line in counters(verdict, width)]
     if explained:
         heading = Text("Transactions by the hardware's counters, and what the addresses explain of them:")
@@ -72,6 +77,8 @@ def differences(verdict: Verdict, width: int) -> Iterator[Text]:
         yield from fold(Text(f"  {one.offset:#06x} {one.opcode}: {word} {figures}", HOT), width)
     if len(verdict.differences) > MOST:
         yield Text(f"  and {len(verdict.differences) - MOST} more", QUIET)
+    if any(one.figure in WORDS for one in verdict.differences):
+        yield from fold(Text(WAITING, QUIET), width)
 
 
 def where(one: Difference) -> str:
@@ -82,10 +89,8 @@ def counters(verdict: Verdict, width: int) -> Iterator[Text]:
     """Of each kind the counter, what the addresses explain, and the lines whose conflicts that is."""
     for kind, rest in verdict.arbitration.items():
         total, known = verdict.hardware[kind], verdict.explained[kind]
-        text = (
-            f"{verdict.kernel}, {LONG[kind]}: {number(total)}, of which {number(known)} ({known / total:.1%}) explained"
-        )
-        yield from fold(Text(f"  {text}, {number(rest)} arbitration"), width)
+        text = f"{number(total)}, of which {number(known)} ({known / total:.1%}) explained, {number(rest)} arbitration"
+        yield from fold(Text(f"  {shortened(verdict.kernel)}, {LONG[kind]}: {text}"), width)
     hot = [(cost, whole, place) for place, (cost, whole) in verdict.lines.items() if cost]
     for cost, whole, (file, line, text) in sorted(hot, key=lambda one: -one[0]):
         parts = listed([f"{number(whole)} transactions", f"{number(cost)} of them conflicts"])

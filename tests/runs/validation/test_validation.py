@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.validation.comparison import compare, predicted
+from banksim.report.text.validation import report
+from banksim.requests.trace import Site
+from banksim.runs.validation.comparison import Difference, Verdict, compare, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
 from helpers.recorded_launches import ENTRIES, executed, recorded
 
@@ -195,10 +197,20 @@ def test_differences_are_told_by_line_and_are_status_1(folder: Path, measured: t
     assert "1 kernel differs" in said
     assert "program.py:11  out[y, x] = tile[x, y]\n" in said
     assert "LDS: transactions 2,048 predicted, 1,984 measured" in said
+    assert "How often a loop waits" not in said
     assert main(["validate", "--json", "--pages", "pages.csv", "program.py"]) == 1
     report = json.loads(capsys.readouterr().out.partition("\n")[2])
     [difference] = report["kernels"][0]["differences"]
     assert (difference["file"], difference["line"]) == ("program.py", 11)
+
+
+def test_loops_that_wait_are_told_where_executions_differ() -> None:
+    site = Site("LD.E", 0x10, "k.cu", 3, "while (!*flag);")
+    differing = Difference(0x10, "LD.E", "warps", 301, 64, site)
+    verdict = Verdict("cub::Kernel<" + "long, " * 20 + "int>", 1, 4, differences=[differing])
+    said = " ".join(report("app", "ncu", [verdict], 80).plain.split())
+    assert "How often a loop waits for other warps" in said
+    assert "cub::Kernel<…>" in said
 
 
 def split(pages: str) -> list[str]:
