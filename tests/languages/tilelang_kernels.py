@@ -89,7 +89,7 @@ def eager(x, y, B: int = 32):
 
 @tilelang.jit
 def sums(x, B: int = 64):
-    (N,) = T.const("N,")
+    N = T.const("N")
     x: T.Tensor[[N], T.float32]
     out = T.empty((N,), T.float32)
     with T.Kernel(T.ceildiv(N, B), threads=B) as block:
