@@ -42,7 +42,7 @@ class Simulated:
     stop: Stop | None
 
 
-ALLOWANCE = 1 << 26
+ALLOWANCE = 1 << 25
 """Where no limit is given, blocks of which none has ended after so many warp instructions, for each sub-core that has a
 warp, are taken for an endless loop: less than a minute."""
 
