@@ -14,6 +14,7 @@ from banksim.requests.counts import Status
 LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
 STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
+CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
 ASSUMED = "assumed: nobody has shown it"
 
@@ -49,6 +50,7 @@ class Numbers(NamedTuple):
     join: int
     switch: int
     server: int
+    value: int
     copy: int
     copy_ways: int
     skipped: int
@@ -81,6 +83,7 @@ class Figures:
     join             more than a branch, where another group of the warp goes on with the same instruction,
     switch           … or with another
     server           cycles for which an instruction holds what else all sub-cores share
+    value            more until MATCH.ANY has its result, for each different value after the first
     copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
     copy_ways        … and half of what each of its transactions takes
     skipped          how much earlier than a result the scoreboard of an instruction that no thread executes is back
@@ -125,10 +128,11 @@ H200 = Figures(
         "branch": Figure(10, "measured", STREAMS),
         "line": Figure(3, "measured", STREAMS),
         "barrier": Figure(14, "measured", LATENCY),
-        "defer": Figure(3, "measured", LATENCY),
+        "defer": Figure(7, "measured", CLOCK),
         "join": Figure(6, "measured", LATENCY),
         "switch": Figure(18, "measured", LATENCY),
         "server": Figure(2, "measured", LATENCY),
+        "value": Figure(11, "measured", CLOCK),
         "copy": Figure(5, "measured", LATENCY),
         "copy_ways": Figure(3, "measured", LATENCY),
         "skipped": Figure(3, "measured", STREAMS),

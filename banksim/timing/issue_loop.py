@@ -16,7 +16,17 @@ from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inlined, inner, intrinsic, outer
-from banksim.timing.issue_records import ALLOWED, BLOCKED, CYCLE, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
+from banksim.timing.issue_records import (
+    ALLOWED,
+    BLOCKED,
+    CYCLE,
+    DONE,
+    ISSUED,
+    PER_MILLE,
+    READY,
+    Multiprocessor,
+    ResidentWarp,
+)
 from banksim.timing.issue_table import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
 from banksim.timing.shared_memory_path import (
     NEVER,
@@ -129,17 +139,49 @@ def request(
         parts = 0
     number = offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     path.requests[number].write, path.requests[number].read = row.write, row.read
+    path.requests[number].fetches = row.fetches
     watch(sm, waiting, w, row.write, i, what)
     watch(sm, waiting, w, row.read, i, what)
 
 
 @inner
-def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> None:
-    """Release a warp from a barrier whose phase ended at cycle t."""
+def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer) -> Integer:
+    """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that could issue
+    before the warp blocked have issued then; they are executed here. Returns OK or a fault."""
     warp = sm.warps[w]
     warp.ready = warp.released = max(t + f.barrier, warp.ready)
     warp.state = READY
     waiting.wake[w] = 0
+    early = warp.arrived + sm.code[warp.previous].stall
+    while True:
+        early = goes_ahead(sm, waiting, w, early)
+        if early >= warp.arrived + f.defer:
+            return OK
+        row = sm.code[warp.next]
+        context = carray(pointer(warp.context), 1, _CONTEXT)[0]
+        context.now, context.nanoseconds = early, early * sm.clock[PER_MILLE] // 1000
+        answer = call(step, warp.context, warp.record)
+        if answer >= codes.FAULT:
+            return answer
+        sm.clock[ISSUED] += 1
+        sm.busy[warp.core, -1] += 1
+        sm.spent[warp.next].issue += 1
+        early += row.stall + row.more
+        warp.ready = max(warp.ready, early)
+        warp.next = record_of(warp).pc // 16
+
+
+@inlined
+def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Integer:
+    """When the next instruction of a warp, from cycle t on, can issue behind a barrier without its release: as soon as
+    its registers are ready, if it works on them alone."""
+    row = sm.code[sm.warps[w].next]
+    if row.kind != PLAIN or row.pipe < 0:
+        return NEVER
+    for b in range(6):
+        if row.wait >> b & 1:
+            t = max(t, NEVER if waiting.pending[w, b] else waiting.until[w, b])
+    return t
 
 
 @inner
@@ -153,10 +195,23 @@ def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, 
                 return answer
             if answer == codes.RUN:
                 warp.next = record_of(warp).pc // 16
-                release(sm, waiting, f, w, t)
+                answer = release(sm, waiting, f, step, w, t)
+                if answer:
+                    return answer
             elif answer == codes.DONE:
                 warp.state, warp.ended = DONE, t
     return OK
+
+
+@inlined
+def distinct(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
+    """How many different values MATCH.ANY has found: lanes that are the first of their mask."""
+    masks = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
+    n = 0
+    for lane in range(32):
+        below = np.uint32((1 << lane) - 1)
+        n += (lanes >> lane & 1) != 0 and (masks[lane] & below) == 0
+    return n
 
 
 @inlined
@@ -180,10 +235,8 @@ def issue(
     record = record_of(warp)
     account(sm, waiting, w, t)
     active = executes(row, record)
-    now = warp.early if warp.early >= 0 and row.kind == PLAIN else t
-    warp.early = -1
     running = record.active
-    context.now, context.nanoseconds = now, now * sm.clock[PER_MILLE] // 1000
+    context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
     context.asked = 0
     before = phases(context) if row.kind == BARRIER else np.uint32(0)
     pause = np.int64(row.pause)
@@ -195,18 +248,21 @@ def issue(
         return answer
     sm.busy[warp.core, -1] += 1
     warp.previous, warp.issued, warp.blocked = i, t, -1
-    warp.ready = max(now + row.stall + row.more, t + 1)
+    warp.ready = t + row.stall + row.more
     waiting.wake[w] = warp.ready
     begins = t
     if row.kind == BARRIER and active:
         path.sub_cores[warp.core].last = -1  # behind a barrier the youngest warp goes first
-        warp.early = t + row.stall if row.stall < f.defer else -1
+        warp.arrived = t
+    latency = np.int64(row.latency)
     if row.pipe >= 0:
         sm.pipes[warp.core, row.pipe] = t + row.interval
         sm.busy[warp.core, row.pipe] += row.interval
         if row.server >= 0 and active:
             begins = max(t, path.servers[row.server])
-            path.servers[row.server] = begins + f.server
+            values = distinct(warp, row.matches, running) if row.matches >= 0 else 1
+            latency += f.value * (values - 1)
+            path.servers[row.server] = begins + f.server * values
             grant(path, warp.core)
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
@@ -220,7 +276,7 @@ def issue(
     elif row.kind == VARIABLE or row.kind == MEMORY:
         watch(sm, waiting, w, row.write, i, OTHER)
         watch(sm, waiting, w, row.read, i, OTHER)
-        done = begins + row.latency if active else t + row.latency - f.skipped
+        done = begins + latency if active else t + latency - f.skipped
         settle(waiting, w, row.write, done)
         settle(waiting, w, row.read, done)
         waiting.wake[w] = warp.ready
@@ -238,7 +294,9 @@ def issue(
         elif warp.next % 8 == 0:
             warp.ready = max(warp.ready, warp.line)
         if row.kind == BARRIER and active and phases(context) != before:
-            release(sm, waiting, f, w, begins)
+            answer = release(sm, waiting, f, step, w, begins)
+            if answer:
+                return answer
         elif row.kind == SLEEP:
             warp.ready = t + f.sleep + pause * 1000 // sm.clock[PER_MILLE]
     if answer != codes.RUN or row.kind == BARRIER or row.kind == SLEEP:

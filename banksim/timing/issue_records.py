@@ -30,7 +30,7 @@ RESIDENT_WARP = np.dtype(
         ("blocked", "i8"),  # the cycle since which it lacks only a place in the queue or its turn; -1: more is lacking
         ("refused", "i8"),  # whether it waits since the queue was full
         ("released", "i8"),  # the cycle at which a barrier released it; -1: none has
-        ("early", "i8"),  # the cycle at which the instruction behind a barrier issued before the warp blocked; -1
+        ("arrived", "i8"),  # the cycle at which it came to its last barrier
         ("number", "i8"),  # of the warp in its block
         ("ended", "i8"),
     ]
@@ -43,6 +43,7 @@ class IssueRow(Protocol):
     kind: Integer
     stall: Integer
     wait: Integer
+    yields: Integer
     write: Integer
     read: Integer
     latency: Integer
@@ -54,6 +55,8 @@ class IssueRow(Protocol):
     together: Integer
     cost: Integer
     far: Integer
+    fetches: Integer
+    matches: Integer
     copies: Integer
     pause: Integer
     register: Integer
@@ -79,7 +82,7 @@ class ResidentWarp(Protocol):
     blocked: Integer
     refused: Integer
     released: Integer
-    early: Integer
+    arrived: Integer
     number: Integer
     ended: Integer
 

@@ -23,6 +23,7 @@ CODE = np.dtype(
         ("kind", "i4"),
         ("stall", "i4"),
         ("wait", "i4"),  # mask of scoreboards
+        ("yields", "i4"),  # whether another warp is to issue next
         ("write", "i4"),  # scoreboard, -1: none
         ("read", "i4"),
         ("latency", "i4"),  # of VARIABLE: cycles until the result may be used
@@ -34,6 +35,8 @@ CODE = np.dtype(
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
         ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: those of a global store
         ("far", "i4"),  # of MEMORY: whether it goes on to global or local memory
+        ("fetches", "i4"),  # of MEMORY: cycles by which a store's data come later than its service
+        ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none
         ("copies", "i4"),  # of MEMORY: whether it is an asynchronous copy
         ("pause", "i4"),  # of SLEEP: nanoseconds
         ("register", "i4"),  # of SLEEP: the register that holds the nanoseconds; -1: none
@@ -102,10 +105,10 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
     table = np.zeros(len(kernel.instructions), CODE)
     for row, i in zip(table, kernel.instructions, strict=True):
         c = control(i)
-        row["stall"], row["wait"] = max(c.stall, 1), c.wait
+        row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
         row["read"] = -1 if c.read is None else c.read
-        row["pipe"] = row["register"] = -1
+        row["pipe"] = row["register"] = row["matches"] = -1
         row["kind"] = kind(i)
         row["joins"] = i.name in ("BSYNC", "WARPSYNC")
         counted = c.write is not None or c.read is not None
@@ -121,9 +124,13 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             asked = asks(i)
             row["together"] = asked is not None and "matrix" in asked[0]
             row["copies"] = i.name == "LDGSTS"
+            if asked is not None and asked[0] == "st":
+                row["fetches"] = 1 + max(width(i) // 2, 2)
             row["later"] = LATER.get(asked[0] if asked else i.name, 0)
         elif counted or unit(i) is not ANYTHING_ELSE:
             row["pipe"], row["interval"], row["latency"], row["server"], row["more"] = unit(i)
+            if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:
+                row["matches"] = i.operands[0].number
             if row["kind"] == PLAIN and counted:
                 row["kind"] = VARIABLE
         guard = i.predicate

@@ -110,7 +110,7 @@ class Simulation:
             warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
             self.step_warp(context, int(warp["record"]))  # chooses the group that runs
             warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
-            warp["issued"], warp["early"] = now - 1, -1
+            warp["issued"], warp["arrived"] = now - 1, now
             warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
             self.waiting.wake[w] = now
 

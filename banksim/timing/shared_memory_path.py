@@ -34,6 +34,7 @@ REQUEST = np.dtype(
         ("write", "i8"),  # scoreboards, -1: none
         ("read", "i8"),
         ("later", "i8"),  # cycles until the result beyond those of shared memory
+        ("fetches", "i8"),  # cycles by which a store's data come from the registers later than its service
     ]
 )
 SUB_CORE = np.dtype(
@@ -82,6 +83,7 @@ class Waiting(NamedTuple):
     queued: npt.NDArray[np.int64]  # by warp: requests that have not entered the pool
     fence: npt.NDArray[np.int64]  # the scoreboard of a fence that waits for them, or -1
     wake: npt.NDArray[np.int64]  # when it is worth while to look at the warp again
+    stored: npt.NDArray[np.int64]  # when the data of the warp's stores have come
 
 
 def new_path() -> Path:
@@ -109,7 +111,8 @@ def new_path() -> Path:
 def new_waiting(warps: int, scoreboards: int) -> Waiting:
     shape = warps, scoreboards
     none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    return Waiting(none, until, owner, np.zeros(warps, np.int64), np.full(warps, -1), np.zeros(warps, np.int64))
+    of_warp = [np.zeros(warps, np.int64) for _ in range(3)]
+    return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], of_warp[2])
 
 
 @inlined
@@ -119,6 +122,19 @@ def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) ->
         waiting.pending[warp, scoreboard] -= 1
         waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
         waiting.wake[warp] = 0
+
+
+@inlined
+def may_follow(path: Path, waiting: Waiting, place: Integer, t: Integer) -> bool:
+    """Whether a request of the pool keeps its warp's order: none of the warp is before it, and what returns something
+    comes after the data of the warp's stores."""
+    request = path.requests[path.pool[place]]
+    if request.parts and waiting.stored[request.warp] > t:
+        return False
+    earlier = 0
+    for before in range(place):
+        earlier += path.requests[path.pool[before]].warp == request.warp
+    return earlier == 0
 
 
 @inlined
@@ -144,9 +160,11 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     for place in range(min(one.pool, f.look_ahead)):
         row = path.pool[place]
         request = path.requests[row]
-        if request.warp != busy and request.moves <= t:
+        if request.warp != busy and request.moves <= t and may_follow(path, waiting, place, t):
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost
+            if request.fetches:
+                waiting.stored[request.warp] = path.ends[slot] + request.fetches
             path.pool_places[one.left % RETURNS] = t + f.pool_return
             one.left += 1
             one.pool -= 1
@@ -237,7 +255,7 @@ def offer(
     one.free -= 1
     row = path.free[one.free]
     request = path.requests[row]
-    request.warp, request.cost, request.parts, request.later = warp, cost, parts, later
+    request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1

@@ -15,6 +15,7 @@ from banksim.timing.issue_table import MEMORY
 from banksim.timing.shared_memory_path import NEVER, Path, Waiting, has_place
 
 _WARP = state.WARP
+BEHIND = 1 << 50
 
 
 @inlined
@@ -53,11 +54,11 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
             if waiting.until[w, b] > t:
                 waiting.wake[w] = waiting.until[w, b]
                 return False
+    if warp.blocked < 0:
+        warp.blocked = t
     if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
         waiting.wake[w] = sm.pipes[warp.core, row.pipe]
         return False
-    if warp.blocked < 0:
-        warp.blocked = t
     if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
         warp.refused = 1
         return False
@@ -65,22 +66,29 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
 
 
 @inlined
+def turn(sm: Multiprocessor, w: Integer) -> Integer:
+    """Since when warp w has waited for its turn; a memory instruction that any thread executes comes behind others."""
+    warp = sm.warps[w]
+    row = sm.code[warp.next]
+    return warp.blocked + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)
+
+
+@inlined
 def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
-    """The warp of sub-core s that issues now, or -1: the one that issued last, else the youngest; memory instructions
-    after others, in the order in which they came to wait."""
+    """The warp of sub-core s that issues now, or -1: the one that issued last, unless that instruction yields or a
+    memory instruction follows; else the one that has waited longest, of several the youngest."""
     best, best_key = -1, NEVER
     last = path.sub_cores[s].last
     if last >= 0 and waiting.wake[last] <= t and may_issue(sm, path, waiting, f, last, t):
         warp = sm.warps[last]
-        best, best_key = last, warp.blocked if sm.code[warp.next].kind == MEMORY else -1
+        stays = not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY
+        best, best_key = last, -1 if stays else turn(sm, last)
     n = len(sm.members[s]) - 1
     while n >= 0:
         w = sm.members[s, n]
         n -= 1
         if w < 0 or w == last or waiting.wake[w] > t or not may_issue(sm, path, waiting, f, w, t):
             continue
-        warp = sm.warps[w]
-        key = warp.blocked if sm.code[warp.next].kind == MEMORY else -1
-        if key < best_key:
-            best, best_key = w, key
+        if turn(sm, w) < best_key:
+            best, best_key = w, turn(sm, w)
     return best

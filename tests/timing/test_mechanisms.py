@@ -1,0 +1,85 @@
+"""One mechanism of a multiprocessor at a time: micro-kernels on 1 to 32 warps, beside what one H200 took for them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from helpers.places import DATA, H200
+
+PASSES = 3
+ALL = 0xFFFFFFFF
+
+
+@cache
+def recorded() -> dict[str, list[list[int]]]:
+    kernels: dict[str, list[list[int]]] = json.loads((DATA / "timing" / "h200_clock.json").read_text())["kernels"]
+    return kernels
+
+
+@cache
+def module() -> Any:
+    return banksim.load(DATA / "timing" / "clock.cubin")
+
+
+@cache
+def chains() -> tuple[Any, Any]:
+    from banksim.kernels.cubin import decode
+
+    arrays = dict(np.load(H200 / "timing" / "latency.npz"))
+    return arrays, decode(arrays["cubin"].tobytes())
+
+
+def simulated(kernel: Any, active: int, rounds: int, stride: int) -> int:
+    """Cycles of the last pass, from the first warp's start to the last warp's end."""
+    time, some, buffer = np.zeros(64 * PASSES, np.uint32), np.zeros(64, np.uint32), np.zeros(1 << 14, np.uint32)
+    given = [*map(np.uint32, (active, rounds, 1, stride)), time, some, buffer]
+    banksim.run(kernel, 1, 32 * active.bit_length(), given, dynamic_shared=41 * 1024, timing=True)
+    on = [w for w in range(32) if active >> w & 1]
+    clocks = time.reshape(32, PASSES, 2)[on, -1].astype(np.int64)
+    return int(clocks[:, 1].max() - clocks[:, 0].min())
+
+
+def error(name: str, active: int, stride: int) -> float:
+    rounds, measured = next((r, m) for a, r, s, m in recorded()[name] if (a, s) == (active, stride))
+    return simulated(module()[name], active, rounds, stride) / measured - 1
+
+
+@pytest.mark.parametrize(("values", "active"), [(1, 1), (8, 1), (32, 1), (8, ALL), (32, ALL)])
+def test_match_takes_longer_with_each_different_value(values: int, active: int) -> None:
+    assert abs(error("chain_matchc", active, values)) <= 0.025
+
+
+@pytest.mark.parametrize("name", ["chain_copy4", "chain_copy8", "chain_copy16", "chain_st16_ld16"])
+@pytest.mark.parametrize("active", [0x1])
+def test_what_follows_a_store_waits_until_its_data_have_come_from_the_registers(name: str, active: int) -> None:
+    assert abs(error(name, active, 1)) <= 0.01
+
+
+@pytest.mark.parametrize(("name", "within"), [("chain_bar_bar", 0.005), ("chain_bar_f4", 0.04)])
+@pytest.mark.parametrize("active", [0x1, 0xFF, ALL])
+def test_instructions_behind_a_barrier_issue_before_it_blocks(name: str, within: float, active: int) -> None:
+    assert abs(error(name, active, 1)) <= within
+
+
+@pytest.mark.parametrize("name", ["chain_imad_xor_shf", "chain_xor_xor", "chain_fma_max"])
+@pytest.mark.parametrize("active", [0x1, 0x11111111])
+def test_chains_of_several_pipes(name: str, active: int) -> None:
+    assert abs(error(name, active, 1)) <= 0.06
+
+
+@pytest.mark.parametrize("name", ["fadd", "lop3", "imad", "branch_not_taken", "f16_f32", "ex2"])
+def test_eight_warps_of_a_sub_core_share_it_fairly(name: str) -> None:
+    arrays, kernels = chains()
+    kernel = f"chain_{name}"
+    config = arrays[f"{kernel}_config"].tolist()
+    row = next(n for n, (active, rounds, _) in enumerate(config) if active == 0x11111111)
+    _, rounds, stride = config[row]
+    clocks = arrays[kernel][row, ::4, -1]
+    measured = int(clocks[:, 1].max() - clocks[:, 0].min())
+    assert simulated(kernels[kernel], 0x11111111, rounds, stride) == pytest.approx(measured, rel=0.03)
