@@ -195,9 +195,9 @@ def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, 
                 return answer
             if answer == codes.RUN:
                 warp.next = record_of(warp).pc // 16
-                answer = release(sm, waiting, f, step, w, t)
-                if answer:
-                    return answer
+                wrong = release(sm, waiting, f, step, w, t)
+                if wrong:
+                    return wrong
             elif answer == codes.DONE:
                 warp.state, warp.ended = DONE, t
     return OK
@@ -294,9 +294,9 @@ def issue(
         elif warp.next % 8 == 0:
             warp.ready = max(warp.ready, warp.line)
         if row.kind == BARRIER and active and phases(context) != before:
-            answer = release(sm, waiting, f, step, w, begins)
-            if answer:
-                return answer
+            wrong = release(sm, waiting, f, step, w, begins)
+            if wrong:
+                return wrong
         elif row.kind == SLEEP:
             warp.ready = t + f.sleep + pause * 1000 // sm.clock[PER_MILLE]
     if answer != codes.RUN or row.kind == BARRIER or row.kind == SLEEP:

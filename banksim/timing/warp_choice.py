@@ -77,7 +77,8 @@ def turn(sm: Multiprocessor, w: Integer) -> Integer:
 def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
     """The warp of sub-core s that issues now, or -1: the one that issued last, unless that instruction yields or a
     memory instruction follows; else the one that has waited longest, of several the youngest."""
-    best, best_key = -1, NEVER
+    best: Integer = -1
+    best_key: Integer = NEVER
     last = path.sub_cores[s].last
     if last >= 0 and waiting.wake[last] <= t and may_issue(sm, path, waiting, f, last, t):
         warp = sm.warps[last]
