@@ -102,22 +102,26 @@ def _alike(
     read: Integers,
     factors: Integers,
     keep: Integers,
-) -> tuple[Rows, Rows]:
-    """The first request by (block, warp, order) of all that are alike, and how many they are.
+    slots: Integers,
+    firsts: Integers,
+    times: Integers,
+    seen: Integers,
+) -> Integer:
+    """The first request by (block, warp, order) of all that are alike, and how many they are, to `firsts` and `times`;
+    the number of these.
 
-    Empty where few requests are alike, so that there is nothing to gain.
+    0 where few requests are alike, so that there is nothing to gain. Room: `slots`, twice as many and all −1; `seen`
+    (hashes, bases).
     """
-    rows, size = len(masks), 2 * MOST
-    slots = np.full(size, -1, np.int32)
-    firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
-    hashes, bases = np.empty(MOST, np.uint32), np.empty(MOST, np.uint32)
+    rows, size = len(masks), len(slots)
+    hashes, bases = seen[0], seen[1]
     used = tried = 0
     for row in range(rows):
         if kinds[row] < 0:
             continue
         tried += 1
         if used == MOST or (tried == TRIAL and used > TRIAL // 2):
-            return firsts[:0], times[:0]
+            return 0
         active = word(masks[row] & read[ops[row]])
         base = _base(addresses, row, active, keep[ops[row]])
         total = word(0)
@@ -154,7 +158,7 @@ def _alike(
                         firsts[entry], bases[entry] = row, base
                     break
             slot = (slot + 1) & (size - 1)
-    return firsts[:used], times[:used]
+    return used
 
 
 @outer
@@ -213,7 +217,10 @@ def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
     block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
     copies = FULL_MASK & -max(period, LINE) & DESTINATION
     keep = np.array([copies if name in COPIES else FULL_MASK & -period for name in OPS], np.uint32)
-    rows, times = _alike(address, mask, op, kinds.of, block, warp, READ, FACTORS, keep)
+    slots, seen = np.full(2 * MOST, -1, np.int32), np.empty((2, MOST), np.uint32)
+    rows, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
+    used: Integer = _alike(address, mask, op, kinds.of, block, warp, READ, FACTORS, keep, slots, rows, times, seen)
+    rows, times = rows[:used], times[:used]
     return (rows, times) if len(rows) or not (kinds.of >= 0).any() else None
 
 

@@ -87,8 +87,7 @@ def alike_lanes(x: Engine, *words: Value) -> Value:
     """For each lane the mask of the executing lanes that hold the same words."""
     # Less the first, which changes no answer, and is the same for every block where all lanes move alike.
     moved = [word - x.first(word) for word in words]
-    (mask,) = x.apart(f"alike_lanes_{len(words)}", peers, [x.active(), *moved])
-    return mask
+    return x.apart(f"alike_lanes_{len(words)}", peers, [x.active(), *moved])[0]
 
 
 def peers(x: Engine, among: Value, *words: Value) -> tuple[Value]:

@@ -93,7 +93,7 @@ def test_nothing_is_judged_of_launches_that_are_not_counted(program: Path, monke
 
     asked: list[int] = []
     plain = workers.bank_rules
-    monkeypatch.setattr(workers, "bank_rules", lambda rules: (asked.append(len(rules)), plain(rules))[1])
+    monkeypatch.setattr(workers, "bank_rules", lambda rules, code: (asked.append(len(rules)), plain(rules, code))[1])
     reported(program.parent, "-k", "rows", str(program))
     assert sorted(asked) == [0, 0, 0, 1, 1]
 

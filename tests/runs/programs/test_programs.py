@@ -322,6 +322,7 @@ def test_a_long_launch_shows_how_far_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("banksim.system.progress.AFTER", -1)
+    monkeypatch.setattr("banksim.system.progress.EVERY", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["run", "--output", os.devnull, written(tmp_path, COLUMNS)]) == 0
     said = capsys.readouterr()
