@@ -91,7 +91,7 @@ def test_the_report_shows_figures_and_diff(transpose: Path, capsys: pytest.Captu
 def test_cuda_templates_are_cured_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "copy.cu"
     file.write_text(CUDA)
-    words = [f"{file}:copy<32>", *LAUNCH, "--define", "HALF=8", "--write"]
+    words = [f"{file}:copy<32>", *LAUNCH, "--define", "HALF=8", "--arch", "sm_80", "--write"]
     found = advised(words, capsys)
     assert found["best"] == {"tile": "rows of N + 1"}
     assert file.read_text() == CUDA.replace("tile[N][N]", "tile[N][N + 1]")
