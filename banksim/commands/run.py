@@ -99,7 +99,8 @@ def run(options: Namespace) -> int:
 
         requests = RequestsWriter(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
-        options.whole = options.whole or (not options.module and calls_driver(words[0]))
+        is_file_of_python = not options.module and not is_program(words[0])
+        options.whole = options.whole or (is_file_of_python and calls_driver(words[0]))
         by_driver = options.whole or (options.module and standins.c_compiler() is not None)
         execute = executed if by_driver or is_program(words[0]) else interpreted
         launches, ended = execute(words, options, tuple(rules), how, shown, requests)

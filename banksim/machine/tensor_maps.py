@@ -28,7 +28,7 @@ UNKNOWN = {3 << 11: "interleaving", 1 << 22: "a swizzle of 96 bytes"}
 IM2COL, NANS, TF32 = 1, 1 << 15, 1 << 16
 """Others of them."""
 CORNER_BITS = {1: 16, 2: 8, 3: 5}
-"""Bits of each coordinate of a corner, by how many it has."""
+"""Bits of each coordinate of a corner, and of each offset of an im2col copy, by how many there are."""
 UNIT, MOST_IN_BOX, MOST_STEP = 16, 256, 8
 """Bytes to which addresses and strides are aligned; elements of a box along an axis, and its steps (CUDA driver API,
 cuTensorMapEncodeTiled)."""

@@ -20,15 +20,13 @@ from numpy.lib.stride_tricks import as_strided
 from banksim.errors import UnsupportedError
 from banksim.machine import codes, tensor_maps
 from banksim.machine.driver_calls import Bytes, Host, Refusal
-from banksim.machine.tensor_maps import SIZES, Im2col, TensorMap
+from banksim.machine.tensor_maps import CORNER_BITS, SIZES, Im2col, TensorMap
 
 LINE, CHUNK = 128, 16
 """Bytes: what a swizzled copy's place in shared memory is aligned to, and what a swizzle moves."""
 NAN = 0x7FF7
 """What fills every 16 bits out of bounds where NaNs are asked for."""
 TF32_NAN = 0x7FFFE000
-OFFSET_BITS = {1: 16, 2: 8, 3: 5}
-"""Bits of an offset of im2col, by how many there are."""
 
 
 class Rows(NamedTuple):
@@ -48,7 +46,7 @@ def rows_of_box(m: TensorMap, coordinates: Sequence[int]) -> Rows:
 def rows_of_pixels(m: TensorMap, box: Im2col, coordinates: Sequence[int], offsets: int) -> Rows:
     """The pixels of a bounding box, which `offsets`, packed, shift."""
     axes = len(box.lower)
-    bits = OFFSET_BITS[axes]
+    bits = CORNER_BITS[axes]
     shift = [offsets >> bits * n & (1 << bits) - 1 for n in range(axes)]
     ends = [size + upper for size, upper in zip(m.sizes[1:], box.upper, strict=False)]
     pixel, image = list(coordinates[1 : 1 + axes]), coordinates[1 + axes]

@@ -26,8 +26,10 @@ from banksim.runs.options import Options
 from banksim.runs.outcome import Run
 
 if TYPE_CHECKING:
-    from banksim.classes.counting import Counted
+    from banksim.classes.counting import Alike, Counted
     from banksim.machine.llvm.compile import Compiled
+
+    Corners = list[tuple[Alike, list[int]]]
 
 Rules = tuple[Architecture, ...]
 SMALL = 1 << 25
@@ -53,10 +55,10 @@ def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable
     why = str(found)
     if isinstance(found, Counted):
         raise_unless_interrupted(launch, found.counts.stop)
-        whole, why = (0, "") if found.counts.stop else executed_whole(launch, rules, found)
+        corners = corners_of(launch, found)
+        whole, why = (0, "") if found.counts.stop else executed_whole(launch, rules, found, corners)
         if not why:
-            done = run_of(launch, rules, [(found.compiled, found.counts)])
-            return replace(done, classes=found.classes, whole=whole, corners=tuple(corners(launch, found)))
+            return replace(counted(launch, rules, found, corners), whole=whole)
     if unknown:
         raise AbsentError(f"{launch.kernel.plain_name}: {unknown} is absent, and {why}: pass an array")
     return replace(execute(launch.copy(), rules, options), undecided=why)
@@ -72,8 +74,12 @@ def by_classes_if_large(launch: Launch, rules: Rules, options: Options) -> Run:
     if not isinstance(found, Counted):
         return Run(launch.kernel, launch, (), (), blocks=0, seconds=0, partial=True)
     raise_unless_interrupted(launch, found.counts.stop)
+    return counted(launch, rules, found, corners_of(launch, found))
+
+
+def counted(launch: Launch, rules: Rules, found: Counted, corners: Corners) -> Run:
     done = run_of(launch, rules, [(found.compiled, found.counts)])
-    return replace(done, classes=found.classes, corners=tuple(corners(launch, found)))
+    return replace(done, classes=found.classes, corners=tuple(numbers_of(corners)))
 
 
 def is_small(launch: Launch) -> bool:
@@ -111,20 +117,25 @@ def warp_instructions(compiled: Compiled, counters: npt.NDArray[np.int64]) -> in
     return sum((end - start) // BYTES * int(counters[2 * n]) for n, (start, end) in enumerate(compiled.spans))
 
 
-def corners(launch: Launch, found: Counted) -> list[int]:
-    """The blocks at the corners of the first classes, as many as are next to no work, by their numbers."""
-    numbers: list[int] = []
-    work = 0
+def corners_of(launch: Launch, found: Counted) -> Corners:
+    """The first classes, as many as are next to no work, each with the numbers of the blocks at its corners."""
+    corners: Corners = []
+    blocks = work = 0
     for alike in found.first:
         more = alike.box.corners(launch.grid)
+        blocks += len(more)
         work += len(more) * warp_instructions(found.compiled, alike.counters)
-        if len(numbers) + len(more) > MOST_WHOLE or work > SMALL:
+        if blocks > MOST_WHOLE or work > SMALL:
             break
-        numbers += more
-    return sorted(numbers)
+        corners.append((alike, more))
+    return corners
 
 
-def executed_whole(launch: Launch, rules: Rules, found: Counted) -> tuple[int, str]:
+def numbers_of(corners: Corners) -> list[int]:
+    return sorted(number for _, numbers in corners for number in numbers)
+
+
+def executed_whole(launch: Launch, rules: Rules, found: Counted, corners: Corners) -> tuple[int, str]:
     """Execute the blocks at the corners of classes on memory of zeros. How many they were, and what is wrong with the
     classes. Raises the `Fault` that executing them on the arrays would raise."""
     from banksim.classes.needed import placed_by_data
@@ -133,7 +144,7 @@ def executed_whole(launch: Launch, rules: Rules, found: Counted) -> tuple[int, s
     from banksim.machine.llvm.counts import Counts, merged
     from banksim.machine.llvm.workers import execute
 
-    numbers = corners(launch, found)
+    numbers = numbers_of(corners)
     if not numbers or too_large(launch):
         return 0, ""
     stand_in, compiled = launch.stand_in(), compile_kernel(launch.kernel)
@@ -143,8 +154,7 @@ def executed_whole(launch: Launch, rules: Rules, found: Counted) -> tuple[int, s
         if known and int(stop.error["pc"]) not in placed_by_data(launch.kernel):
             raise fault(stand_in, stop)
         return 0, ""
-    classes = ((alike, len(set(alike.box.corners(launch.grid)) & set(numbers))) for alike in found.first)
-    expected = [alike.times(blocks) for alike, blocks in classes if blocks]
+    expected = [alike.times(len(blocks)) for alike, blocks in corners]
     wanted = Counts(
         counters=np.sum([counters for counters, _ in expected], axis=0),
         tallies=merged([tallies for _, tallies in expected]).reshape(counts.tallies.shape),

@@ -90,6 +90,7 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
         n -= 1
         if w < 0 or w == last or waiting.wake[w] > t or not may_issue(sm, path, waiting, f, w, t):
             continue
-        if turn(sm, w) < best_key:
-            best, best_key = w, turn(sm, w)
+        key = turn(sm, w)
+        if key < best_key:
+            best, best_key = w, key
     return best

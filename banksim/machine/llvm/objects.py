@@ -91,9 +91,9 @@ def compiled(text: str) -> bytes:
 
 
 def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
-    """A module as LLVM is to compile it. The passes are those that make the code
-    smaller. LLVM's own pipelines take seven times as long, and the code is slower: they see one loop around all of it,
-    which the scheduler is, and keep in registers the address of every field that it uses."""
+    """A module as LLVM is to compile it. The passes are those that make the code smaller. LLVM's own pipelines take
+    seven times as long, and the code is slower: they see one loop around all of it, which the scheduler is, and keep in
+    registers the address of every field that it uses."""
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_process_triple()
     passes = llvm.create_new_module_pass_manager()

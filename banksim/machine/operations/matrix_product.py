@@ -12,7 +12,9 @@ Other generations sum in other pieces and with other cuts.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
@@ -103,12 +105,11 @@ def product_exponent(x: Engine, a: Value, b: Value) -> Value:
 def fused_dot(x: Engine, row: Sequence[Number], column: Sequence[Number], c: Number, fraction: int = FRACTION) -> Value:
     """The sum as a double. Every product is exact; every term is cut `fraction` digits behind the largest exponent,
     which for a product is the sum of two exponents; and so they are added."""
-    if fraction == FRACTION:
-        exponents = [a + b for (_, a), (_, b) in zip(row, column, strict=True)]
-        highest = c[1] + BIAS
-    else:
-        exponents = [product_exponent(x, a, b) for (_, a), (_, b) in zip(row, column, strict=True)]
-        highest = product_exponent(x, c[1], x.const(BIAS))
+    # Only of 8-bit floats a 0 has an exponent that no other number has; others are spared looking for it.
+    plus: Callable[[Value, Value], Value] = operator.add
+    of_product = partial(product_exponent, x) if fraction == EIGHTHS_FRACTION else plus
+    exponents = [of_product(a, b) for (_, a), (_, b) in zip(row, column, strict=True)]
+    highest = of_product(c[1], x.const(BIAS))
     for exponent in exponents:
         highest = x.where(exponent > highest, exponent, highest)
     lift = BIAS64 + fraction + 2 * BIAS

@@ -108,7 +108,7 @@ def redux(x: Engine, i: Instruction) -> None:
     kind = which(i, ("OR", "XOR", "SUM", "MIN", "MAX"), "AND")
     signed = "S32" in i.modifiers
     view: Callable[[Value], Value] = x.signed if signed else x.unsigned
-    combine: dict[str, Callable[[object, object], object]] = {
+    combine: dict[str, Callable[[Value, Value], Value]] = {
         "AND": operator.and_,
         "OR": operator.or_,
         "XOR": operator.xor,

@@ -31,7 +31,7 @@ _WORD = records.WORD
 @inner
 def begin_phase(c: Context, word: Word, address: Integer) -> None:
     """Begin a phase of an mbarrier: threads that wait for the phase before take over what was published in it."""
-    where: object = np.uint64(c.shared) + np.uint64(address & ~7)
+    where: Integer = np.uint64(c.shared) + np.uint64(address & ~7)
     parity = np.int64(carray(pointer(where), 2, np.uint32)[1] >> np.uint32(31))
     if parity != word.parity:
         word.parity = parity

@@ -120,7 +120,7 @@ def pass_barrier(c: Context, r: Watch, b: Integer) -> None:
     else:
         members = members_of(r)
         for n in range(r.warps):
-            place: object = np.uint64(c.warps) + np.uint64(n * c.warp_size)
+            place: Integer = np.uint64(c.warps) + np.uint64(n * c.warp_size)
             w = carray(pointer(place), 1, WARP)[0]
             for g in range(w.groups):
                 if w.group_wait[g] == AT_BARRIER + b and w.group_phase[g] == c.phase[b]:

@@ -6,7 +6,7 @@ found by the package that the kernel's type comes from; so it may import its com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -74,6 +74,18 @@ def refused(where: str, error: Exception, gist: str = "") -> CompileError:
     """What a compiler refused: in its first line where, and the gist (else the first that the error says)."""
     lines = (line.strip() for line in str(error).splitlines())
     return CompileError(f"{where}: {gist or next(filter(None, lines), type(error).__name__)}\n{error}")
+
+
+def check_constants(where: str, given: Collection[str], known: Sequence[str], required: Sequence[str]) -> None:
+    """`InputError` for constants that a kernel has not, and for those that are missing."""
+    for name in given:
+        if name not in known:
+            raise InputError(f"{where}: {name} is no constant: it has {', '.join(known) or 'none'}")
+    if lacking := [name for name in required if name not in given]:
+        raise InputError(
+            f"{where}: the constants {', '.join(lacking)} are missing: give --const {lacking[0]}=…, "
+            f"or const={{{lacking[0]!r}: …}}"
+        )
 
 
 def language_of(kernel: object) -> Language | None:

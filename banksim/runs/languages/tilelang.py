@@ -18,7 +18,7 @@ from banksim.errors import BanksimError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.tensor_maps import SWIZZLES, MappedArray, tensor_map
-from banksim.runs.languages.language import Compiled, place_of, refused
+from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
 from banksim.runs.options import Call
 from banksim.system import cache
 
@@ -52,15 +52,18 @@ def name_of(kernel: Any) -> str:
     return str(kernel.attrs["global_symbol"] if is_primitive(kernel) else kernel.func.orig_func.__name__)
 
 
+def function_of(kernel: Any) -> Any:
+    """The user's function; None where a kernel does not have it."""
+    return getattr(kernel, "orig_func", None) if is_primitive(kernel) else kernel.func.orig_func
+
+
 def place(kernel: Any) -> str:
-    function = getattr(kernel, "orig_func", None) if is_primitive(kernel) else kernel.func.orig_func
+    function = function_of(kernel)
     return place_of(function) if function else name_of(kernel)
 
 
 def names(kernel: Any) -> Mapping[str, Any]:
-    kernel = unwrapped(kernel)
-    function = getattr(kernel, "orig_func", None) if is_primitive(kernel) else kernel.func.orig_func
-    return getattr(function, "__globals__", {})
+    return getattr(function_of(unwrapped(kernel)), "__globals__", {})
 
 
 def compile(call: Call, arch: str) -> Compiled:
@@ -147,15 +150,8 @@ def constants(call: Call) -> dict[str, Any]:
     """The constants that a function is called with. `InputError` for those that it has not, or that are missing."""
     kernel = unwrapped(call.kernel)
     found = {name: one for name, one in kernel.signature.parameters.items() if name not in kernel.func.tensor_args}
-    for name in call.const:
-        if name not in found:
-            raise InputError(f"{place(kernel)}: {name} is no constant: it has {', '.join(found) or 'none'}")
-    lacking = [name for name, one in found.items() if one.default is inspect.Parameter.empty and name not in call.const]
-    if lacking:
-        raise InputError(
-            f"{place(kernel)}: the constants {', '.join(lacking)} are missing: give --const {lacking[0]}=…, "
-            f"or const={{{lacking[0]!r}: …}}"
-        )
+    required = [name for name, one in found.items() if one.default is inspect.Parameter.empty]
+    check_constants(place(kernel), call.const, [*found], required)
     return dict(call.const)
 
 

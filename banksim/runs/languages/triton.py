@@ -18,7 +18,7 @@ from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
 from banksim.machine.tensor_maps import MappedArray, tensor_map
-from banksim.runs.languages.language import Compiled, place_of, refused
+from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
 from banksim.runs.options import Call
 
 NAME = "Triton"
@@ -199,16 +199,9 @@ def arguments(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
     const = {**tuned(call), **call.const}
     const.update(computed(call, {**named, **const}))
     constexprs = [one.name for one in function.params if one.is_constexpr]
-    known = {*constexprs, *option_names()}
-    for name in const:
-        if name not in known:
-            raise InputError(f"{place(function)}: {name} is no constant: it has {', '.join(constexprs) or 'none'}")
-    lacking = [name for name in constexprs if name not in const and name not in defaults(function)]
-    if lacking:
-        raise InputError(
-            f"{place(function)}: the constants {', '.join(lacking)} are missing: give --const {lacking[0]}=…, "
-            f"or const={{{lacking[0]!r}: …}}"
-        )
+    options = {*option_names()} - {*constexprs}
+    required = [name for name in constexprs if name not in defaults(function)]
+    check_constants(place(function), [name for name in const if name not in options], constexprs, required)
     arrays = {name: found.array for name, value in named.items() if (found := described(value, name))}
     stretches = Stretches([arrays.get(name, value) for name, value in named.items()])
     return {name: specialized(value, stretches, name) for name, value in named.items()}, const
