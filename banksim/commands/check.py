@@ -20,6 +20,7 @@ from banksim.errors import InputError
 from banksim.project import file as project_file
 from banksim.system.progress import ProgressBar
 from banksim.system.visible import say
+from banksim.system.writing import require_writable
 
 if TYPE_CHECKING:
     from banksim.project.file import Entry, Project
@@ -60,6 +61,8 @@ def run(options: Namespace) -> int:
         return listed(project, entries, options.report_format)
     accepted_file = baseline_file(project, options)
     workers = worker_options.count(options)
+    if accepted_file and options.update_baseline:
+        require_writable(accepted_file)
     from banksim.project.verdicts import STATUS, judge_all, judged_again, read_baseline, write_baseline
 
     accepted: Baseline | None = None

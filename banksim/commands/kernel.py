@@ -20,6 +20,7 @@ import numpy as np
 from banksim.commands.shared import check_option, report_options, time_options, worker_options
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.kernel_options import constants_of, find, launch_options, names_in
+from banksim.commands.shared.output_options import OutputFile, OutputFolder
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
@@ -31,7 +32,7 @@ from banksim.runs.languages.language import language_of
 from banksim.runs.options import Call, Options
 from banksim.system import ending
 from banksim.system.progress import BlocksProgress
-from banksim.system.writing import replaced
+from banksim.system.writing import naming, replaced
 from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
@@ -64,7 +65,12 @@ def options(parser: ArgumentParser) -> None:
         metavar="N",
         help="stop after so many warp instructions (0: never; default: where a block runs most of a minute)",
     )
-    group.add_argument("--save-args", metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …")
+    group.add_argument(
+        "--save-args",
+        action=OutputFolder,
+        metavar="FOLDER",
+        help="save the arrays afterwards as 0.npy, 1.npy, …",
+    )
     group.add_argument(
         "--execute",
         action="store_true",
@@ -77,7 +83,10 @@ def options(parser: ArgumentParser) -> None:
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     group.add_argument("--sass", action="store_true", help="list the machine code with its counts")
     group.add_argument(
-        "--plot", metavar="FILE.svg", help="draw transactions by line, the banks' load, with --timing a roofline"
+        "--plot",
+        action=OutputFile,
+        metavar="FILE.svg",
+        help="draw transactions by line, the banks' load, with --timing a roofline",
     )
     time_options.options(group)
     worker_options.options(parser, "for blocks that do not meet in global memory", "simulate")
@@ -212,7 +221,8 @@ def here(call: Call, how: Options, path: str | None) -> Run:
 
 def save(arguments: Sequence[object], folder: Path) -> None:
     """Save the arrays as the kernel left them."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with naming(str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
     for name, array in named_arrays(arguments):
         with replaced(folder / f"{name}.npy") as file:
             np.save(file, array)

@@ -10,6 +10,7 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.banks.replay import replay
 from banksim.commands.shared import report_options
 from banksim.commands.shared.layout_options import copies, has_layout, layout_options, shared
+from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.pattern_options import access_options, description
 from banksim.commands.shared.trace_option import aside, trace_option, written
 from banksim.errors import InputError
@@ -35,7 +36,10 @@ def options(parser: ArgumentParser) -> None:
         "--allow-out-of-bounds", action="store_true", help="report indices beyond the declared arrays too"
     )
     parser.add_argument(
-        "--draw", metavar="FILE.svg", help="draw --layout too, each element with its place and bank; -: in the terminal"
+        "--draw",
+        action=OutputStream,
+        metavar="FILE.svg",
+        help="draw --layout too, each element with its place and bank; -: in the terminal",
     )
     trace_option(parser)
     report_options.options(parser)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from banksim.commands.shared import check_option, report_options, time_options
+from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.sizes import whole
 from banksim.commands.shared.trace_option import Incomplete, trace_option, written
 from banksim.errors import InputError
@@ -73,7 +74,9 @@ def options(parser: ArgumentParser) -> None:
     group = report_options.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     time_options.options(group)
-    group.add_argument("--output", metavar="FILE", help="write the report there; - is standard output")
+    group.add_argument(
+        "--output", action=OutputStream, metavar="FILE", help="write the report there; - is standard output"
+    )
 
 
 def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
@@ -89,8 +92,6 @@ def run(options: Namespace) -> int:
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
     choice(options)
-    if options.trace == "-":
-        raise InputError("--trace -: standard output is the program's; give a file")
     from banksim.runs.programs import standins
     from banksim.runs.programs.executable import calls_driver, is_program
 

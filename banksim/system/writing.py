@@ -30,11 +30,11 @@ def replaced(path: str | os.PathLike[str], own: bool = False) -> Iterator[io.Raw
     """
     named = os.fspath(path)
     target = os.path.realpath(named)
-    mode = require_writable(named)
+    mode = mode_of(named)
     if mode is not None and not stat.S_ISREG(mode):
         yield from straight(named)
         return
-    part = os.path.join(os.path.dirname(target), f".banksim-{secrets.token_hex(8)}.part")
+    part = part_in(os.path.dirname(target))
     file = None
     try:
         file = Named(part, "xb", named, 0o600 if own else 0o666)
@@ -54,9 +54,40 @@ def replaced(path: str | os.PathLike[str], own: bool = False) -> Iterator[io.Raw
         raise
 
 
-def require_writable(path: str | os.PathLike[str]) -> int | None:
-    """The mode of what is there; None where there is nothing. `InputError` for what is not to be written."""
+def part_in(folder: str) -> str:
+    """The name of a file that is not whole yet."""
+    return os.path.join(folder, f".banksim-{secrets.token_hex(8)}.part")
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """`InputError`, before there is anything to write, for what `replaced` would refuse to write."""
     named = os.fspath(path)
+    mode = mode_of(named)
+    if mode is None or stat.S_ISREG(mode):
+        require_room(os.path.dirname(os.path.realpath(named)), named)
+
+
+def require_writable_folder(path: str | os.PathLike[str]) -> None:
+    """The same for a folder, which may have to be made, with those above it."""
+    named = os.fspath(path)
+    there = os.path.realpath(named)
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    require_room(there, named)
+
+
+def require_room(folder: str, named: str) -> None:
+    """Make a file in a folder, and take it away: only this tells what rights, mounts and systems allow."""
+    part = part_in(folder)
+    with naming(named):
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.unlink(part)
+
+
+def mode_of(named: str) -> int | None:
+    """The mode of what is there; None where there is nothing. `InputError` for what is not to be written."""
+    if not named:
+        raise InputError("the name of the file to write is empty: nothing was written")
     with naming(named):
         try:
             mode = os.stat(named).st_mode

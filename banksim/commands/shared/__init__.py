@@ -9,6 +9,7 @@ check_option.py      --check
 advice_options.py    the form of advice
 time_options.py      --timing and what belongs to it
 trace_option.py      --trace
+output_options.py    what is written to a file is refused before anything is executed
 worker_options.py    --workers, --scheduler
 completion.py        what shells complete
 help.py              how help is laid out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from banksim.commands.shared.output_options import OutputFile
+
 
 def options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("report")
@@ -12,7 +14,12 @@ def options(parser: ArgumentParser) -> None:
     )
     group.add_argument("--all", action="store_true", help="show every layout that costs less, and every one refused")
     group.add_argument("--json", action="store_true", help="print the same as JSON")
-    group.add_argument("--html", metavar="FILE", help="write the report, before and after, as one HTML file too")
     group.add_argument(
-        "--plot", metavar="FILE.svg", help="draw what the layouts cost, and the banks' load before and after"
+        "--html", action=OutputFile, metavar="FILE", help="write the report, before and after, as one HTML file too"
+    )
+    group.add_argument(
+        "--plot",
+        action=OutputFile,
+        metavar="FILE.svg",
+        help="draw what the layouts cost, and the banks' load before and after",
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks import limits as guard
 from banksim.banks.conflicts import Conflicts
+from banksim.commands.shared.output_options import OutputFile
 from banksim.errors import InputError
 from banksim.system.visible import say
 from banksim.system.writing import write as write_file
@@ -59,7 +60,7 @@ def options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument(
         "--no-picture", dest="picture", action="store_const", const="none", help="short for --picture none"
     )
-    group.add_argument("--html", metavar="FILE", help="write the report as one HTML file too")
+    group.add_argument("--html", action=OutputFile, metavar="FILE", help="write the report as one HTML file too")
     group.add_argument(
         "--fail-above",
         action="append",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING
 
+from banksim.commands.shared.output_options import OutputFile, OutputStream
 from banksim.system.visible import say
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ class Incomplete(Exception):
 def trace_option(parser: ArgumentParser | _ArgumentGroup, stream: bool = True) -> None:
     """Add the option; `stream`: standard output can be an Arrow stream."""
     output = "; -: an Arrow stream, with the report on standard error" if stream else ", of all launches"
-    parser.add_argument("--trace", metavar="FILE", help=f"write every request: .parquet or .arrow{output}")
+    parser.add_argument(
+        "--trace",
+        action=OutputStream if stream else OutputFile,
+        metavar="FILE",
+        help=f"write every request: .parquet or .arrow{output}",
+    )
 
 
 @contextmanager

@@ -396,7 +396,7 @@ def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: pytest.CaptureF
     assert "out of bounds" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program.py", "r.txt"]
     assert main(["run", "--trace", "-", program]) == 2
-    assert "standard output is the program's; give a file" in capsys.readouterr().err
+    assert capsys.readouterr().err == "banksim: --trace -: standard output has another use: give a file\n"
 
 
 POOLED = """
