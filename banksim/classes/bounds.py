@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import llvmlite.ir as ir
 
@@ -140,7 +139,7 @@ class Bounds:
         equal, zero = gap == 0, gap ^ gap
         self.bound(apart, self.inner.where(equal, zero, gap - 1), self.inner.where(equal, zero, ~gap), apart.slopes, 0)
 
-    def bound_order(self, a: Followed, b: Followed, how: Callable[[Any, Any], Any]) -> None:
+    def bound_order(self, a: Followed, b: Followed, how: Callable[[Value, Value], Value]) -> None:
         """The smaller one stays the smaller one. Neither may wrap around."""
         if how in (operator.gt, operator.ge):
             a, b = b, a
@@ -174,7 +173,7 @@ class Bounds:
     def unsigned_value(self, v: Value) -> Value:
         return v.like(v.ir, "u")
 
-    def pure(self, function: Callable[..., Any], *values: Any) -> Followed:
+    def pure(self, function: Callable[..., Value], *values: Followed) -> Followed:
         """A function of what does not change."""
         followed = [self.settled(v) for v in values]
         return Followed(self, function(*(v.plain for v in followed)), (), either(*(v.unknown for v in followed)))

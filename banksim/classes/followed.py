@@ -63,7 +63,7 @@ class Following(Protocol):
 
     def bound_order(self, a: Followed, b: Followed, how: How) -> None: ...
 
-    def pure(self, function: Callable[..., object], *values: object) -> Followed: ...
+    def pure(self, function: Callable[..., Value], *values: Followed) -> Followed: ...
 
 
 class Followed:
@@ -96,7 +96,7 @@ class Followed:
         """A result of this and `others`, unknown where one of them is."""
         return Followed(self.x, plain, tuple(slopes), either(self.unknown, *(o.unknown for o in others)))
 
-    def pure(self, function: Callable[..., object], *others: Followed) -> Followed:
+    def pure(self, function: Callable[..., Value], *others: Followed) -> Followed:
         return self.x.pure(function, self, *others)
 
     # ---- sums and products, whatever wraps around

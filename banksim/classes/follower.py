@@ -4,7 +4,6 @@ engine of the machine, and beside it for slopes and bounds."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import llvmlite.ir as ir
 
@@ -192,7 +191,7 @@ class Follower(Bounds, Unfollowed):
         return self.pure(lambda u: self.inner.to_integer(u, bits, signed), v)
 
     # ---- arithmetic beyond the operators
-    def where(self, condition: Followed, a: Any, b: Any) -> Followed:
+    def where(self, condition: Followed, a: Followed | int, b: Followed) -> Followed:
         if not isinstance(a, Followed):
             a = b.lifted(a)
         b = a.lifted(b)
@@ -263,7 +262,9 @@ class Follower(Bounds, Unfollowed):
         slopes = tuple(inner.permute(s, source) for s in v.slopes)
         return Followed(self, inner.permute(v.plain, source), slopes, unknown)
 
-    def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
+    def apart(
+        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Followed]
+    ) -> tuple[Followed, ...]:
         """What is not known of a lane is not of any: a routine may look across lanes."""
         followed = [self.settled(v) for v in values]
         unknown = either(*(v.unknown for v in followed))

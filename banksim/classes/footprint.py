@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine
+from banksim.machine.engine import Engine, Value
 from banksim.machine.operations import OPERATIONS
 
 Source = tuple[str, int]
@@ -68,13 +67,13 @@ class Unfollowed(Engine):
         self,
         i: Instruction,
         name: str,
-        function: Callable[..., tuple[Any, ...]],
-        values: Sequence[Any],
-        lanes: Any = None,
-    ) -> tuple[Any, ...]:
+        function: Callable[..., tuple[Value, ...]],
+        values: Sequence[Value],
+        lanes: Value | None = None,
+    ) -> tuple[Value, ...]:
         raise UnsupportedError("a fetch from a texture, whose counts are not followed")
 
-    def service(self, i: Instruction, name: str, words: Sequence[Any]) -> tuple[Any, Any]:
+    def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
         raise UnsupportedError("a call of the driver, whose counts are not followed")
 
 
@@ -86,13 +85,13 @@ class Tracer(Unfollowed):
         self.pc = 0
         self.crosses = False
 
-    def joined(self, *values: Any, **more: Any) -> Dependences:
+    def joined(self, *values: object, **more: object) -> Dependences:
         return NOTHING.joined(*values, *more.values())
 
-    def data(self, *values: Any) -> Dependences:
+    def data(self, *values: object) -> Dependences:
         return Dependences({("data", self.pc)}).joined(*values)
 
-    def need(self, *values: Any) -> None:
+    def need(self, *values: object) -> None:
         self.found.needs = self.found.needs.joined(*values)
 
     # ---- registers
@@ -118,7 +117,7 @@ class Tracer(Unfollowed):
     zext = sext = low = number = signed = unsigned = bits = as_float = to_f32 = to_f64 = joined
     absolute = fma = divide = where = popcount = leading_zeros = joined
 
-    def across(self, *values: Any) -> Dependences:
+    def across(self, *values: object) -> Dependences:
         """What lanes get from each other."""
         self.crosses = True
         return self.joined(*values)
@@ -151,7 +150,9 @@ class Tracer(Unfollowed):
     def permute(self, v: Dependences, source: Sequence[int]) -> Dependences:
         return self.across(v)
 
-    def apart(self, name: str, function: Callable[..., tuple[Any, ...]], values: Sequence[Any]) -> tuple[Any, ...]:
+    def apart(
+        self, name: str, function: Callable[..., tuple[Dependences, ...]], values: Sequence[Dependences]
+    ) -> tuple[Dependences, ...]:
         """As many results as an instruction can have words, each dependent on all that it is given."""
         return (self.across(*values),) * 8
 
@@ -166,11 +167,13 @@ class Tracer(Unfollowed):
         words = [self.raw(part, 1) for part in pairs if wide and part.kind in ("R", "UR")]
         return self.joined(*map(self.raw, o.parts), *words)
 
-    def fetch(self, i: Instruction, space: str, address: Any, width: int, lanes: Any = None) -> tuple[Any, ...]:
+    def fetch(
+        self, i: Instruction, space: str, address: Dependences, width: int, lanes: Dependences | None = None
+    ) -> tuple[Dependences, ...]:
         self.request(space, address, lanes)
         return (self.read(space, address),) * max(width // 4, 1)
 
-    def request(self, space: str, *deciding: Any) -> None:
+    def request(self, space: str, *deciding: object) -> None:
         refuse(space)
         if space in DECIDING:
             self.need(*deciding)
@@ -182,12 +185,12 @@ class Tracer(Unfollowed):
             return address
         return address.joined(Dependences({LOCAL})) if space == "local" else self.data()
 
-    def load(self, i: Instruction, space: str, address: Any, width: int, to: Operand, signed: bool) -> None:
+    def load(self, i: Instruction, space: str, address: Dependences, width: int, to: Operand, signed: bool) -> None:
         self.request(space, address)
         for word in range(max(width // 4, 1)):
             self.write(to, self.read(space, address), word)
 
-    def store(self, i: Instruction, space: str, address: Any, width: int, source: Operand) -> None:
+    def store(self, i: Instruction, space: str, address: Dependences, width: int, source: Operand) -> None:
         words = [self.raw(source, word) for word in range(max(width // 4, 1))] if space == "local" else []
         self.put(i, space, address, width, words)
 
@@ -195,12 +198,12 @@ class Tracer(Unfollowed):
         self,
         i: Instruction,
         space: str,
-        address: Any,
+        address: Dependences,
         width: int,
-        words: Sequence[Any],
-        lanes: Any = None,
-        other: tuple[Any, str] | None = None,
-        source: Any = None,
+        words: Sequence[Dependences],
+        lanes: Dependences | None = None,
+        other: tuple[Dependences, str] | None = None,
+        source: Dependences | None = None,
     ) -> None:
         self.request(space, address, lanes, source, other and other[0])
         if space == "local":
@@ -210,12 +213,12 @@ class Tracer(Unfollowed):
         self,
         i: Instruction,
         space: str,
-        address: Any,
+        address: Dependences,
         kind: str,
         function: str,
-        values: tuple[Any, ...],
+        values: tuple[Dependences, ...],
         to: Operand | None,
-        lanes: Any = None,
+        lanes: Dependences | None = None,
     ) -> None:
         self.request(space, address, lanes)
         if to is not None:

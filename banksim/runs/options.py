@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import InputError
@@ -12,6 +12,8 @@ from banksim.machine.launch import whole
 from banksim.machine.races.findings import checks
 from banksim.requests.trace import Trace
 
+Grid: TypeAlias = int | Sequence[int] | Callable[[Mapping[str, object]], Sequence[int]]
+"""The blocks of a grid, or what computes them from arguments and constants, as Triton has it."""
 ENGINES = ("llvm", "numpy")
 MOST_WORKERS = 1024
 
@@ -21,7 +23,7 @@ class Call:
     """A kernel with its grid, its block and its arguments, as given: not yet compiled, nothing checked."""
 
     kernel: Any
-    grid: int | Sequence[int] | Callable[[Mapping[str, object]], Sequence[int]] | None
+    grid: Grid | None
     block: int | Sequence[int] | None
     args: Sequence[object] = ()
     const: Mapping[str, Any] = field(default_factory=dict)

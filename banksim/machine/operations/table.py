@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
@@ -94,14 +94,14 @@ def which(i: Instruction, names: Mapping[str, object] | tuple[str, ...], default
     return next((name for name in names if name in i.modifiers), default)
 
 
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "LT": operator.lt, "EQ": operator.eq, "LE": operator.le,
     "GT": operator.gt, "NE": operator.ne, "GE": operator.ge,
 }  # fmt: skip
 COMBINATIONS = "AND OR XOR"
 
 
-COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+COMBINE: dict[str, Callable[[Value, Value], Value]] = {
     "AND": operator.and_, "OR": operator.or_, "XOR": operator.xor,
 }  # fmt: skip
 

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from math import gcd
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -21,7 +22,10 @@ from banksim.errors import BanksimError, CompileError, InputError, UnsupportedEr
 from banksim.kernels.cubin import entry_names
 from banksim.machine.host_memory import Stretch, Stretches
 from banksim.runs.languages.language import Compiled, place_of, refused
-from banksim.runs.options import Call
+from banksim.runs.options import Call, Grid
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 NAME = "cuTile"
 ALIGNMENT = 256
@@ -32,22 +36,31 @@ MULTIPLE = 16
 """What sizes (in elements) and strides (in bytes) are looked at for."""
 
 
+class Annotated(Protocol):
+    pyfunc: FunctionType
+
+
+class TileKernel(Protocol):
+    """What `@ct.kernel` makes."""
+
+    _annotated_function: Annotated
+
+
 def owns(value: object) -> bool:
     return type(value).__name__ == "kernel" and hasattr(value, "_annotated_function")
 
 
-def function(kernel: Any) -> Any:
+def function(kernel: TileKernel) -> FunctionType:
     return kernel._annotated_function.pyfunc
 
 
-def title(kernel: Any) -> tuple[str, Sequence[str]]:
+def title(kernel: TileKernel) -> tuple[str, Sequence[str]]:
     parameters = inspect.signature(function(kernel)).parameters
     return function(kernel).__name__, [*parameters]
 
 
-def names(kernel: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = function(kernel).__globals__
-    return found
+def names(kernel: TileKernel) -> Mapping[str, object]:
+    return function(kernel).__globals__
 
 
 def compile(call: Call, arch: str) -> Compiled:
@@ -74,7 +87,7 @@ def pack(call: Call, compiled: Compiled) -> list[object]:
     found: list[object] = []
     for (name, value), constraint in zip(arguments(call).items(), compiled.about, strict=True):
         kind = type(constraint).__name__
-        if kind == "ArrayConstraint":
+        if kind == "ArrayConstraint" and is_array(value):
             index = np.dtype(constraint.index_dtype.name).type
             strides = [step // value.itemsize for step in value.strides]
             found += [value, *map(index, value.shape), *map(index, strides)]
@@ -85,18 +98,18 @@ def pack(call: Call, compiled: Compiled) -> list[object]:
     return found
 
 
-def grid(call: Call, compiled: Compiled) -> Any:
+def grid(call: Call, compiled: Compiled) -> Grid | None:
     return call.grid
 
 
 # ---- what the compiler may assume
-def constraints(call: Call, given: Mapping[str, Any]) -> list[Any]:
+def constraints(call: Call, given: Mapping[str, object]) -> list[object]:
     """What the compiler is told of each argument."""
     compilation, typing = import_module("cuda.tile.compilation"), import_module("cuda.tile._ir.typing_support")
     stretches = Stretches(call.args)
     memory = Counter(stretches.of(value) for value in given.values() if is_array(value))
     parameters = inspect.signature(function(call.kernel)).parameters
-    found: list[Any] = []
+    found: list[object] = []
     for name, value in given.items():
         if is_array(value):
             where = stretches.of(value)
@@ -109,7 +122,7 @@ def constraints(call: Call, given: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def of_array(array: np.ndarray, where: Stretch, shared: tuple[str, ...]) -> Any:
+def of_array(array: np.ndarray, where: Stretch, shared: tuple[str, ...]) -> object:
     """What holds of an array; `where` its memory begins and ends, and a name of it if others lie there too."""
     compilation, typing = import_module("cuda.tile.compilation"), import_module("cuda.tile._ir.typing_support")
     strides = [step // array.itemsize for step in array.strides]
@@ -129,7 +142,7 @@ def of_array(array: np.ndarray, where: Stretch, shared: tuple[str, ...]) -> Any:
 
 
 # ---- what was given
-def arguments(call: Call) -> dict[str, Any]:
+def arguments(call: Call) -> dict[str, object]:
     """All arguments by name: the constants, and the others in their order."""
     parameters = [*inspect.signature(function(call.kernel)).parameters]
     if odd := [name for name in call.const if name not in parameters]:
@@ -147,13 +160,13 @@ def arguments(call: Call) -> dict[str, Any]:
     return {name: call.const[name] if name in call.const else others[name] for name in parameters}
 
 
-def is_array(value: object) -> bool:
+def is_array(value: object) -> TypeIs[np.ndarray]:
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def place(kernel: Any) -> str:
+def place(kernel: TileKernel) -> str:
     return place_of(function(kernel))

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 from banksim.errors import CompileError, InputError
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel, Preset
-from banksim.runs.options import Call
+from banksim.runs.options import Call, Grid
 
 LANGUAGES: dict[str, str] = {
     "cuda": "banksim.runs.languages.cutile",
@@ -51,7 +51,7 @@ class Language(Protocol):
     def title(self, kernel: Any) -> tuple[str, Sequence[str]]:
         """A kernel's name, and its parameters as its source has them."""
 
-    def names(self, kernel: Any) -> Mapping[str, Any]:
+    def names(self, kernel: Any) -> Mapping[str, object]:
         """What the names in a kernel's source mean, for constants that are given as text."""
 
     def compile(self, call: Call, arch: str) -> Compiled:
@@ -60,7 +60,7 @@ class Language(Protocol):
     def pack(self, call: Call, compiled: Compiled) -> Sequence[object]:
         """The arguments as the compiled kernel takes them: arrays, whose addresses are passed, scalars, structs."""
 
-    def grid(self, call: Call, compiled: Compiled) -> Any:
+    def grid(self, call: Call, compiled: Compiled) -> Grid | None:
         """The blocks of the grid."""
 
 

@@ -9,7 +9,8 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -22,47 +23,123 @@ from banksim.runs.languages.language import Compiled, check_constants, place_of,
 from banksim.runs.options import Call
 from banksim.system import cache
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 NAME = "TileLang"
 TILED = "__tvm_tensormap_create_tiled"
 AXES = "xyz"
 
+T = TypeVar("T")
 
+
+# ---- what is used of the objects of TileLang and TVM
+class Variable(Protocol):
+    """A parameter, or the name of a size."""
+
+    name: str
+    dtype: object
+
+
+class Expression(Protocol):
+    """A size that is computed from others."""
+
+    dtype: object
+
+
+Size: TypeAlias = "int | Variable | Expression"
+
+
+class Buffer(Protocol):
+    """An array that a kernel declares; `data` is the parameter that its address comes in."""
+
+    name: str
+    dtype: object
+    shape: Sequence[Size]
+    strides: Sequence[Size]
+    data: Variable
+
+
+class Attributes(TypedDict, total=False):
+    """What TileLang notes at a function."""
+
+    global_symbol: str
+    thread_extent: Mapping[str, Size]
+    dyn_shared_memory_buf: int
+    cluster_dims: Sequence[int]
+    tma_descriptor_args: Mapping[Variable, Sequence[Any]]
+
+
+class Primitive(Protocol):
+    """A function of TVM's: what @T.prim_func makes, and what is lowered from it."""
+
+    params: Sequence[Variable]
+    buffer_map: Mapping[Variable, Buffer]
+    attrs: Attributes
+
+
+class Traced(Protocol):
+    """The function in @tilelang.jit, and which of its parameters are arrays."""
+
+    orig_func: FunctionType
+    tensor_args: Mapping[str, object]
+
+
+class Jit(Protocol):
+    """What @tilelang.jit makes."""
+
+    func: Traced
+    signature: inspect.Signature
+
+    def get_tir(self, *args: object, **constants: object) -> Primitive: ...
+
+
+class Named(Protocol):
+    name_hint: str
+
+
+class Module(Protocol):
+    functions: Mapping[Named, Primitive]
+
+
+# ---- kernels
 def owns(value: object) -> bool:
     return hasattr(unwrapped(value), "get_tir") or hasattr(value, "buffer_map")
 
 
-def unwrapped(value: Any) -> Any:
+def unwrapped(value: Any) -> Jit | Primitive:
     """The function in @tilelang.autotune."""
-    return getattr(value, "jit_impl", value)
+    found: Jit | Primitive = getattr(value, "jit_impl", value)
+    return found
 
 
-def is_primitive(kernel: Any) -> bool:
+def is_primitive(kernel: Jit | Primitive) -> TypeIs[Primitive]:
     """Whether it is what @T.prim_func makes, in which all constants are known."""
     return hasattr(kernel, "buffer_map")
 
 
-def title(kernel: Any) -> tuple[str, Sequence[str]]:
-    kernel = unwrapped(kernel)
+def title(given: object) -> tuple[str, Sequence[str]]:
+    kernel = unwrapped(given)
     if is_primitive(kernel):
         return name_of(kernel), [one.name for one in of_memory(kernel)]
     return name_of(kernel), [str(one) for one in kernel.signature.parameters.values()]
 
 
-def name_of(kernel: Any) -> str:
+def name_of(kernel: Jit | Primitive) -> str:
     return str(kernel.attrs["global_symbol"] if is_primitive(kernel) else kernel.func.orig_func.__name__)
 
 
-def function_of(kernel: Any) -> Any:
+def function_of(kernel: Jit | Primitive) -> FunctionType | None:
     """The user's function; None where a kernel does not have it."""
     return getattr(kernel, "orig_func", None) if is_primitive(kernel) else kernel.func.orig_func
 
 
-def place(kernel: Any) -> str:
+def place(kernel: Jit | Primitive) -> str:
     function = function_of(kernel)
     return place_of(function) if function else name_of(kernel)
 
 
-def names(kernel: Any) -> Mapping[str, Any]:
+def names(kernel: object) -> Mapping[str, object]:
     return getattr(function_of(unwrapped(kernel)), "__globals__", {})
 
 
@@ -73,7 +150,9 @@ def compile(call: Call, arch: str) -> Compiled:
     where = place(kernel)
     try:
         with target:
-            primitive = kernel if is_primitive(kernel) else kernel.get_tir(*traced(call), **constants(call))
+            primitive = (
+                kernel if is_primitive(kernel) else kernel.get_tir(*traced(kernel, call), **constants(kernel, call))
+            )
         given = Given.of(primitive, outputs_of(kernel, primitive), call, where)
         config = {**(getattr(kernel, "pass_configs", None) or {}), **attribute(primitive, "tilelang_pass_configs", {})}
         with tilelang.tvm.transform.PassContext(opt_level=3, config=config), target:
@@ -100,9 +179,9 @@ def pack(call: Call, compiled: Compiled) -> Sequence[object]:
     return args
 
 
-def grid(call: Call, compiled: Compiled) -> Any:
+def grid(call: Call, compiled: Compiled) -> tuple[int, ...]:
     """The kernel's own grid: the kernel says it."""
-    found = compiled.about[1]
+    found: tuple[int, ...] = compiled.about[1]
     asked = (*((call.grid,) if isinstance(call.grid, int) else call.grid or ()), 1, 1, 1)[:3]  # type: ignore[misc]
     if asked not in ((1, 1, 1), found):
         raise InputError(f"{place(unwrapped(call.kernel))} says its grid itself, {found}: give none")
@@ -115,7 +194,7 @@ def target_of(arch: str) -> str:
     return f"sm_{import_module('tilelang.contrib.nvcc').get_target_arch(capability(arch))}"
 
 
-def machine_code(source: str, name: str, target: Any, config: Mapping[str, Any], flags: Sequence[str]) -> bytes:
+def machine_code(source: str, name: str, target: object, config: Mapping[str, Any], flags: Sequence[str]) -> bytes:
     """The cubin of what TileLang wrote, whose lines are those of a file that is kept."""
     keys = import_module("tilelang.transform").PassConfigKey
     before = config.get(keys.TL_DEVICE_COMPILE_FLAGS) or ()
@@ -126,7 +205,7 @@ def machine_code(source: str, name: str, target: Any, config: Mapping[str, Any],
     return bytes(made(f'#line 1 "{file}"\n{source}', target, options))
 
 
-def only_kernel(module: Any, where: str) -> tuple[str, Any]:
+def only_kernel(module: Module, where: str) -> tuple[str, Primitive]:
     found = [(key.name_hint, function) for key, function in module.functions.items()]
     if len(found) != 1:
         listed = ", ".join(name for name, _ in found)
@@ -134,9 +213,11 @@ def only_kernel(module: Any, where: str) -> tuple[str, Any]:
     return found[0]
 
 
-def attribute(primitive: Any, name: str, default: Any) -> Any:
-    attrs = primitive.attrs
-    return attrs[name] if attrs and name in attrs else default
+def attribute(primitive: Primitive, name: str, default: T) -> T:
+    """An attribute that the user gave, of the type of `default`."""
+    attrs: Any = primitive.attrs
+    found: T = attrs[name] if attrs and name in attrs else default
+    return found
 
 
 def gist(error: Exception) -> str:
@@ -146,18 +227,16 @@ def gist(error: Exception) -> str:
 
 
 # ---- what was given
-def constants(call: Call) -> dict[str, Any]:
+def constants(kernel: Jit, call: Call) -> dict[str, object]:
     """The constants that a function is called with. `InputError` for those that it has not, or that are missing."""
-    kernel = unwrapped(call.kernel)
     found = {name: one for name, one in kernel.signature.parameters.items() if name not in kernel.func.tensor_args}
     required = [name for name, one in found.items() if one.default is inspect.Parameter.empty]
     check_constants(place(kernel), call.const, [*found], required)
     return dict(call.const)
 
 
-def traced(call: Call) -> list[Any]:
+def traced(kernel: Jit, call: Call) -> list[object]:
     """The arguments of a function that is its kernel itself, as it is traced with them: tensors without contents."""
-    kernel = unwrapped(call.kernel)
     wanted = [*kernel.func.tensor_args]
     if not wanted:
         return []
@@ -176,13 +255,17 @@ def traced(call: Call) -> list[Any]:
     ]
 
 
-def of_memory(primitive: Any) -> Iterator[Any]:
+def of_memory(primitive: Primitive) -> Iterator[Buffer | Variable]:
     """The parameters of a kernel as buffers, scalars as variables."""
     buffers = dict(primitive.buffer_map)
     yield from (buffers.get(one, one) for one in primitive.params)
 
 
-def outputs_of(kernel: Any, primitive: Any) -> set[int]:
+def is_buffer(parameter: Buffer | Variable) -> TypeIs[Buffer]:
+    return hasattr(parameter, "shape")
+
+
+def outputs_of(kernel: Jit | Primitive, primitive: Primitive) -> set[int]:
     """The arguments that TileLang allocates and returns, where they are not given."""
     found = attribute(primitive, "tilelang_out_idx", None) or getattr(kernel, "out_idx", None)
     listed = [] if found is None else [found] if isinstance(found, int) else found
@@ -194,10 +277,10 @@ class Given:
     """The arguments of a kernel by name, and the sizes that the arrays' shapes give to names."""
 
     arrays: dict[str, np.ndarray]
-    numbers: dict[str, Any]
+    numbers: dict[str, np.ndarray | np.generic | int]
 
     @staticmethod
-    def of(primitive: Any, outputs: set[int], call: Call, where: str) -> Given:
+    def of(primitive: Primitive, outputs: set[int], call: Call, where: str) -> Given:
         parameters = [*of_memory(primitive)]
         wanted = ", ".join(one.name for one in parameters)
         rest = [n for n in range(len(parameters)) if n not in outputs]
@@ -209,13 +292,14 @@ class Given:
             given.take(parameters[n], value)
         for n in () if whole else sorted(outputs):
             one = parameters[n]
-            given.take(one, np.zeros([given.value(size) for size in one.shape], np.dtype(str(one.dtype))))
+            if is_buffer(one):
+                given.take(one, np.zeros([given.value(size) for size in one.shape], np.dtype(str(one.dtype))))
         return given
 
-    def take(self, parameter: Any, value: Any) -> None:
+    def take(self, parameter: Buffer | Variable, value: object) -> None:
         """One argument. `InputError` where it is not what the kernel declares."""
         name, dtype = parameter.name, str(parameter.dtype)
-        if not hasattr(parameter, "shape"):
+        if not is_buffer(parameter):
             if isinstance(value, np.ndarray) and value.ndim:
                 raise InputError(f"argument {name} is an array, and the kernel takes a {dtype}")
             self.numbers[name] = np.asarray(value).astype(dtype)[()]
@@ -230,28 +314,28 @@ class Given:
             raise InputError(f"argument {name} has gaps, and the kernel takes {declared} without: give a copy")
         self.arrays[parameter.data.name] = value
 
-    def match(self, sizes: Sequence[Any], given: Sequence[int]) -> bool:
+    def match(self, sizes: Sequence[Size], given: Sequence[int]) -> bool:
         """Whether given sizes are the declared ones; a name takes what is given first."""
         return len(sizes) == len(given) and all(
             self.numbers.setdefault(size.name, n) == n if hasattr(size, "name") else self.value(size) == n
             for size, n in zip(sizes, given, strict=True)
         )
 
-    def value(self, size: Any) -> int:
+    def value(self, size: Size) -> int:
         """A size that may hold names of other sizes."""
         if isinstance(size, int):
             return size
         tvm = import_module("tilelang").tvm
-        found: dict[Any, Any] = {}
+        found: dict[Variable, object] = {}
 
-        def visit(node: Any) -> None:
+        def visit(node: object) -> None:
             if isinstance(node, tvm.tirx.Var):
                 found[node] = tvm.tirx.IntImm(str(node.dtype), int(self.numbers[node.name]))
 
         tvm.tirx.stmt_functor.post_order_visit(size, visit)
         return int(tvm.arith.Analyzer().simplify(tvm.tirx.stmt_functor.substitute(size, found)))
 
-    def parameter(self, name: str, dtype: str, described: Mapping[str, Any], where: str) -> object:
+    def parameter(self, name: str, dtype: str, described: Mapping[str, Sequence[Any]], where: str) -> object:
         """What a parameter of the compiled kernel is passed: an array, a number, a tensor map."""
         if name in self.arrays:
             return self.arrays[name]

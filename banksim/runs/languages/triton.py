@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from importlib import import_module
-from typing import Any
+from types import FunctionType
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -19,7 +20,7 @@ from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
 from banksim.machine.tensor_maps import MappedArray, tensor_map
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
-from banksim.runs.options import Call
+from banksim.runs.options import Call, Grid
 
 NAME = "Triton"
 TYPES: dict[str, str] = {
@@ -29,19 +30,78 @@ TYPES: dict[str, str] = {
 """Triton's types of scalars, and NumPy's."""
 
 
+# ---- what is used of Triton's objects
+class Parameter(Protocol):
+    name: str
+    is_constexpr: bool
+
+
+class JitFunction(Protocol):
+    """What `@triton.jit` and `@gluon.jit` make."""
+
+    fn: FunctionType
+    signature: inspect.Signature
+    params: Sequence[Parameter]
+
+    def is_gluon(self) -> bool: ...
+
+    def _pack_args(self, *args: object) -> tuple[Options, dict[str, str], object, object]: ...
+
+
+class Options(Protocol):
+    """Options of the compiler, such as num_warps, as attributes."""
+
+
+class Configuration(Protocol):
+    """One of those that `@triton.autotune` chooses from."""
+
+    kwargs: Mapping[str, object]
+
+    def all_kwargs(self) -> Mapping[str, object]: ...
+
+
+class Target(Protocol):
+    """Which GPU is compiled for."""
+
+    arch: int
+
+
+class Descriptor(Protocol):
+    """A tensor descriptor; strides are in elements."""
+
+    base: object
+    shape: Sequence[int]
+    strides: Sequence[int]
+    block_shape: Sequence[int]
+    padding: str
+    round_f32_to_tf32: bool
+
+
+class Binary(Protocol):
+    """A compiled kernel; `asm` has what each stage wrote, by its name."""
+
+    asm: Mapping[str, bytes]
+    metadata: Any
+
+
+Named: TypeAlias = dict[str, object]
+"""Arguments or constants by name."""
+
+
 def owns(value: object) -> bool:
     """Whether it is a kernel, perhaps in a decorator that tunes it."""
     return hasattr(unwrapped(value), "create_binder")
 
 
-def unwrapped(value: Any) -> Any:
+def unwrapped(value: Any) -> JitFunction:
     """The function in @triton.autotune and @triton.heuristics."""
     while not hasattr(value, "create_binder") and hasattr(value, "fn"):
         value = value.fn
-    return value
+    found: JitFunction = value
+    return found
 
 
-def title(kernel: Any) -> tuple[str, Sequence[str]]:
+def title(kernel: object) -> tuple[str, Sequence[str]]:
     function = unwrapped(kernel)
     found = inspect.signature(function.fn).parameters.values()
     return function.fn.__name__, [
@@ -50,9 +110,8 @@ def title(kernel: Any) -> tuple[str, Sequence[str]]:
     ]
 
 
-def names(kernel: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = unwrapped(kernel).fn.__globals__
-    return found
+def names(kernel: object) -> Mapping[str, object]:
+    return unwrapped(kernel).fn.__globals__
 
 
 class Address:
@@ -66,11 +125,13 @@ class Address:
         return self.start
 
 
-def described(value: Any, name: str) -> MappedArray | None:
+def described(value: object, name: str) -> MappedArray | None:
     """The array and the block of a tensor descriptor: Triton's or Gluon's, of a tensor on the host, or what
     `banksim.tensor_map` makes; None for what is none."""
-    if isinstance(value, MappedArray) or type(value).__name__ != "TensorDescriptor":
-        return value if isinstance(value, MappedArray) else None
+    if isinstance(value, MappedArray):
+        return value
+    if not is_descriptor(value):
+        return None
     if getattr(value, "padding", "zero") != "zero" or getattr(value, "round_f32_to_tf32", False):
         raise UnsupportedError(f"argument {name}: a tensor descriptor with padding by NaNs or rounding is not known")
     try:
@@ -81,10 +142,14 @@ def described(value: Any, name: str) -> MappedArray | None:
     return tensor_map(as_strided(base, tuple(value.shape), steps), value.block_shape)
 
 
-def descriptor(value: Any, found: MappedArray, base: Address) -> Any:
+def is_descriptor(value: object) -> TypeGuard[Descriptor]:
+    return type(value).__name__ == "TensorDescriptor"
+
+
+def descriptor(value: Any, found: MappedArray, base: Address) -> Descriptor:
     """A tensor descriptor as Triton's specialization sees it."""
     if isinstance(value, MappedArray):
-        made = object.__new__(import_module("triton.tools.tensor_descriptor").TensorDescriptor)
+        made: Descriptor = object.__new__(import_module("triton.tools.tensor_descriptor").TensorDescriptor)
         steps = [step // found.array.itemsize for step in found.array.strides]
         made.shape, made.strides, made.block_shape = [*found.array.shape], steps, [*found.box]
         made.padding, made.round_f32_to_tf32 = "zero", False
@@ -97,10 +162,10 @@ def descriptor(value: Any, found: MappedArray, base: Address) -> Any:
 class NoGpu:
     """What Triton's compiler asks of a driver: which GPU it compiles for."""
 
-    def __init__(self, target: Any) -> None:
+    def __init__(self, target: Target) -> None:
         self.target = target
 
-    def get_current_target(self) -> Any:
+    def get_current_target(self) -> Target:
         return self.target
 
     def get_current_device(self) -> int:
@@ -115,7 +180,7 @@ def compile(call: Call, arch: str) -> Compiled:
     return Compiled(made.asm["cubin"], metadata["name"], preset, signature, cluster)
 
 
-def compiled_by_triton(call: Call, arch: str) -> tuple[Any, Mapping[str, Any]]:
+def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]]:
     """What Triton makes of a call's kernel, with all of its stages, and the types of the parameters by name."""
     function = unwrapped(call.kernel)
     where = place(function)
@@ -166,22 +231,22 @@ def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
     return [array, *sizes, np.int8(0), np.int8(0), *again]
 
 
-def grid(call: Call, compiled: Compiled) -> Any:
+def grid(call: Call, compiled: Compiled) -> Grid | None:
     """The grid in blocks, of which a program of a cluster has several; a function is called with the constants, as
     Triton calls it."""
-    found: Any = call.grid
+    found = call.grid
     if callable(found):
         function = unwrapped(call.kernel)
         found = found(
             {**defaults(function), **dict(zip(runtime_names(call), call.args, strict=True)), **arguments(call)[1]}
         )
-    if compiled.cluster is None:
+    if compiled.cluster is None or found is None:
         return found
     first, *rest = (found,) if isinstance(found, int) else found
     return (first * compiled.cluster[0], *rest)
 
 
-def packed(value: Any, kind: Any, name: str) -> object:
+def packed(value: object, kind: str, name: str) -> object:
     """An argument as the kernel takes it, of the type that Triton found."""
     if isinstance(value, np.ndarray) and value.ndim:
         return value
@@ -191,7 +256,7 @@ def packed(value: Any, kind: Any, name: str) -> object:
 
 
 # ---- what was given
-def arguments(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
+def arguments(call: Call) -> tuple[Named, Named]:
     """What the kernel is called with, by name: arguments as Triton's specialization takes them; constants and
     options."""
     function = unwrapped(call.kernel)
@@ -219,14 +284,14 @@ def runtime_names(call: Call) -> list[str]:
     return found[: len(call.args)]
 
 
-def defaults(function: Any) -> dict[str, Any]:
+def defaults(function: JitFunction) -> Named:
     parameters = inspect.signature(function.fn).parameters.values()
     return {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
 
 
-def tuned(call: Call) -> dict[str, Any]:
+def tuned(call: Call) -> Named:
     """The constants of @triton.autotune, if there is one configuration, or if none was chosen that is told."""
-    value, found = call.kernel, dict[str, Any]()
+    value, found = call.kernel, Named()
     while value is not unwrapped(value):
         configurations = getattr(value, "configs", ())
         names = {name for one in configurations for name in one.kwargs}
@@ -242,9 +307,9 @@ def tuned(call: Call) -> dict[str, Any]:
     return found
 
 
-def computed(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+def computed(call: Call, given: Mapping[str, object]) -> Named:
     """The constants that @triton.heuristics computes from the others and the arguments."""
-    value, found = call.kernel, dict[str, Any]()
+    value, found = call.kernel, Named()
     while value is not unwrapped(value):
         if isinstance(rules := getattr(value, "values", None), dict):
             for name, rule in rules.items():
@@ -254,14 +319,14 @@ def computed(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def evaluated(name: str, rule: Any, given: Mapping[str, Any]) -> Any:
+def evaluated(name: str, rule: Callable[[Mapping[str, object]], object], given: Mapping[str, object]) -> object:
     try:
         return rule(given)
     except KeyError as error:
         raise InputError(f"the heuristic for {name} asks for {error}: give --const {error.args[0]}=…") from None
 
 
-def specialized(value: Any, stretches: Stretches, name: str) -> Any:
+def specialized(value: object, stretches: Stretches, name: str) -> object:
     """An argument as Triton looks at it."""
     if found := described(value, name):
         return descriptor(value, found, Address(found.array, found.array.ctypes.data - stretches.of(found.array)[0]))
@@ -286,7 +351,7 @@ def target_of(arch: str) -> int:
 
 
 @contextmanager
-def driver(target: Any) -> Iterator[None]:
+def driver(target: Target) -> Iterator[None]:
     """Let Triton ask which GPU there is, and be told that it is the one to compile for."""
     config = import_module("triton.runtime.driver").driver
     before = config._active
@@ -297,7 +362,7 @@ def driver(target: Any) -> Iterator[None]:
         config._active = before
 
 
-def place(function: Any) -> str:
+def place(function: JitFunction) -> str:
     return place_of(function.fn)
 
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,23 +26,86 @@ from banksim.machine.structs import Struct
 from banksim.runs.languages.language import Compiled, place_of, refused
 from banksim.runs.options import Call
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 NAME = "Warp"
 BLOCK = 256
 """Threads of a block where none are asked for, as `wp.launch` has it."""
 MOST_DIMENSIONS = 4
 
 
+# ---- what is used of Warp's objects
+class ScalarType(Protocol):
+    """A type of numbers, such as `wp.float32`."""
+
+
+class Vector(Protocol):
+    """A vector or a matrix, whose class has the type of its elements."""
+
+    _wp_scalar_type_: ClassVar[ScalarType]
+
+    def __init__(self, *elements: object) -> None: ...
+
+    def __buffer__(self, flags: int) -> memoryview: ...
+
+
+class ArrayType(Protocol):
+    ndim: int
+    dtype: ScalarType | type[Vector]
+
+
+class StructType(Protocol):
+    key: str
+    vars: Mapping[str, Parameter]
+
+
+Type: TypeAlias = "ScalarType | type[Vector] | ArrayType | StructType"
+
+
+class Parameter(Protocol):
+    label: str
+    type: Type
+
+
+class Adjoint(Protocol):
+    """What Warp knows of a kernel's function; `kernel_dim`: dimensions of the launch that its threads ask for."""
+
+    args: Sequence[Parameter]
+    kernel_dim: int
+
+
+class WarpModule(Protocol):
+    """The kernels of a file, which Warp compiles together."""
+
+    options: dict[str, object]
+
+    def get_module_hash(self, block: int) -> bytes: ...
+
+
+class WarpKernel(Protocol):
+    """What `@wp.kernel` makes."""
+
+    func: FunctionType
+    adj: Adjoint
+    module: WarpModule
+    is_generic: bool
+
+    def add_overload(self, types: Sequence[Type]) -> WarpKernel: ...
+
+    def get_mangled_name(self) -> str: ...
+
+
 def owns(value: object) -> bool:
     return type(value).__name__ == "Kernel" and hasattr(value, "adj")
 
 
-def title(kernel: Any) -> tuple[str, Sequence[str]]:
+def title(kernel: WarpKernel) -> tuple[str, Sequence[str]]:
     return kernel.func.__name__, [str(one) for one in inspect.signature(kernel.func).parameters.values()]
 
 
-def names(kernel: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = kernel.func.__globals__
-    return found
+def names(kernel: WarpKernel) -> Mapping[str, object]:
+    return kernel.func.__globals__
 
 
 def compile(call: Call, arch: str) -> Compiled:
@@ -62,7 +126,7 @@ _modules: dict[tuple[bytes, str, int], tuple[bytes, dict[str, int]]] = {}
 """Cubins of whole modules, which take Warp seconds each, and the shared memory of their kernels."""
 
 
-def machine_code(warp: Any, kernel: Any, arch: str) -> tuple[bytes, dict[str, int]]:
+def machine_code(warp: ModuleType, kernel: WarpKernel, arch: str) -> tuple[bytes, dict[str, int]]:
     """The cubin of a kernel's module, and bytes of dynamic shared memory by kernel."""
     major, minor = capability(arch)
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +141,7 @@ def machine_code(warp: Any, kernel: Any, arch: str) -> tuple[bytes, dict[str, in
 
 
 @contextmanager
-def settings(warp: Any, module: Any, block: int) -> Iterator[None]:
+def settings(warp: ModuleType, module: WarpModule, block: int) -> Iterator[None]:
     """Warp's options for a while: lines are kept, nothing is said."""
     config, before = warp.config, warp.config.log_level
     options = dict(module.options)
@@ -91,9 +155,9 @@ def settings(warp: Any, module: Any, block: int) -> Iterator[None]:
         config.log_level = before
 
 
-def concrete(call: Call) -> Any:
+def concrete(call: Call) -> WarpKernel:
     """The kernel, of a generic one that for the types of the arguments."""
-    kernel = call.kernel
+    kernel: WarpKernel = call.kernel
     parameters = kernel.adj.args
     if len(call.args) != len(parameters):
         labels = ", ".join(one.label for one in parameters)
@@ -108,7 +172,7 @@ def concrete(call: Call) -> Any:
         raise refused(place(kernel), error) from error
 
 
-def inferred(declared: Any, value: Any) -> Any:
+def inferred(declared: Type, value: object) -> Type:
     """The type of an argument of a generic kernel: its own, or that of what is given."""
     types, warp = import_module("warp._src.types"), import_module("warp")
     if not types.type_is_generic(declared):
@@ -118,15 +182,30 @@ def inferred(declared: Any, value: Any) -> Any:
         kind = (
             given.dtype if isinstance(given, np.generic) else np.dtype({int: "i4", float: "f4"}.get(type(given), "O"))
         )
-        return warp.dtype_from_numpy(kind)
-    axes = declared.ndim if types.is_array(declared) else given.ndim
+        found: Type = warp.dtype_from_numpy(kind)
+        return found
+    axes = declared.ndim if is_array(declared) else given.ndim
     scalar, inner = warp.dtype_from_numpy(given.dtype), given.shape[axes:]
     makers = (None, types.vector, types.matrix)
     element = makers[len(inner)](inner if len(inner) > 1 else inner[0], scalar) if inner else scalar  # type: ignore[misc]
-    return warp.array(dtype=element, ndim=axes)
+    found = warp.array(dtype=element, ndim=axes)
+    return found
 
 
-def of_host(value: Any) -> Any:
+def is_array(declared: Type) -> TypeIs[ArrayType]:
+    return bool(import_module("warp._src.types").is_array(declared))
+
+
+def is_struct(declared: Type) -> TypeIs[StructType]:
+    return hasattr(declared, "vars")
+
+
+def is_vector(declared: Type) -> TypeIs[type[Vector]]:
+    types = import_module("warp._src.types")
+    return bool(types.type_is_vector(declared) or types.type_is_matrix(declared))
+
+
+def of_host(value: Any) -> object:
     """An array of Warp in the host's memory as NumPy's, which is the same memory; all else as it is."""
     return (
         value.numpy() if type(value).__module__.startswith("warp.") and hasattr(value, "__array_interface__") else value
@@ -145,15 +224,15 @@ def pack(call: Call, compiled: Compiled) -> list[object]:
     return [bounds, *(packed(one, value) for one, value in zip(parameters, call.args, strict=True))]
 
 
-def packed(parameter: Any, value: Any) -> object:
+def packed(parameter: Parameter, value: object) -> object:
     """An argument as Warp lays it out: arrays with shape and strides, numbers of the declared type."""
     types = import_module("warp._src.types")
     declared, name, value = parameter.type, parameter.label, of_host(value)
-    if types.is_array(declared):
+    if is_array(declared):
         return array(declared, value, name)
-    if hasattr(declared, "vars"):
+    if is_struct(declared):
         return struct(declared, value, name)
-    if types.type_is_vector(declared) or types.type_is_matrix(declared):
+    if is_vector(declared):
         made = value if isinstance(value, declared) else declared(*np.asarray(value).ravel().tolist())
         return Struct(*np.frombuffer(bytes(made), import_module("warp").dtype_to_numpy(declared._wp_scalar_type_)))
     if declared not in types.scalar_types and declared is not types.bool:
@@ -164,12 +243,11 @@ def packed(parameter: Any, value: Any) -> object:
     return np.asarray(value).astype(kind)[()]
 
 
-def struct(declared: Any, value: Any, name: str) -> Struct:
+def struct(declared: StructType, value: object, name: str) -> Struct:
     """A struct of Warp's: an instance of it, or its fields as a mapping or a `banksim.Struct`, by name."""
     if isinstance(value, Struct):
         value = dict(zip(value.names, value.values, strict=True))
-    by_name = isinstance(value, Mapping)
-    fields = {one: value.get(one) if by_name else getattr(value, one, None) for one in declared.vars}
+    fields = {one: value.get(one) if isinstance(value, Mapping) else getattr(value, one, None) for one in declared.vars}
     if lacking := [field for field, one in fields.items() if one is None]:
         raise InputError(
             f"argument {name}: field {lacking[0]} of {declared.key} is missing: it has {', '.join(fields)}"
@@ -177,7 +255,7 @@ def struct(declared: Any, value: Any, name: str) -> Struct:
     return Struct(**{field: packed(declared.vars[field], one) for field, one in fields.items()})
 
 
-def array(declared: Any, value: Any, name: str) -> Struct:
+def array(declared: ArrayType, value: object, name: str) -> Struct:
     """An array's descriptor."""
     warp = import_module("warp")
     if not isinstance(value, np.ndarray) or type(declared).__name__ == "indexedarray":
@@ -201,7 +279,7 @@ def array(declared: Any, value: Any, name: str) -> Struct:
     )
 
 
-def grid(call: Call, compiled: Compiled) -> Any:
+def grid(call: Call, compiled: Compiled) -> int:
     return -(-prod(dimensions(call)) // threads(call))
 
 
@@ -226,5 +304,5 @@ def dimensions(call: Call) -> tuple[int, ...]:
     return found
 
 
-def place(kernel: Any) -> str:
+def place(kernel: WarpKernel) -> str:
     return place_of(kernel.func)
