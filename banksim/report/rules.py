@@ -11,6 +11,7 @@ HINT_RULE = "shared-memory-hint"
 CHECK_RULES = {"races": "shared-memory-race", "uninitialized": "uninitialized-shared-memory"}
 """The rules of findings by the name of the check."""
 PAGES = "examples/guide/rules"
+INSTALLED = Path(__file__).parent / "rules"
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,24 @@ class Rule:
         return "".join(word.capitalize() for word in self.id.split("-"))
 
     @property
+    def file(self) -> Path | None:
+        """Its page in this checkout or beside the installed package; None where the pages are not there."""
+        files = [folder / f"{self.id}.md" for folder in (HERE / PAGES, INSTALLED)]
+        return next(filter(Path.is_file, files), None)
+
+    @property
     def page(self) -> str:
         """Its page as Markdown, or "" where the pages were not installed."""
-        places = [HERE / PAGES, Path(__file__).parent / "rules"]
-        files = [place / f"{self.id}.md" for place in places]
-        return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
+        return self.file.read_text(encoding="utf-8") if self.file else ""
 
     @property
     def uri(self) -> str | None:
-        """Where its page is: in the repository that this banksim was installed from, or in this checkout."""
+        """Where its page is: in the repository that this banksim was installed from, or on this machine."""
         came = origin()
         url = str(came.get("url", "")).removesuffix(".git")
         if "vcs_info" in came and url.startswith("https://"):
             return f"{url}/blob/{came['vcs_info']['commit_id']}/{PAGES}/{self.id}.md"
-        file = HERE / PAGES / f"{self.id}.md"
-        return file.as_uri() if file.is_file() else None
+        return self.file.as_uri() if self.file else None
 
 
 RULES = (

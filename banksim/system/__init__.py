@@ -13,6 +13,7 @@ visible.py          texts of others in a terminal
 paths.py            paths from a project's root
 source_files.py     lines of sources
 notebooks.py        cells of notebooks, which are sources too
+dates.py            the date that reports bear
 reported.py         what objects tell of themselves
 extras.py           what is missing, and how to install it
 """

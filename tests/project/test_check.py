@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -222,20 +223,32 @@ def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_junit_has_a_case_for_each_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As servers read it: suites with counts that agree, cases with name, class and time, one reason at most."""
+    """As the schemas of Ant and of Jenkins have it: one suite with its date and counts, properties, cases with name,
+    class, time and one reason at most, then what was printed."""
     text = found(["--format", "junit"], capsys, 2)
     suites = ElementTree.fromstring(text)
     [suite] = suites
-    assert (suites.tag, suite.tag) == ("testsuites", "testsuite")
-    assert {case.tag for case in suite} == {"testcase"}
-    reasons = {case.get("name"): [one.tag for one in case if one.tag != "system-out"] for case in suite}
+    assert (suites.tag, suites.attrib, suite.tag) == ("testsuites", {}, "testsuite")
+    told = ["name", "package", "id", "timestamp", "hostname", "tests", "failures", "errors", "skipped", "time"]
+    assert list(suite.attrib) == told
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.attrib["timestamp"])
+    first, *cases, printed, errors = suite
+    assert (first.tag, {case.tag for case in cases}) == ("properties", {"testcase"})
+    assert (printed.tag, errors.tag, errors.text) == ("system-out", "system-err", None)
+    assert (printed.text or "").splitlines()[0] == "transpose"
+    reasons = {case.get("name"): [one.tag for one in case] for case in cases}
     assert reasons == {
         "transpose": ["failure"], "row": [], "race": ["failure"], "absent": ["error"], "program": [],
         "broken": ["error"],
     }  # fmt: skip
-    for node in (suites, suite):
-        assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("6", "2", "2")
-    for case in suite:
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == (
+        "6",
+        "2",
+        "2",
+        "0",
+    )
+    for case in cases:
+        assert list(case.attrib) == ["name", "classname", "time"]
         assert str(case.get("classname")).startswith("banksim.")
         assert float(str(case.get("time"))) >= 0
         assert all(one.get("message") and one.get("type") for one in case if one.tag in ("failure", "error"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from banksim.system.dates import date
 from banksim.version import VERSION
 from banksim.wording import listed, plural
 
@@ -53,9 +53,3 @@ def versions() -> Iterator[str]:
             yield f"{package} {version(package)}"
         except PackageNotFoundError:
             continue
-
-
-def date() -> datetime:
-    """Now, or the date that reproducible builds are given."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
