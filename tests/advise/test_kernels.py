@@ -23,7 +23,7 @@ from banksim.advise.kernels.search import Search, Tried
 from banksim.advise.kernels.source_layouts import groups, padded
 from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
-from banksim.kernels.compilers.numba_without_gpu import load_python
+from banksim.runs.python_file import load_python
 from cuda_kernels.kernels.products import tiled
 from helpers.places import EXAMPLES, KERNELS
 

@@ -261,7 +261,7 @@ def test_commands_write_sarif_and_annotations(arch: str, capsys: pytest.CaptureF
 def test_assert_conflict_free_fails_with_the_report(tmp_path: Path) -> None:
     file = tmp_path / "guarded.py"
     file.write_text(KERNEL.replace("banksim: allow(32", "(no"))
-    from banksim.kernels.compilers.numba_without_gpu import load_python
+    from banksim.runs.python_file import load_python
 
     kernel = load_python(file).transpose
     args = [np.zeros((32, 32), np.float32), np.ones((32, 32), np.float32)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,11 +17,11 @@ import pytest
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import CompiledKernel, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
 from banksim.kernels.compilers.numba_arguments import argument_type
-from banksim.kernels.compilers.numba_without_gpu import load_python
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.load import Module, load
 from banksim.runs.programs import standins
+from banksim.runs.python_file import load_python
 from banksim.system import cache
 from helpers.places import KERNELS
 
@@ -630,28 +629,6 @@ def test_numba_cuda_is_left_as_it_was(eager: Any) -> None:
     load_python(KERNELS / "eager.py")
     after = dispatcher.get_current_device, [getattr(kind, name) for name in watched], set(vars(kind))
     assert after == before
-
-
-def test_python_files_import_their_neighbours_and_leave_no_trace(tmp_path: Path) -> None:
-    (tmp_path / "neighbour_of_it.py").write_text("VALUE = 3\n")
-    (tmp_path / "importing.py").write_text("from neighbour_of_it import VALUE\n")
-    path = list(sys.path)
-    assert load_python(tmp_path / "importing.py").VALUE == 3
-    (tmp_path / "failing.py").write_text("1 / 0\n")
-    with pytest.raises(InputError, match=r"failing\.py: importing it failed with ZeroDivisionError"):
-        load_python(tmp_path / "failing.py")
-    assert "failing" not in sys.modules
-    assert sys.path == path
-    with pytest.raises(InputError, match="no such file"):
-        load_python(tmp_path / "missing.py")
-
-
-@pytest.mark.parametrize(("module", "wheel"), [("cuda.tile", "'cuda-tile[tileiras]'"), ("warp", "warp-lang")])
-def test_a_language_that_is_not_installed_is_named_with_its_wheel(module: str, wheel: str, tmp_path: Path) -> None:
-    file = tmp_path / "kernels.py"
-    file.write_text(f"raise ModuleNotFoundError('No module named {module}', name='{module}')\n")
-    with pytest.raises(InputError, match=rf"No module named {module}: pip install {re.escape(wheel)}$"):
-        load_python(file)
 
 
 def test_nothing_heavy_is_imported_before_it_is_wanted() -> None:

@@ -205,3 +205,47 @@ def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["transactions"] > 0 for one in found["conflicts"]] == [True, True]
     assert main(["kernel", "--list", str(here / "triton_kernels.py")]) == 0
     assert "transpose(x, y, m, n, BLOCK: constexpr)" in capsys.readouterr().out.splitlines()
+
+
+PROGRAM = """\
+import torch
+import triton
+import triton.language as tl
+
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
+def is_hopper():
+    target = triton.runtime.driver.active.get_current_target()
+    return target.backend == "cuda" and torch.cuda.get_device_capability()[0] == 9
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 256 if is_hopper() else 128})], key=["n"])
+@triton.jit
+def add(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+x = torch.zeros(300, device=DEVICE)
+add[(2,)](x, x, 300)
+"""
+
+
+@pytest.mark.parametrize(("arch", "block"), [("sm_80", 128), ("sm_90", 256)])
+def test_a_program_that_asks_for_its_gpu(
+    arch: str, block: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Triton's tutorials: what GPU there is is answered, a device is none there, and kernels are not launched."""
+    pytest.importorskip("torch")
+    from banksim.runs.python_file import load_python
+
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    left_out = list[InputError]()
+    add = load_python(file, arch, left_out).add
+    assert [config.kwargs for config in add.configs] == [{"BLOCK": block}]
+    assert [str(one).rpartition("program.py")[2].split(" failed ")[0] for one in left_out] == [
+        f":{line}: importing it" for line in (5, 17, 18)
+    ]
+    words = ["kernel", f"{file}:add", "--arch", arch, "--grid", "3", "--arg", "float32[300]", "--arg", "float32[300]"]
+    assert main([*words, "--arg", "300", "--save-args", str(tmp_path)]) == 0
+    assert (np.load(tmp_path / "1.npy") == 1).all()
+    assert "program.py:5: " in capsys.readouterr().err

@@ -99,12 +99,20 @@ def names_in(
         from banksim.runs.resolve import compiled_for
 
         return {}, load(file, compiled_for(rules or ()))
-    from banksim.kernels.compilers.numba_without_gpu import in_vain, load_python
+    from banksim.kernels.compilers.numba_without_gpu import in_vain
+    from banksim.runs.python_file import load_python
+    from banksim.runs.resolve import compiled_for
 
-    module = vars(load_python(file))
+    left_out = list[InputError]()
+    module = vars(load_python(file, compiled_for(rules or ()), left_out))
+    kernels = {word: value for word, value in module.items() if is_kernel(value)}
+    if left_out and not kernels:
+        raise left_out[0]
+    if left_out:
+        say(f"{left_out[0]} (left out{f', with {len(left_out) - 1} more statements' if left_out[1:] else ''})")
     if note := in_vain():
         say(note)
-    return module, {word: value for word, value in module.items() if is_kernel(value)}
+    return module, kernels
 
 
 def constants_of(kernel: object, options: Namespace) -> dict[str, Any]:

@@ -7,17 +7,15 @@ import importlib
 import importlib.util
 import os
 import re
-import sys
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
-from banksim.errors import BanksimError, InputError
+from banksim.errors import InputError
 from banksim.kernels.compilers.numba_objects import Dispatcher, Types
 from banksim.system.extras import missing
 
@@ -147,37 +145,3 @@ def replaced(owner: object, name: str, value: object) -> Iterator[None]:
             setattr(owner, name, original)
         else:
             delattr(owner, name)
-
-
-WHEELS = {"cuda.tile": "'cuda-tile[tileiras]'", "tilelang": "tilelang", "triton": "triton", "warp": "warp-lang"}
-"""Of languages whose kernels may be in a file the module, and the wheel that has it."""
-
-
-def load_python(path: str | Path) -> ModuleType:
-    """Import a Python file with Numba kernels, with or without a GPU. InputError when that fails."""
-    file = Path(path).resolve()
-    if not file.is_file():
-        raise InputError(f"{path}: no such file")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path}: not a Python file")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.parent))
-    known = sys.modules.get(file.stem)
-    sys.modules[file.stem] = loaded
-    try:
-        with importable():
-            spec.loader.exec_module(loaded)
-    except (Exception, SystemExit) as error:
-        if known is not None:
-            sys.modules[file.stem] = known
-        else:
-            del sys.modules[file.stem]
-        if isinstance(error, BanksimError):
-            raise
-        wheel = WHEELS.get(str(error.name)) if isinstance(error, ModuleNotFoundError) else None
-        cure = f": pip install {wheel}" if wheel else ""
-        raise InputError(f"{path}: importing it failed with {type(error).__name__}: {error}{cure}") from error
-    finally:
-        sys.path.remove(str(file.parent))
-    return loaded

@@ -7,6 +7,7 @@ found by the package that the kernel's type comes from; so it may import its com
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -44,6 +45,9 @@ class Language(Protocol):
     """The functions of a language's module."""
 
     NAME: str
+
+    def importing(self, arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
+        """What stands in for a GPU of `arch` while a file is imported that imports these packages."""
 
     def owns(self, value: object) -> bool:
         """Whether it is a kernel of this language."""

@@ -6,7 +6,8 @@ TileLang writes CUDA C++ and keeps no places of its source: lines are those of w
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from types import FunctionType
@@ -103,6 +104,12 @@ class Module(Protocol):
 
 
 # ---- kernels
+
+
+def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
+    return nullcontext()
+
+
 def owns(value: object) -> bool:
     return hasattr(unwrapped(value), "get_tir") or hasattr(value, "buffer_map")
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from importlib import import_module
-from types import FunctionType
+from importlib.util import find_spec
+from types import FunctionType, SimpleNamespace
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from banksim.errors import BanksimError, InputError, UnsupportedError
-from banksim.kernels.compilers.numba_without_gpu import capability
+from banksim.kernels.compilers.numba_without_gpu import capability, replaced
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
 from banksim.machine.tensor_maps import MappedArray, tensor_map
@@ -28,6 +29,8 @@ TYPES: dict[str, str] = {
     "u64": "u8", "fp16": "f2", "fp32": "f4", "fp64": "f8",
 }  # fmt: skip
 """Triton's types of scalars, and NumPy's."""
+MULTIPROCESSORS = 132
+"""Of an H200 (cudaDeviceGetAttribute)."""
 
 
 # ---- what is used of Triton's objects
@@ -86,6 +89,21 @@ class Binary(Protocol):
 
 Named: TypeAlias = dict[str, object]
 """Arguments or constants by name."""
+
+
+@contextmanager
+def importing(arch: str, packages: Collection[str]) -> Iterator[None]:
+    """Files of Triton ask it, and often PyTorch, which GPU they run on, and choose their configurations by that."""
+    major, minor = capability(arch)
+    asked = SimpleNamespace(name=arch, major=major, minor=minor, multi_processor_count=MULTIPROCESSORS)
+    with ExitStack() as stack:
+        if find_spec("triton"):
+            stack.enter_context(driver(gpu(arch)))
+        if "torch" in packages and find_spec("torch"):
+            cuda = import_module("torch").cuda
+            stack.enter_context(replaced(cuda, "get_device_capability", lambda *_, **__: (major, minor)))
+            stack.enter_context(replaced(cuda, "get_device_properties", lambda *_, **__: asked))
+        yield
 
 
 def owns(value: object) -> bool:
@@ -171,6 +189,9 @@ class NoGpu:
     def get_current_device(self) -> int:
         return 0
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"there is no GPU here that has {name}")
+
 
 def compile(call: Call, arch: str) -> Compiled:
     made, signature = compiled_by_triton(call, arch)
@@ -185,7 +206,7 @@ def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]
     function = unwrapped(call.kernel)
     where = place(function)
     given, const = arguments(call)
-    target = import_module("triton.backends.compiler").GPUTarget("cuda", target_of(arch), 32)
+    target = gpu(arch)
     with driver(target):
         compiler, jit = import_module("triton.compiler"), import_module("triton.runtime.jit")
         backend = compiler.make_backend(target)
@@ -345,9 +366,10 @@ def option_names() -> set[str]:
 
 
 # ---- the compiler
-def target_of(arch: str) -> int:
+def gpu(arch: str) -> Any:
+    """A GPU as Triton describes it."""
     major, minor = capability(arch)
-    return 10 * major + minor
+    return import_module("triton.backends.compiler").GPUTarget("cuda", 10 * major + minor, 32)
 
 
 @contextmanager

@@ -140,7 +140,7 @@ print(gpu.compute_capability, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
     """The same kernel, launched by a program and by `banksim.run`."""
     import banksim
-    from banksim.kernels.compilers.numba_without_gpu import load_python
+    from banksim.runs.python_file import load_python
 
     once = COLUMNS.replace("range(3)", "range(1)").split("untouched[")[0]
     _, report = run([written(tmp_path, once)], tmp_path)

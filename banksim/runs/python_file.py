@@ -1,0 +1,103 @@
+"""A Python file with kernels, imported with or without a GPU.
+
+Many such files are whole programs: between their kernels they ask for a GPU, launch kernels and compare results. What
+fails of that can be left out, statement by statement; the kernels remain.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from banksim.errors import BanksimError, InputError
+from banksim.kernels.compilers.numba_without_gpu import importable
+from banksim.runs.languages.language import LANGUAGES, Language
+
+WHEELS = {"cuda.tile": "'cuda-tile[tileiras]'", "tilelang": "tilelang", "triton": "triton", "warp": "warp-lang"}
+"""Of languages whose kernels may be in a file the module, and the wheel that has it."""
+FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError] | None = None) -> ModuleType:
+    """Import a Python file, with a stand-in for a GPU of `arch` where the file asks which one there is.
+
+    A statement that fails is an `InputError`, and nothing is left of the import. With `left_out` it is appended there,
+    and the statements after it are executed.
+    """
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise InputError(f"{path}: no such file")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None:
+        raise InputError(f"{path}: not a Python file")
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+        flags = compile(tree, str(file), "exec", dont_inherit=True).co_flags & FUTURE
+    except (SyntaxError, ValueError) as error:
+        raise failure(path, error) from error
+    loaded = importlib.util.module_from_spec(spec)
+    loaded.__doc__ = ast.get_docstring(tree, clean=False)
+    with findable(loaded, file), answered(tree, arch):
+        for statement in tree.body:
+            code = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
+            try:
+                exec(code, vars(loaded))
+            except BanksimError:
+                raise
+            except (Exception, SystemExit) as error:
+                told = failure(f"{path}:{statement.lineno}", error)
+                if left_out is None:
+                    raise told from error
+                left_out.append(told)
+                if isinstance(error, SystemExit):
+                    break
+    return loaded
+
+
+def failure(place: str | Path, error: BaseException) -> InputError:
+    wheel = WHEELS.get(str(error.name)) if isinstance(error, ModuleNotFoundError) else None
+    cure = f": pip install {wheel}" if wheel else ""
+    return InputError(f"{place}: importing it failed with {type(error).__name__}: {error}{cure}")
+
+
+@contextmanager
+def findable(loaded: ModuleType, file: Path) -> Iterator[None]:
+    """Let a module import its neighbours, and be imported by its name from then on, if nothing fails."""
+    known = sys.modules.get(file.stem)
+    sys.path.insert(0, str(file.parent))
+    sys.modules[file.stem] = loaded
+    try:
+        yield
+    except BaseException:
+        del sys.modules[file.stem]
+        if known is not None:
+            sys.modules[file.stem] = known
+        raise
+    finally:
+        sys.path.remove(str(file.parent))
+
+
+@contextmanager
+def answered(tree: ast.Module, arch: str) -> Iterator[None]:
+    """What the packages that a file imports would ask a GPU is answered."""
+    packages = {name.partition(".")[0] for node in ast.walk(tree) for name in imported(node)}
+    with ExitStack() as stack:
+        stack.enter_context(importable())
+        for module in sorted({LANGUAGES[name] for name in packages & LANGUAGES.keys()}):
+            language = cast(Language, import_module(module))
+            stack.enter_context(language.importing(arch, packages))
+        yield
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [one.name for one in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []

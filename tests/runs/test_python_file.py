@@ -1,0 +1,102 @@
+"""Python files with kernels: imported whole, or what can be of a program that wants a GPU."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.errors import InputError
+from banksim.runs.python_file import load_python
+
+PROGRAM = """from __future__ import annotations
+from numba import cuda
+import no_such_package_of_plots
+
+def device() -> NotEvaluated:
+    return cuda.get_current_device()
+
+@cuda.jit
+def first(x):
+    x[cuda.threadIdx.x] += 1
+
+NAME = device().name
+first[1, 32](cuda.to_device([0] * 32))
+print(NAME)
+
+@cuda.jit
+def second(x):
+    x[cuda.threadIdx.x] += 2
+"""
+
+
+def test_python_files_import_their_neighbours_and_leave_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "neighbour_of_it.py").write_text("VALUE = 3\n")
+    (tmp_path / "importing.py").write_text("from neighbour_of_it import VALUE\n")
+    path = list(sys.path)
+    assert load_python(tmp_path / "importing.py").VALUE == 3
+    (tmp_path / "failing.py").write_text("1 / 0\n")
+    with pytest.raises(InputError, match=r"failing\.py:1: importing it failed with ZeroDivisionError"):
+        load_python(tmp_path / "failing.py")
+    assert "failing" not in sys.modules
+    assert sys.path == path
+    with pytest.raises(InputError, match="no such file"):
+        load_python(tmp_path / "missing.py")
+
+
+@pytest.mark.parametrize(("module", "wheel"), [("cuda.tile", "'cuda-tile[tileiras]'"), ("warp", "warp-lang")])
+def test_a_language_that_is_not_installed_is_named_with_its_wheel(module: str, wheel: str, tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(f"raise ModuleNotFoundError('No module named {module}', name='{module}')\n")
+    with pytest.raises(InputError, match=rf"No module named {module}: pip install {re.escape(wheel)}$"):
+        load_python(file)
+
+
+def test_statements_that_fail_are_left_out_on_request(tmp_path: Path) -> None:
+    """The others are executed in the order of the file, as one module: with its `from __future__`, findable."""
+    (tmp_path / "partly.py").write_text(
+        '"""Its text."""\nfrom __future__ import annotations\nA = 1\nB = 1 / 0\nC = A + 1\nD = B\n'
+        "def f(x: Unknown): return x\nclass Of: pass\n"
+    )
+    left_out = list[InputError]()
+    loaded = load_python(tmp_path / "partly.py", left_out=left_out)
+    assert (loaded.A, loaded.C, loaded.__doc__, loaded.Of.__module__) == (1, 2, "Its text.", "partly")
+    assert loaded.f.__annotations__ == {"x": "Unknown"}
+    assert [str(one).rpartition("partly.py")[2] for one in left_out] == [
+        ":4: importing it failed with ZeroDivisionError: division by zero",
+        ":6: importing it failed with NameError: name 'B' is not defined",
+    ]
+    assert sys.modules.pop("partly") is loaded
+
+
+def test_a_program_that_ends_is_not_executed_further(tmp_path: Path) -> None:
+    (tmp_path / "ending.py").write_text("import sys\nA = 1\nsys.exit('no GPU')\nA = 2\n")
+    left_out = list[InputError]()
+    assert load_python(tmp_path / "ending.py", left_out=left_out).A == 1
+    assert [str(one).rpartition("ending.py")[2] for one in left_out] == [
+        ":3: importing it failed with SystemExit: no GPU"
+    ]
+    del sys.modules["ending"]
+
+
+def test_kernels_between_what_needs_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    assert main(["kernel", "--list", str(file)]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == ["first(x)", "second(x)"]
+    [note] = said.err.splitlines()
+    assert note.endswith(
+        "program.py:3: importing it failed with ModuleNotFoundError: No module named 'no_such_package_of_plots' "
+        "(left out, with 3 more statements)"
+    )
+    file.write_text("1 / 0\n" + PROGRAM.replace("from __future__ import annotations", "").replace("@cuda.jit", ""))
+    assert main(["kernel", "--list", str(file)]) == 2
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[0]
+        .endswith("program.py:1: importing it failed with ZeroDivisionError: division by zero")
+    )
