@@ -12,8 +12,6 @@ from argparse import ArgumentParser, Namespace
 from banksim.commands.shared import advice_options, report_options
 from banksim.commands.shared.layout_options import copies, has_layout, layout_options
 from banksim.commands.shared.pattern_options import access_options, description
-from banksim.errors import InputError
-from banksim.system.writing import write as write_file
 
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
@@ -36,11 +34,15 @@ def layouts(options: Namespace) -> int:
     """Advice on the layout of shared memory behind copies."""
     from banksim.advise.layouts.advice import advise_layouts
 
-    for name in ("html", "plot"):
-        if getattr(options, name):
-            raise InputError(f"--{name} is for accesses and kernels, not for --layout")
     shared, found = copies(options)
     advice = advise_layouts(shared, found, report_options.architectures(options))
+    if options.html or options.plot:
+        from banksim.report import plots
+        from banksim.report.html.layout_advice import of_layouts
+
+        advice_options.write_files(
+            options, lambda: of_layouts(advice, options.words), lambda: plots.of_layout_advice(advice)
+        )
     if options.json:
         from banksim.report.json import document
 
@@ -59,14 +61,13 @@ def pattern(options: Namespace) -> int:
     from banksim.advise.patterns.advice import advise, together
 
     found = advise(**description(options), arch=report_options.architectures(options))
-    if options.html:
+    if options.html or options.plot:
+        from banksim.report import plots
         from banksim.report.html.advice import of_pattern
 
-        write_file(options.html, of_pattern(found, options.words))
-    if options.plot:
-        from banksim.report import plots
-
-        write_file(options.plot, plots.document(plots.of_pattern_advice(found)))
+        advice_options.write_files(
+            options, lambda: of_pattern(found, options.words), lambda: plots.of_pattern_advice(found)
+        )
     if options.json:
         from banksim.report.json import document
 

@@ -17,7 +17,6 @@ from banksim.commands.shared.sizes import sizes, whole
 from banksim.errors import InputError
 from banksim.kernels.load import SOURCES
 from banksim.system.visible import visible
-from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
     from banksim.advise.kernels.source import KernelSource
@@ -58,14 +57,13 @@ def run(options: Namespace) -> int:
     )
     if options.write and advice.best:
         write(advice.source.file, advice.source.content, advice.content)
-    if options.html:
+    if options.html or options.plot:
+        from banksim.report import plots
         from banksim.report.html.advice import of_kernel
 
-        write_file(options.html, of_kernel(advice, options.words))
-    if options.plot:
-        from banksim.report import plots
-
-        write_file(options.plot, plots.document(plots.of_kernel_advice(advice)))
+        advice_options.write_files(
+            options, lambda: of_kernel(advice, options.words), lambda: plots.of_kernel_advice(advice)
+        )
     if options.json:
         from banksim.report.json import document
 

@@ -16,6 +16,7 @@ from banksim.wording import place
 
 if TYPE_CHECKING:
     from banksim.advise.kernels.advice import KernelAdvice
+    from banksim.advise.layouts.advice import LayoutAdvice
     from banksim.advise.patterns.advice import ArrayAdvice
     from banksim.runs.outcome import Run
 
@@ -113,6 +114,21 @@ def of_pattern_advice(advice: Sequence[ArrayAdvice]) -> list[Panel]:
         ]
         panels.append(bars(f"Transactions by layout of {one.array.name}", rows))
     return panels
+
+
+def of_layout_advice(advice: LayoutAdvice) -> list[Panel]:
+    """What layouts behind copies cost."""
+    rows = [
+        (
+            one.layout.cute or one.layout.gluon,
+            [
+                Bar(arch.name, ideal, count - ideal)
+                for arch, count, ideal in zip(advice.archs, one.transactions, one.ideal, strict=True)
+            ],
+        )
+        for one in (advice.before, *advice.better)
+    ]
+    return [bars("Transactions by layout", rows)]
 
 
 def worst_lines(judged: Sequence[Conflicts]) -> list[Row]:

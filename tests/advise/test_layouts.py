@@ -149,8 +149,6 @@ def test_the_command_says_what_to_write_and_why(
     found = json.loads(capsys.readouterr().out)["layouts"]
     assert found["better"][0]["cute"] == "S<3,3,3> o (64,64):(64,1)"
     assert found["better"][0]["transactions"] == [16]
-    assert main([*words, "--html", "x.html"]) == 2
-    assert capsys.readouterr().err == "banksim: --html is for accesses and kernels, not for --layout\n"
 
 
 # ---- pictures

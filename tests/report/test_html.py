@@ -15,6 +15,7 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.banks.conflicts import Conflicts
+from banksim.layouts import layout
 from banksim.report.html.conflicts import Told, html, html_fragment
 from banksim.report.html.figures import MOST_PICTURES
 from banksim.report.html.picture import picture
@@ -248,6 +249,11 @@ def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Pa
     ]
     assert {"tile: column ^ row", "tile: rows of 33"} <= set(page.texts)
     assert re.search(r"lane 3: byte \d+, tile\[3, (\d+)\], bank \1, pass 4 of 32", said)
+    after = re.findall(r"lane (\d+): byte ([\d,]+), tile\[(\d+), (\d+)\], bank (\d+), pass 1 of 1\b", said)
+    assert sorted({int(lane) for lane, *_ in after}) == list(range(32))
+    for lane, byte, row, column, bank in after:
+        assert (row, bank) == (lane, column)
+        assert int(byte.replace(",", "")) == 4 * (32 * int(row) + int(column))
     assert "SASS of line 13" in {one.get("aria-label") for one in page.named("pre")}
     assert len(text) < 100_000
     assert all(is_labelled(one) for name in ("button", "input", "svg") for one in page.named(name))
@@ -265,6 +271,34 @@ def test_advice_on_a_pattern_shows_what_to_write(tmp_path: Path) -> None:
     assert "tile = cuda.shared.array((32, 33), float32)" in said
     assert "No layout pays" in said
     assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [32, 1, 32]
+    assert "lane 5: byte 640, tile[5][0], bank 0, pass 6 of 32" in page.texts
+    assert "lane 5: byte 660, tile[5][0], bank 5, pass 1 of 1" in page.texts  # the same element, in rows of 33
+
+
+FRAGMENTS = "((8,2,2,4),8):((1,8,512,16),64)"
+GLUON = "SwizzledSharedLayout(1, 1, 1, [1, 0])"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--layout", "(64,64):(64,1)", "--threads", FRAGMENTS, "--atom", "ldmatrix_x4"],
+        ["--layout", GLUON, "--shape", "64,64", "--threads", "BlockedLayout([1, 8], [32, 1], [4, 1], [1, 0])"],
+    ],
+)
+def test_advice_on_a_layout_has_a_page_and_a_plot(words: list[str], tmp_path: Path) -> None:
+    files = ["--html", str(tmp_path / "layouts.html"), "--plot", str(tmp_path / "layouts.svg")]
+    assert main(["advise", *words, "--dtype", "half", *files]) == 0
+    page = Page((tmp_path / "layouts.html").read_text(encoding="utf-8"))
+    assert {"S<3,3,3> o (64,64):(64,1)", "SwizzledSharedLayout(8, 1, 8, [1, 0])"} <= set(page.texts)
+    swizzled = layout("S<3,3,3> o (64,64):(64,1)")
+    for row in range(8):
+        byte = 2 * swizzled(row, 0)
+        label = f"lane {row}: byte {byte:,}, ({row},0) … ({row},7), banks {byte // 4 % 32}–{byte // 4 % 32 + 3}, "
+        assert any(text.startswith(label) for text in page.texts), label
+    plot = (tmp_path / "layouts.svg").read_text(encoding="utf-8")
+    assert "Transactions by layout" in plot
+    assert "S&lt;3,3,3&gt;" in plot
 
 
 def test_a_program_s_page_has_the_code_and_the_elements_of_each_kernel(tmp_path: Path) -> None:

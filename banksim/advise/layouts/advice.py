@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class LayoutAdvice:
     better: tuple[JudgedLayout, ...]
     tried: int
     breaking: int
+    shared: Layout | GluonShared = field(repr=False)
+    """The layout that the copies have."""
 
     @property
     def best(self) -> JudgedLayout:
@@ -120,7 +122,7 @@ def advise_layouts(
             breaking += 1
     better = [one for one in judged if is_better(one, before)]
     better.sort(key=lambda one: (sum(one.transactions), one.bytes))
-    return LayoutAdvice(tuple(found), archs, before, tuple(better), len(judged), breaking)
+    return LayoutAdvice(tuple(found), archs, before, tuple(better), len(judged), breaking, shared)
 
 
 def judge(layout: Candidate, found: Sequence[Copy], archs: Sequence[Architecture]) -> JudgedLayout:

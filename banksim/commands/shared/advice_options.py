@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from banksim.commands.shared.output_options import OutputFile
+from banksim.system.writing import write
+
+if TYPE_CHECKING:
+    from banksim.report.plots import Panel
 
 
 def options(parser: ArgumentParser) -> None:
@@ -23,3 +29,13 @@ def options(parser: ArgumentParser) -> None:
         metavar="FILE.svg",
         help="draw what the layouts cost, and the banks' load before and after",
     )
+
+
+def write_files(options: Namespace, page: Callable[[], str], plotted: Callable[[], Sequence[Panel]]) -> None:
+    """Write the files of `--html` and `--plot`: `page` makes the one, `plotted` what the other draws."""
+    if options.html:
+        write(options.html, page())
+    if options.plot:
+        from banksim.report import plots
+
+        write(options.plot, plots.document(plotted()))

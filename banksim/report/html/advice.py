@@ -15,7 +15,7 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, worst_excess
 from banksim.report.html import array_places
-from banksim.report.html.elements import NONE
+from banksim.report.html.elements import NONE, MovedElements, Placed
 from banksim.report.html.figures import HEADS, MOST_PICTURES, beyond, summed
 from banksim.report.html.highlight import highlighted
 from banksim.report.html.page import first_shown, page
@@ -133,18 +133,21 @@ def compared(advice: ArrayAdvice) -> Iterator[Sides]:
     from banksim.advise.patterns.judge import DistinctRequests, base_of, cost, laid_out
     from banksim.banks.replay import ideal
 
-    given = advice.different
+    given, array = advice.different, advice.array
+    declared = Placed(array.name, 0, array.lengths, array.element.size)
     for arch in advice.archs:
         least = ideal(given.address, op=given.op, width=given.width, mask=given.mask, arch=arch)
-        worst = int(np.argmax(cost(given, given.address + advice.array.base, arch) - np.asarray(least)))
+        worst = int(np.argmax(cost(given, given.address + array.base, arch) - np.asarray(least)))
         one = DistinctRequests._make(column[worst : worst + 1] for column in given)
         drawn = []
         for layout in (advice.before.layout, advice.best.layout):
             moved = laid_out(layout, one)
             assert moved is not None
-            address = tuple(map(int, moved.address[0] + base_of(layout, advice.array)))
+            base = base_of(layout, array)
+            address = tuple(map(int, moved.address[0] + base))
             found = explain(address, OPS[moved.op[0]], int(moved.width[0]), int(moved.mask[0]), arch)
-            drawn.append(picture(found, layout.name))
+            places = layout.move(np.arange(array.size)) + base
+            drawn.append(picture(found, layout.name, MovedElements((declared,), places=places)))
         label = f"The worst request on {arch.name}, {access(OPS[one.op[0]], int(one.width[0]))}"
         yield Sides(label, drawn[0], drawn[1] if advice.better else None)
 
@@ -268,9 +271,8 @@ class Program:
             for (file, line), code in machine_code([Code.of_run(measured.run)]).items()
             if Path(file).name == name
         }
-        self.elements = NONE  # declarations are read in the file, where only the layout as written stands
-        if measured is advice.before:
-            self.elements = array_places.of_kernel(measured.run.kernel, measured.run.conflicts)
+        run = measured.run
+        self.elements = array_places.of_source(name, texts, run.kernel, run.conflicts) or NONE
         self.most = [
             max((beyond(sites) for sites in sites_of(conflicts, advice).values()), default=0)
             for conflicts in advice.before.run.judged

@@ -59,17 +59,20 @@ def of_kernel(kernel: Kernel, conflicts: Conflicts) -> Elements:
     """The arrays of a kernel whose source can be read, by what its requests access."""
     sites = [instruction.site for instruction in kernel.listing]
     files = dict.fromkeys(site.file for site in sites if site.file and not is_library(site.file, site.file))
+    found = (of_source(file, source_lines(file), kernel, conflicts) for file in files)
+    return next(filter(None, found), NONE)
+
+
+def of_source(file: str, lines: Sequence[str], kernel: Kernel, conflicts: Conflicts) -> Elements | None:
+    """The arrays of a kernel by the lines of one file; None if it declares none of them."""
     name = kernel.plain_name.partition("<")[0].rpartition("::")[2]
-    for file in files:
-        pythonic = file.endswith(".py")
-        text = "\n".join(source_lines(file))
-        try:
-            declared = list(python_arrays(text, name) if pythonic else cuda_arrays(text.encode(), name))
-        except (BanksimError, SyntaxError, ValueError, RecursionError):
-            continue
-        if declared:
-            return Elements(tuple(placed(declared, constants(text), kernel, conflicts)), pythonic)
-    return NONE
+    pythonic = file.endswith(".py")
+    text = "\n".join(lines)
+    try:
+        declared = list(python_arrays(text, name) if pythonic else cuda_arrays(text.encode(), name))
+    except (BanksimError, SyntaxError, ValueError, RecursionError):
+        return None
+    return Elements(tuple(placed(declared, constants(text), kernel, conflicts)), pythonic) if declared else None
 
 
 def python_arrays(text: str, name: str) -> Iterator[SourceArray]:

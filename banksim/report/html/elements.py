@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from banksim.requests.trace import Site
+
+if TYPE_CHECKING:
+    from banksim.layouts.algebra import Numbers
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,33 @@ class Elements:
 
     def written(self, name: str, index: Sequence[int]) -> str:
         return f"{name}[{', '.join(map(str, index))}]" if self.pythonic else name + "".join(f"[{i}]" for i in index)
+
+
+@dataclass(frozen=True, eq=False)
+class MovedElements(Elements):
+    """Elements that lie elsewhere, by the names that they have as declared: piece n of them is at piece `places[n]`.
+    A piece has `unit` bytes."""
+
+    places: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
+    unit: int = 1
+
+    def named(self, byte: int, width: int) -> str:
+        ends = [np.flatnonzero(self.places == at // self.unit) for at in (byte, byte + width - 1)]
+        if not all(map(len, ends)):
+            return ""
+        first, last = (Elements.named(self, int(end[0]) * self.unit, 1) for end in ends)
+        return first if first == last else f"{first} … {last}"
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates(MovedElements):
+    """Elements of a layout, by their coordinates; `reverse`: the first is the fastest, as CuTe has it, and the arrays
+    have their lengths the other way round."""
+
+    reverse: bool = False
+
+    def written(self, name: str, index: Sequence[int]) -> str:
+        return f"({','.join(map(str, index[::-1] if self.reverse else index))})"
 
 
 @dataclass(frozen=True)
