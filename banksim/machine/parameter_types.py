@@ -1,13 +1,16 @@
-"""The types of a C++ kernel's parameters, as far as its mangled name tells them, and what may be given for each."""
+"""The types of a kernel's parameters, as far as its mangled name or else its PTX tells them, and what may be given for
+each."""
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
 
 from banksim.errors import ArgumentTypeError
 from banksim.kernels import demangling
+from banksim.kernels.elf import Elf
 from banksim.kernels.kernel import Kernel
 from banksim.machine.structs import Struct
 
@@ -19,8 +22,15 @@ NUMBERS = {
     "__half": ("f", 2),
     "float": ("f", 4),
     "double": ("f", 8),
+    **{f".{kind}{8 * size} (of PTX)": ("i", size) for kind in "us" for size in (1, 2, 4, 8)},
+    **{f".f{8 * size} (of PTX)": ("f", size) for size in (2, 4, 8)},
 }
-"""Kind and bytes of C++'s numbers, as compilers of Linux have them."""
+"""Kind and bytes of C++'s numbers, as compilers of Linux have them, and of PTX's."""
+ADDRESS = re.compile(r"\.[us]64 \(of PTX\)")
+"""An address or a number: PTX tells no more."""
+PTX_TEXT = ".nv_debug_ptx_txt"
+"""The section of a cubin with the PTX that it was made of; its lines end with zeros."""
+PTX_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.[usf]\d+)(?=\s)[^,\[)]*(\[)?")
 VECTOR = re.compile(r"u?(char|short|int|longlong|long|float|double)[1-4]|(__half)2")
 SPELLED = {"longlong": "long long"}
 POINTER = re.compile(r"([^*&()]+?)(?: const| volatile)*\*(?: const| volatile| __restrict__)*")
@@ -29,11 +39,23 @@ ENUM_BYTES = 4
 
 
 def parameter_types(kernel: Kernel) -> list[str | None]:
-    """The type of each parameter as in C++; None where the kernel's name does not tell it."""
+    """The type of each parameter as in C++, or as in PTX where the name is not mangled (extern "C"); None where neither
+    tells it."""
     text = demangling.demangled(kernel.name)
     _, end = demangling.head(text)
     listed = split(text[end + 1 : text.rfind(")")]) if end < len(text) and "[abi:" not in text else []
-    return [*listed] if len(listed) == len(kernel.parameters) else [None] * len(kernel.parameters)
+    known = [*listed] or in_ptx(kernel.cubin, kernel.name)
+    return known if len(known) == len(kernel.parameters) else [None] * len(kernel.parameters)
+
+
+@functools.lru_cache(64)
+def in_ptx(cubin: bytes, name: str) -> list[str | None]:
+    """The types of a kernel's parameters in the PTX that a cubin holds; None for structs and plain bits (.b32)."""
+    text = Elf(cubin).content(PTX_TEXT).replace(b"\0", b"\n").decode(errors="replace") if cubin else ""
+    entry = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^{{]*)", text)
+    declared = re.split(r"(?=\.param\b)", entry[1])[1:] if entry else []
+    found = [PTX_PARAMETER.match(one) for one in declared]
+    return [f"{one[1]} (of PTX)" if one and not one[2] else None for one in found]
 
 
 def split(listed: str) -> list[str]:
@@ -59,6 +81,8 @@ def as_declared(value: object, size: int, declared: str | None, where: str) -> o
         fits = not (pointer or kind)
     elif pointer:
         fits = points_to(dtype, pointer[1]) if array and dtype else dtype is None or dtype.kind in "iuVS"
+    elif ADDRESS.fullmatch(declared):
+        fits = array or dtype is None or dtype.kind in "iubVS"
     elif kind == "f" and isinstance(value, bool | int):
         return float(value)
     elif kind:

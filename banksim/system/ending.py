@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn, TypeVar
 
 from banksim.errors import BanksimError
 from banksim.system.visible import visible
@@ -39,6 +40,10 @@ lost = False
 that waits for what it has interrupted waits for ever."""
 senders: list[threading.Thread] = []
 """The threads that send a lost interrupt again."""
+beside: list[threading.Thread] = []
+"""The threads in which native code works that cannot be interrupted."""
+
+T = TypeVar("T")
 
 
 def interrupted() -> int:
@@ -51,7 +56,13 @@ def run(program: str, command: Callable[[], int], *, last: bool = False) -> int:
 
     `last`: the process ends with it, and ignores signals that come while it does.
     """
+    status = told_status(program, command, last)
+    if last and any(thread.is_alive() for thread in beside):
+        leave(status)
+    return status
 
+
+def told_status(program: str, command: Callable[[], int], last: bool) -> int:
     def complain(message: str) -> int:
         with suppress(OSError):  # the terminal may be gone
             print(f"{program}: {visible(message)}", file=sys.stderr, flush=True)
@@ -99,6 +110,39 @@ def discard_output() -> None:
         if error.errno != errno.EBADF:
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ---- native code that takes long
+def interruptible(work: Callable[[], T]) -> T:
+    """What `work` returns, which spends long in native code. A signal raises something only between two instructions of
+    Python, so the work is done in a thread of its own, and an interrupt does not wait for it."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    from concurrent.futures import Future, wait
+
+    made: Future[T] = Future()
+
+    def do() -> None:
+        try:
+            made.set_result(work())
+        except BaseException as error:
+            made.set_exception(error)
+
+    thread = threading.Thread(target=do, name=f"{OWN_THREADS} beside", daemon=True)
+    beside.append(thread)
+    thread.start()
+    wait([made])
+    thread.join()
+    beside.remove(thread)
+    return made.result()
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: what native code works with must not be taken down around it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
 
 
 # ---- signals

@@ -262,6 +262,25 @@ def test_what_they_take() -> None:
             run("named", out, pair, 1)
 
 
+def test_where_no_name_tells_the_types_ptx_does() -> None:
+    """extern "C": an int for a float was its bits, a float for an int as well."""
+    out = np.zeros(32, f4)
+    run("unmangled", out, 1, 2, 3, True)
+    assert out[0] == 7
+    run("unmangled", out, np.uint32(1), f4(0.5), np.float64(1), False)
+    assert out[0] == 2.5
+    for wrong, what in [
+        ((1.5, 2.0, 3.0, True), r"argument 2 is 1.5 \(float\), and the parameter is .u32 \(of PTX\)"),
+        ((1, np.int32(2), 3.0, True), r"argument 3 is np.int32\(2\) \(int32\), and the parameter is .f32 \(of PTX\)"),
+        ((1, 2.0, np.int64(3), True), r"argument 4 is .*, and the parameter is .f64 \(of PTX\)"),
+        ((out, 2.0, 3.0, True), r"argument 2 is an array of float32, and the parameter is .u32 \(of PTX\)"),
+    ]:
+        with pytest.raises(ArgumentTypeError, match=rf"^unmangled: {what}$"):
+            run("unmangled", out, *wrong)
+    with pytest.raises(ArgumentTypeError, match=r"^unmangled: argument 1 is 1.5 \(float\), and the parameter is .u64"):
+        run("unmangled", 1.5, 1, 2.0, 3.0, True)
+
+
 def test_numba_converts_as_its_launcher_does() -> None:
     with importable():
 

@@ -159,6 +159,24 @@ def test_a_compiler_ends_too(tmp_path: Path, number: int) -> None:
     assert command.end(number) == (128 + number, "", "banksim: interrupted\n")
 
 
+@pytest.mark.parametrize(("number", "check"), [(signal.SIGINT, []), (signal.SIGTERM, ["--check", "races"])])
+def test_native_code_that_takes_long_is_not_waited_for(endless: Path, number: int, check: list[str]) -> None:
+    """LLVM writes the code of a long kernel, and answers to nothing before it has."""
+    slow = (
+        "import hashlib\nfrom llvmlite.binding import TargetMachine\n"
+        "def slow(*_):\n    print('compiling', flush=True)\n"
+        "    hashlib.pbkdf2_hmac('sha256', b'', b'', 10**8)\n    print('compiled', flush=True)\n"
+        "TargetMachine.emit_object = slow\n"
+    )
+    (endless / "sitecustomize.py").write_text(slow)
+    path = os.pathsep.join([str(endless), str(PACKAGES)])
+    words = ["kernel", "endless.py", "--arg", "int32[2]", *check]
+    command = Command(endless, words, PYTHONPATH=path, BANKSIM_CACHE=str(endless / "cache"))
+    assert command.process.stdout is not None
+    assert command.process.stdout.readline() == "compiling\n"
+    assert command.end(number) == (128 + number, "", "banksim: interrupted\n")
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that two workers share."""

@@ -14,6 +14,7 @@ import llvmlite.ir as ir
 
 import banksim.system.cache
 from banksim.machine.llvm.emit import APART, MOVES
+from banksim.system.ending import interruptible
 
 TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
@@ -86,8 +87,11 @@ def routine(text: str) -> bytes:
 
 
 def compiled(text: str) -> bytes:
-    machine = target_machine()
-    return bytes(machine.emit_object(optimised(text, machine)))
+    def work() -> bytes:
+        machine = target_machine()
+        return bytes(machine.emit_object(optimised(text, machine)))
+
+    return interruptible(work)
 
 
 def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:

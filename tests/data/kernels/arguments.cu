@@ -7,6 +7,8 @@ __global__ void before(float *out, const float *p) { out[threadIdx.x] = p[(int)t
 
 __global__ void numbers(float *out, int n, float f, double d) { out[threadIdx.x] = n + f + (float)d; }
 
+extern "C" __global__ void unmangled(float *out, int n, float f, double d, bool b) { out[threadIdx.x] = n + f + (float)d + b; }
+
 __global__ void named(float *out, Pair pair, Mode mode) { out[threadIdx.x] = pair.x + pair.y + (float)(int)mode; }
 
 __global__ void far(float *out, const float *p, long long at) { out[threadIdx.x] = p[threadIdx.x + at]; }
