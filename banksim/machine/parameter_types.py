@@ -44,7 +44,7 @@ def parameter_types(kernel: Kernel) -> list[str | None]:
     text = demangling.demangled(kernel.name)
     _, end = demangling.head(text)
     listed = split(text[end + 1 : text.rfind(")")]) if end < len(text) and "[abi:" not in text else []
-    known = [*listed] or in_ptx(kernel.cubin, kernel.name)
+    known: list[str | None] = [*listed] or in_ptx(kernel.cubin, kernel.name)
     return known if len(known) == len(kernel.parameters) else [None] * len(kernel.parameters)
 
 
