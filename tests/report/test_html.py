@@ -413,15 +413,28 @@ def in_browser(page: Path, folder: Path, *options: str) -> str:
     return title[1]
 
 
+def framed(file: Path, folder: Path) -> object:
+    """What FRAMED says of a page in two frames, as wide as a desk and as a phone."""
+    frames = "".join(f'<iframe src="{file.name}" width="{width}" height="900"></iframe>' for width in (375, 1200))
+    page = file.parent / "framed.html"
+    page.write_text(f"<!doctype html><title></title>{frames}{FRAMED}")
+    return json.loads(in_browser(page, folder, "--allow-file-access-from-files", "--virtual-time-budget=5000"))
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
 def test_advice_fits_a_phone_and_a_desk(advice: Path, tmp_path: Path) -> None:
-    frames = "".join(f'<iframe src="{advice.name}" width="{width}" height="900"></iframe>' for width in (375, 1200))
-    page = advice.parent / "framed.html"
-    page.write_text(f"<!doctype html><title></title>{frames}{FRAMED}")
-    title = in_browser(page, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=5000")
     expected = "transpose: layouts of shared memory on kepler-4 and sm_90"
     lit = 2 + 32 + 1 + 32  # the first pass of each picture: 16-way and 32-way before, none after
-    assert json.loads(title) == [["1200", True, lit, 0, expected], ["375", True, lit, 0, expected]]
+    assert framed(advice, tmp_path) == [["1200", True, lit, 0, expected], ["375", True, lit, 0, expected]]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+def test_many_architectures_fit_a_phone_and_a_desk(tmp_path: Path) -> None:
+    archs = ["tesla", "fermi", "kepler-4", "kepler-8", "sm_75", "sm_90", "sm_120"]
+    file = tmp_path / "many.html"
+    file.write_text(html([strided([2, 1], file="k.cu", arch=arch) for arch in archs], "k"), encoding="utf-8")
+    title = f"k on {', '.join(archs[:-1])} and {archs[-1]}"
+    assert framed(file, tmp_path) == [["1200", True, 72, 0, title], ["375", True, 72, 0, title]]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")

@@ -92,9 +92,15 @@ class NumbaSource:
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:
-    """The code objects of all functions in a file; none if the file is no Python."""
+    """The code objects of all functions in a file; none if the file is no Python.
+
+    It may have been imported as a whole or statement by statement, and Python calls what it knows to be a module's in
+    another way.
+    """
     try:
-        waiting = [compile(content, str(file), "exec", dont_inherit=True)]
+        tree = ast.parse(content)
+        parts = [tree, *(ast.Module([statement], []) for statement in tree.body)]
+        waiting = [compile(part, str(file), "exec", dont_inherit=True) for part in parts]
     except (SyntaxError, ValueError):
         return
     while waiting:
