@@ -128,6 +128,9 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
     byte, bytes_there = signed(address), launch.local_bytes
     if byte < 0 and any(o.kind == "R" and o.number == STACK for o in memory_operand(i).parts):
         return f"stack overflow: calls nest too deep for the {bytes_there:,} bytes of a thread's stack"
+    if byte < 0 and not launch.kernel.local_bytes:  # a stack whose depth no compiler knew
+        end = f"{-byte} bytes below the {bytes_there:,} bytes of a thread's stack"
+        return f"{verb} of {size} bytes {end}: calls nest too deep, or an index is negative"
     if byte % size:
         return f"misaligned {verb} of {size} bytes in local memory, at byte {byte}"
     return f"{verb} of {size} bytes out of bounds in local memory, at byte {byte} of {bytes_there}"

@@ -130,12 +130,13 @@ def test_lines_above_a_limit_are_named(capsys: pytest.CaptureFixture[str]) -> No
 
 # ---- excuses
 def test_a_comment_excuses_its_line_up_to_its_limit(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
     file = tmp_path / "k.cu"
     file.write_text('a; // banksim: allow(4, "four are fine")\nb; // banksim: allow(4, "not eight")\nc;\n')
     found = check([strided(4, 8, 2, file=file)], Guard((Limit(),)))
     assert [one.site.line for one in found.above] == [2, 3]
     assert [(site.line, excuse.reason) for site, excuse in found.excused] == [(1, "four are fine")]
-    assert [str(excuse) for _, excuse in found.exceeded] == [f'{file}:2: allow(4, "not eight")']
+    assert [str(excuse) for _, excuse in found.exceeded] == ['k.cu:2: allow(4, "not eight")']
     assert found.unused == ()
 
 
@@ -158,11 +159,12 @@ def test_what_is_excused_is_not_part_of_the_total(tmp_path: Path) -> None:
 
 
 def test_an_unused_excuse_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
     file = tmp_path / "kernel.py"
     file.write_text(KERNEL)
     words = ["kernel", f"{file}:transpose", "--block", "32,32", "--arg", "float32[32,32]", "--arg", "float32[32,32]"]
     assert main([*words, "--fail-above", "0"]) == 0
-    assert capsys.readouterr().err == f'banksim: unused excuse: {file}:7: allow(2, "never needed")\n'
+    assert capsys.readouterr().err == 'banksim: unused excuse: kernel.py:7: allow(2, "never needed")\n'
 
 
 # ---- baseline

@@ -57,3 +57,12 @@ extern "C" __global__ void headers(int* out) {
     __syncwarp();
     out[threadIdx.x] = own(s, threadIdx.x);
 }
+
+__device__ __noinline__ int for_ever(volatile int* a) {
+    volatile int buffer[64];
+    buffer[a[0] & 63] = 1;
+    if (a[0] == 123) return 1;
+    return for_ever(a) + buffer[3];
+}
+
+extern "C" __global__ void nested_for_ever(int* out) { out[1] = for_ever(out); }
