@@ -7,6 +7,7 @@ jit.py              compiling with numba
 compiler.py         … in less of its passes
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
+apart.py            a call in a process of its own
 ending.py           exit status, errors, signals
 progress.py         how far a long piece of work is
 visible.py          texts of others in a terminal

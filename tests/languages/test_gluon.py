@@ -15,7 +15,7 @@ import triton.experimental.gluon.language as gl
 
 import banksim
 from banksim import layout_pattern
-from banksim.errors import BanksimError
+from banksim.errors import BanksimError, CompileError
 from banksim.layouts import gluon
 from languages import gluon_kernels as kernels
 
@@ -189,3 +189,15 @@ def test_a_product_of_warp_groups() -> None:
     assert (args[2] == expected).all()
     assert counted(done)["st", 16] == (128, 512)
     assert any((site.opcode or "").startswith("HGMMA") for site in done.conflicts.sites)
+
+
+def test_a_compiler_that_ends_its_process_is_survived() -> None:
+    """There is no wgmma before sm_90, and LLVM then ends the process."""
+    args, _ = products(128)
+    const = {"M": 64, "N": 64, "K": 64, "A": kernels.ROWS, "ACC": kernels.MMA_V3, "S": kernels.NVMMA}
+    with pytest.raises(CompileError) as caught:
+        banksim.run(kernels.warpgroup_product, (2, 1), None, args, arch="sm_80", const=const)
+    first = str(caught.value).splitlines()[0]
+    assert (
+        "warpgroup_product: its compiler gave up on code for sm_80 (Cannot select: intrinsic %llvm.nvvm.wgmma" in first
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import FunctionType, SimpleNamespace
@@ -20,6 +20,7 @@ from banksim.kernels.compilers.numba_without_gpu import capability, replaced
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
 from banksim.machine.tensor_maps import MappedArray, tensor_map
+from banksim.runs.languages.diagnostics import outlived, uncoloured
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
 from banksim.runs.options import Call, Grid
 
@@ -194,6 +195,12 @@ class NoGpu:
 
 
 def compile(call: Call, arch: str) -> Compiled:
+    for name in ("triton.compiler", "triton.runtime.jit", "triton.experimental.gluon._runtime"):
+        import_module(name)
+    return outlived(partial(launchable, call, arch), place(unwrapped(call.kernel)), arch)
+
+
+def launchable(call: Call, arch: str) -> Compiled:
     made, signature = compiled_by_triton(call, arch)
     metadata = made.metadata._asdict()
     preset = preset_of({**metadata, "num_ctas": 1}, place(unwrapped(call.kernel)))
@@ -393,5 +400,5 @@ def gist(error: Exception) -> str:
     inner: BaseException = error
     while inner.__cause__ is not None:
         inner = inner.__cause__
-    lines = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", str(inner)).splitlines() if line.strip()]
+    lines = [line.strip() for line in uncoloured(str(inner)).splitlines() if line.strip()]
     return (lines[-1] if lines else "") or type(inner).__name__
