@@ -94,6 +94,11 @@ def executed(arch: str) -> str | None:
     return plain if plain in MACHINES else None
 
 
+def runs_as(arch: str, code: str) -> bool:
+    """Whether GPUs of `arch` execute code for `code` as it is: those of sm_90a code for sm_90."""
+    return executed(arch) == code
+
+
 def machine(arch: str) -> Machine:
     """The code layout of the architecture that a cubin names. `UnsupportedError` if its code cannot be executed."""
     try:

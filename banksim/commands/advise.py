@@ -8,10 +8,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from banksim.commands.shared import advice_options, report_options
 from banksim.commands.shared.layout_options import copies, has_layout, layout_options
 from banksim.commands.shared.pattern_options import access_options, description
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from banksim.report.plots import Panel
 
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
@@ -36,24 +42,24 @@ def layouts(options: Namespace) -> int:
 
     shared, found = copies(options)
     advice = advise_layouts(shared, found, report_options.architectures(options))
-    if options.html or options.plot:
-        from banksim.report import plots
+
+    def text(width: int) -> Text:
+        from banksim.report.text.layout_advice import report
+
+        return report(advice, width, options.all)
+
+    def page() -> str:
         from banksim.report.html.layout_advice import of_layouts
 
-        advice_options.write_files(
-            options, lambda: of_layouts(advice, options.words), lambda: plots.of_layout_advice(advice)
-        )
-    if options.json:
-        from banksim.report.json import document
+        return of_layouts(advice, options.words)
 
-        print(document("advise", layouts=advice.to_json()))
-        return 0
-    from banksim.report.text.console import console, show
-    from banksim.report.text.layout_advice import report
+    def panels() -> list[Panel]:
+        from banksim.report.plots import of_layout_advice
 
-    screen = console()
-    show(report(advice, screen.width, options.all), screen)
-    return 0
+        return of_layout_advice(advice)
+
+    forms = advice_options.Forms(text, lambda: {"layouts": advice.to_json()}, page, panels)
+    return advice_options.show(options, forms)
 
 
 def pattern(options: Namespace) -> int:
@@ -61,24 +67,25 @@ def pattern(options: Namespace) -> int:
     from banksim.advise.patterns.advice import advise, together
 
     found = advise(**description(options), arch=report_options.architectures(options))
-    if options.html or options.plot:
-        from banksim.report import plots
-        from banksim.report.html.advice import of_pattern
 
-        advice_options.write_files(
-            options, lambda: of_pattern(found, options.words), lambda: plots.of_pattern_advice(found)
-        )
-    if options.json:
-        from banksim.report.json import document
+    def text(width: int) -> Text:
+        from banksim.report.text.pattern_advice import report
 
+        return report(found, width, options.all)
+
+    def content() -> dict[str, object]:
         transactions, more = together(found)
         whole = {"transactions": list(transactions), "bytes_added": more}
-        arrays = [one.to_json() for one in found]
-        print(document("advise", arrays=arrays, together=whole))
-        return 0
-    from banksim.report.text.console import console, show
-    from banksim.report.text.pattern_advice import report
+        return {"arrays": [one.to_json() for one in found], "together": whole}
 
-    screen = console()
-    show(report(found, screen.width, options.all), screen)
-    return 0
+    def page() -> str:
+        from banksim.report.html.advice import of_pattern
+
+        return of_pattern(found, options.words)
+
+    def panels() -> list[Panel]:
+        from banksim.report.plots import of_pattern_advice
+
+        return of_pattern_advice(found)
+
+    return advice_options.show(options, advice_options.Forms(text, content, page, panels))

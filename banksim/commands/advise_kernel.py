@@ -19,7 +19,10 @@ from banksim.kernels.load import SOURCES
 from banksim.system.visible import visible
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from banksim.advise.kernels.source import KernelSource
+    from banksim.report.plots import Panel
 
 EXAMPLE = """\
   banksim advise kernel transpose.py:transpose --grid 4,4 --block 32,32 \\
@@ -57,26 +60,26 @@ def run(options: Namespace) -> int:
     )
     if options.write and advice.best:
         write(advice.source.file, advice.source.content, advice.content)
-    if options.html or options.plot:
-        from banksim.report import plots
+
+    def text(width: int) -> Text:
+        from banksim.report.text.kernel_advice import report
+
+        return report(advice, width, options.all)
+
+    def page() -> str:
         from banksim.report.html.advice import of_kernel
 
-        advice_options.write_files(
-            options, lambda: of_kernel(advice, options.words), lambda: plots.of_kernel_advice(advice)
-        )
-    if options.json:
-        from banksim.report.json import document
+        return of_kernel(advice, options.words)
 
-        print(document("advise", **advice.to_json()))
-        return 0
-    from banksim.report.text.console import console, show
-    from banksim.report.text.kernel_advice import report
+    def panels() -> list[Panel]:
+        from banksim.report.plots import of_kernel_advice
 
-    screen = console()
-    show(report(advice, screen.width, options.all), screen)
-    if options.write:
+        return of_kernel_advice(advice)
+
+    status = advice_options.show(options, advice_options.Forms(text, advice.to_json, page, panels))
+    if options.write and not options.json:
         print(visible(f"\n{advice.source.file}: {'written' if advice.best else 'left as it is'}"))
-    return 0
+    return status
 
 
 def source(options: Namespace) -> KernelSource:

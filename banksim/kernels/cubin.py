@@ -50,34 +50,39 @@ def decode(cubin: bytes, ptx: str = "kernel.ptx", slot: int | None = None) -> Ma
 
 @functools.lru_cache(64)
 def _decode(cubin: bytes, ptx: str, slot: int | None) -> Kernels:
-    packed = cache.get(kept_as(cubin, slot)) or kept(cubin, slot)
+    place = kept_as(cubin, slot)
+    packed = cache.get(place) or kept(cubin, slot, place)
     return unpack(packed, cubin, {PTX_FILE: ptx})
 
 
-def kept(cubin: bytes, slot: int | None, listing: Listing | None = None) -> bytes:
-    """The kernels of a cubin as the user's cache has them from now on. `listing`: nvdisasm's, if it is known."""
+def kept(cubin: bytes, slot: int | None, place: str, listing: Listing | None = None) -> bytes:
+    """The kernels of a cubin as the user's cache has them from now on, at `place`. `listing`: nvdisasm's, if it is
+    known."""
     packed = pack(kernels(cubin, slot, listing))
-    cache.put(kept_as(cubin, slot), packed)
+    cache.put(place, packed)
     return packed
 
 
 def kept_as(cubin: bytes, slot: int | None) -> str:
+    """The name of a cubin's kernels in the user's cache."""
     return cache.key("decode", decoder(), tools.identity("nvdisasm"), str(slot), cubin)
 
 
 def decode_ahead(cubins: Iterable[bytes]) -> None:
     """Decode cubins into the user's cache, where `decode` finds them: nvdisasm, which takes longer to start than to
     list most kernels, lists them together. Those that it does not take are left to `decode`."""
-    groups: dict[bytes, list[Elf]] = {}
+    groups: dict[bytes, dict[str, Elf]] = {}
     for cubin in dict.fromkeys(cubins):
         with suppress(BanksimError):
-            if cache.get(kept_as(cubin, None)) is None and not (elf := Elf(cubin)).relocatable:
-                groups.setdefault(alike(elf), []).append(elf)
+            place = kept_as(cubin, None)
+            if cache.get(place) is None and not (elf := Elf(cubin)).relocatable:
+                groups.setdefault(alike(elf), {})[place] = elf
     for group in groups.values():
         with suppress(BanksimError):
-            for elf, listing in zip(group, disassembly.disassemble_all(group), strict=True):
+            listings = disassembly.disassemble_all([*group.values()])
+            for (place, elf), listing in zip(group.items(), listings, strict=True):
                 with suppress(BanksimError):
-                    kept(elf.data, None, listing)
+                    kept(elf.data, None, place, listing)
 
 
 @functools.cache

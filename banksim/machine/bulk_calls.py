@@ -157,7 +157,8 @@ def tensor_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     if not len(part.inside):
         return
     outside = part.written(host, lane, codes.WRITTEN | (codes.READ if reduces else 0))
-    rows = memory[places].reshape(part.count, part.row)[part.inside, part.first : part.behind]
+    behind = part.first + outside.shape[1]
+    rows = memory[places].reshape(part.count, part.row)[part.inside, part.first : behind]
     at = part.at - part.at.min()
     if not reduces:
         outside[at] = rows

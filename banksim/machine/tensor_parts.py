@@ -92,20 +92,19 @@ class Part:
     def nbytes(self) -> int:
         return self.count * self.row
 
-    def memory(self, host: Host, lane: int, use: int) -> Bytes:
-        """Global memory by the bytes from which a row could begin; `self.at - self.at.min()` selects the rows."""
-        width, lowest = self.behind - self.first, int(self.at.min())
+    def memory(self, host: Host, lane: int, use: int, behind: int) -> Bytes:
+        """Global memory by the bytes from which a row could begin, each with what follows it up to the row's byte
+        `behind`; `self.at - self.at.min()` selects the rows."""
+        width, lowest = behind - self.first, int(self.at.min())
         found = host.find(lowest, int(self.at.max()) - lowest + width, lane, use)
         return as_strided(found, (len(found) - width + 1, width), (1, 1))
 
     def written(self, host: Host, lane: int, use: int) -> Bytes:
         """`memory` to write to: of a row that ends within 16 bytes, all of these are written, if they are there."""
-        exact, self.behind = self.behind, -(-self.behind // CHUNK) * CHUNK
         try:
-            return self.memory(host, lane, use)
+            return self.memory(host, lane, use, -(-self.behind // CHUNK) * CHUNK)
         except Refusal:
-            self.behind = exact
-            return self.memory(host, lane, use)
+            return self.memory(host, lane, use, self.behind)
 
     def read(self, host: Host, lane: int) -> Bytes:
         """The rows as they come to shared memory."""
@@ -113,7 +112,7 @@ class Part:
         if self.map.nans:
             out.view(np.uint16)[:] = NAN
         if len(self.inside):
-            rows = self.memory(host, lane, codes.READ)[self.at - self.at.min()]
+            rows = self.memory(host, lane, codes.READ, self.behind)[self.at - self.at.min()]
             out[self.inside, self.first : self.behind] = to_tf32(rows) if self.map.tf32 else rows
         return out
 

@@ -1,4 +1,4 @@
-"""What banksim's extras bring along: the message where it is missing, with a command that installs it."""
+"""What banksim's extras bring along: the message where it is missing, with a command that installs it; versions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +57,11 @@ def packages(extra: str) -> Iterator[str]:
         if re.search(rf"extra == ['\"]{extra}['\"]", condition):
             inner = re.match(r"banksim\[([\w-]+)\]", wanted)
             yield from packages(inner[1]) if inner else [wanted.strip()]
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed package; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

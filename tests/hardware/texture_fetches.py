@@ -141,8 +141,8 @@ def filled(shape: tuple[int, ...], channels: int, kind: str) -> Any:
     return data
 
 
-def coordinates(normalized: bool, number: int) -> Any:
-    """(3, LANES): the first as in test_textures.py, then ones near the borders of elements and of weights."""
+def coordinates(normalized: bool, number: int = 0) -> Any:
+    """Places in textures, (3, LANES). Those of a number above 0 are mostly near the borders of elements and weights."""
     rng = np.random.default_rng(3 + number)
     at = rng.uniform(-2.2, 2.9, (3, LANES)) if normalized else rng.uniform(-4, 12, (3, LANES))
     at[:, :6] = np.array([0, 0.5, 1, 1.5, -0.5, 3])[None] / (3 if normalized else 1)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import json
 from dataclasses import replace
 from typing import Any
 
 from launches import LAUNCHES, argument
 
 import banksim
-from helpers.places import H200
+from helpers.recordings import kernels, text
 
 SOURCES = sorted({launch.source for launch in LAUNCHES})
 
@@ -20,17 +19,7 @@ def because(table: dict[str, Any], name: str) -> Any:
     return next((why for pattern, why in table.items() if fnmatch.fnmatchcase(name, pattern)), None)
 
 
-@functools.cache
-def recorded(source: str) -> dict[str, Any]:
-    return json.loads((H200 / f"{source}.json").read_text())
-
-
-@functools.cache
-def kernels(source: str) -> Any:
-    return banksim.load(H200 / f"{source}.cubin")
-
-
-ENTRIES = {entry["name"]: entry for source in SOURCES for entry in recorded(source)["launches"]}
+ENTRIES = {entry["name"]: entry for source in SOURCES for entry in text(source)["launches"]}
 
 
 ENDING = [name for name, entry in ENTRIES.items() if "hangs" not in entry]

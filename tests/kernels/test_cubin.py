@@ -417,6 +417,25 @@ def test_decoded_once_in_a_process_and_once_on_a_machine(tmp_path: Path, monkeyp
     cubin._decode.cache_clear()
 
 
+def test_a_cubin_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
+    hashed: list[int] = []
+    kept_as = cubin.kept_as
+
+    def counted(data: bytes, slot: int | None) -> str:
+        hashed.append(len(data))
+        return kept_as(data, slot)
+
+    monkeypatch.setattr(cubin, "kept_as", counted)
+    data = made("inlined.cu")
+    cubin._decode.cache_clear()
+    cubin.decode(data)
+    assert hashed == [len(data)]
+    cubin.decode_ahead([data + bytes(8)])
+    assert hashed == [len(data), len(data) + 8]
+    cubin._decode.cache_clear()
+
+
 def test_a_module_without_kernels_is_empty() -> None:
     assert not cubin.decode(compile_cuda("__device__ int f(int x) { return x; }"))
     assert cache.key("a") != cache.key("b")

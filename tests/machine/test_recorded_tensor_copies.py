@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from tensor_copies import Case
 import banksim
 from banksim.errors import Fault
 from banksim.machine.tensor_maps import FLUSHED, NANS, TF32, Im2col, MappedArray, TensorMap
-from helpers.places import H200
+from helpers import recordings
 
 CASES = list(enumerate(recorder.cases()))
 GROUPS = ("load", "store", "im2col load", "im2col store", "reduction")
@@ -22,17 +20,7 @@ KINDS = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, FLUSHED, 7, FLUSHED)
 """The types of the driver as PTX numbers them."""
 PROMOTION = np.array([0xFF] * 10 + [0xF9] + [0xFF] * 53, np.uint8)
 """The bits of a map but those that say how much the L2 cache fetches."""
-
-
-@cache
-def recorded() -> dict[str, Any]:
-    with np.load(H200 / "tensor_copies.npz") as stored:
-        return dict(stored)
-
-
-@cache
-def kernels() -> Any:
-    return banksim.load(H200 / "tensor_copies.cubin")
+RECORDED = recordings.arrays("tensor_copies")
 
 
 def group(case: Case) -> str:
@@ -81,12 +69,12 @@ def outcome(number: int, case: Case, engine: str) -> int:
         if case.stores:
             given = recorder.memory(case.kind, 100 + number % 5)[:size].copy()
             args = [m, case.how, at, given, 1, size, told]
-            banksim.run(kernels()["store"], 1, 64, args, dynamic_shared=65536, engine=engine)
+            banksim.run(recordings.kernels("tensor_copies")["store"], 1, 64, args, dynamic_shared=65536, engine=engine)
             changed = np.flatnonzero(space != before).astype(np.int32)
             return int(recorder.digest(changed, space[changed]))
         out = np.zeros(size, np.uint8)
         args = [m, case.how, at, out, case.bytes, 1, size, told]
-        banksim.run(kernels()["load"], 1, 64, args, dynamic_shared=65536, engine=engine)
+        banksim.run(recordings.kernels("tensor_copies")["load"], 1, 64, args, dynamic_shared=65536, engine=engine)
     except Fault as fault:
         if "an illegal instruction on the GPU" not in str(fault):
             raise
@@ -97,9 +85,9 @@ def outcome(number: int, case: Case, engine: str) -> int:
 
 def test_maps_are_the_drivers() -> None:
     for number, case in CASES:
-        if recorded()["map"][number].any():
+        if RECORDED["map"][number].any():
             mine = np.frombuffer(map_of(case, 0).encoded()[:64], np.uint8)
-            np.testing.assert_array_equal(mine & PROMOTION, recorded()["map"][number] & PROMOTION, str(case))
+            np.testing.assert_array_equal(mine & PROMOTION, RECORDED["map"][number] & PROMOTION, str(case))
 
 
 @pytest.mark.parametrize("what", GROUPS)
@@ -108,10 +96,10 @@ def test_copies(what: str) -> None:
     for number, case in CASES:
         if group(case) != what or case.interleave:
             continue
-        if what == "reduction" and case.kind in (5, 10) and not recorded()["outcome"][number]:
+        if what == "reduction" and case.kind in (5, 10) and not RECORDED["outcome"][number]:
             refused += 1  # of types that a reduction does not take
             continue
-        assert outcome(number, case, "llvm") == recorded()["outcome"][number], (number, case)
+        assert outcome(number, case, "llvm") == RECORDED["outcome"][number], (number, case)
     assert refused <= 4
 
 
@@ -119,8 +107,8 @@ def test_copies_on_the_other_engine() -> None:
     for what in GROUPS:
         found = [(number, case) for number, case in CASES if group(case) == what and not case.interleave]
         for number, case in found[:: len(found) // 3]:
-            if recorded()["outcome"][number]:
-                assert outcome(number, case, "numpy") == recorded()["outcome"][number], (number, case)
+            if RECORDED["outcome"][number]:
+                assert outcome(number, case, "numpy") == RECORDED["outcome"][number], (number, case)
 
 
 @pytest.mark.parametrize("what", ["load", "store"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from banksim.architectures.code_layout import executed
+from banksim.architectures.code_layout import runs_as
 from banksim.architectures.latencies import FIGURES
 from banksim.banks.conflicts import Conflicts
 from banksim.errors import UnknownCountError
@@ -49,11 +49,11 @@ def cost(done: Run, judged: Conflicts) -> Cost:
         raise UnknownCountError(judged.arch.why_unknown(site.op, site.width))
     transactions = ends(judged.transactions).high
     time = done.instructions / ISSUED + transactions / SERVED
-    is_timed = done.cycles is not None and executed(judged.arch.name) == done.kernel.arch
+    is_timed = done.cycles is not None and runs_as(judged.arch.name, done.kernel.arch)
     cycles = done.cycles.total / len(done.cycles.blocks) if is_timed and done.cycles else None
     return Cost(transactions, judged.ideal, time, cycles)
 
 
 def can_be_timed(done: Run) -> bool:
     """Whether time can be simulated for the machine whose code ran, and is one of those to judge by."""
-    return done.kernel.arch in FIGURES and any(executed(one.arch.name) == done.kernel.arch for one in done.judged)
+    return done.kernel.arch in FIGURES and any(runs_as(one.arch.name, done.kernel.arch) for one in done.judged)

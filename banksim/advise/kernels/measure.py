@@ -12,7 +12,7 @@ import numpy as np
 from banksim.advise.kernels.costs import Cost, can_be_timed, costs
 from banksim.advise.kernels.source import KernelSource, LayoutChange, rewritten
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.code_layout import executed
+from banksim.architectures.code_layout import runs_as
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import UnsupportedError
 from banksim.machine.host_memory import copied, writable
@@ -75,7 +75,7 @@ class Measured:
     def blocks(self, arch: Architecture) -> int:
         """Blocks that an SM holds; the registers are known of the architecture that the code was compiled for."""
         kernel, threads = self.run.kernel, prod(self.run.launch.block)
-        return blocks_per_sm(self.size, arch, threads, kernel.registers if executed(arch.name) == kernel.arch else 0)
+        return blocks_per_sm(self.size, arch, threads, kernel.registers if runs_as(arch.name, kernel.arch) else 0)
 
     @property
     def wide(self) -> Mapping[int, int]:

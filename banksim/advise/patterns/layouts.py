@@ -335,7 +335,7 @@ def shape(lengths: Sequence[int]) -> str:
     return f"({', '.join(map(str, lengths))})" if len(lengths) > 1 else str(lengths[0])
 
 
-def keeps(layout: Layout, offset: Offsets, width: int, moved: Offsets) -> object:
+def keeps(layout: Layout, offset: Offsets, width: int, moved: Offsets) -> bool:
     """Whether accesses of `width` bytes stay whole and aligned."""
     if (moved % width).any():
         return False

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from banksim.commands.shared.output_options import OutputFile
-from banksim.system.writing import write
+from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from banksim.report.plots import Panel
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Advice in its forms, each made when it is asked for. `text`: for a terminal so many columns wide; `content`: of
+    the JSON; `page`: HTML; `panels`: what a plot draws."""
+
+    text: Callable[[int], Text]
+    content: Callable[[], Mapping[str, object]]
+    page: Callable[[], str]
+    panels: Callable[[], Sequence[Panel]]
+
+
+def show(options: Namespace, forms: Forms) -> int:
+    """Write the files that were asked for, and print the text or JSON. The exit status."""
+    if options.html:
+        write_file(options.html, forms.page())
+    if options.plot:
+        from banksim.report.plots import document as drawing
+
+        write_file(options.plot, drawing(forms.panels()))
+    if options.json:
+        from banksim.report.json import document
+
+        print(document("advise", **forms.content()))
+        return 0
+    from banksim.report.text import console
+
+    screen = console.console()
+    console.show(forms.text(screen.width), screen)
+    return 0
 
 
 def options(parser: ArgumentParser) -> None:
@@ -29,13 +63,3 @@ def options(parser: ArgumentParser) -> None:
         metavar="FILE.svg",
         help="draw what the layouts cost, and the banks' load before and after",
     )
-
-
-def write_files(options: Namespace, page: Callable[[], str], plotted: Callable[[], Sequence[Panel]]) -> None:
-    """Write the files of `--html` and `--plot`: `page` makes the one, `plotted` what the other draws."""
-    if options.html:
-        write(options.html, page())
-    if options.plot:
-        from banksim.report import plots
-
-        write(options.plot, plots.document(plotted()))

@@ -7,10 +7,10 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 
 from banksim.errors import BanksimError
 from banksim.kernels.compilers import tools
+from banksim.system.extras import installed
 from banksim.version import VERSION
 
 PYTHON_PACKAGES = ("numpy", "numba", "llvmlite", "numba-cuda", "nvidia-cuda-nvrtc")
@@ -26,11 +26,7 @@ def versions() -> str:
 
 
 def packages() -> Iterator[tuple[str, str]]:
-    for name in PYTHON_PACKAGES:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            yield name, "not installed"
+    return ((name, installed(name) or "not installed") for name in PYTHON_PACKAGES)
 
 
 def programs() -> Iterator[tuple[str, str]]:

@@ -6,10 +6,10 @@ import platform
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from banksim.system.dates import date
+from banksim.system.extras import installed
 from banksim.version import VERSION
 from banksim.wording import listed, plural
 
@@ -29,10 +29,11 @@ def provenance(
 ) -> list[tuple[str, str]]:
     """Names and what stands behind them. `words`: those of the command line, none where Python asked; `when`: the date
     of the page (None: now, or that of the environment variable SOURCE_DATE_EPOCH)."""
+    packages = [f"{name} {found}" for name in PACKAGES if (found := installed(name))]
     return [
         ("command", shlex.join(["banksim", *words]) if words else ""),
         *code(run, launches),
-        ("versions", listed([f"banksim {VERSION}", f"Python {platform.python_version()}", *versions()])),
+        ("versions", listed([f"banksim {VERSION}", f"Python {platform.python_version()}", *packages])),
         ("made", f"{when or date():%Y-%m-%d %H:%M} UTC"),
     ]
 
@@ -45,11 +46,3 @@ def code(run: Run | None, launches: Launches | None) -> Iterator[tuple[str, str]
         yield "executed", f"machine code of {listed(compiled)}, by banksim ({run.engine})"
     elif launches is not None:
         yield "executed", f"machine code of {launches.code}, by banksim"
-
-
-def versions() -> Iterator[str]:
-    for package in PACKAGES:
-        try:
-            yield f"{package} {version(package)}"
-        except PackageNotFoundError:
-            continue

@@ -2,60 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+import operations as recorder
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode
-from banksim.kernels.kernel import Kernel
-from helpers.places import H200, RECORDERS
+from helpers import recordings
 
 LAST_BITS, LOGARITHM = 4096, 2.0**-21
 """By how many units in the last place results that read MUFU's tables may be off, after what follows the table; and
 by how much a logarithm."""
-
-
-def recorded() -> ModuleType:
-    """tests/hardware/operations.py"""
-    spec = importlib.util.spec_from_file_location("hardware_operations", RECORDERS / "operations.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-OPERATIONS = recorded()
-GROUPS = OPERATIONS.groups()
-
-
-@cache
-def kernels() -> dict[str, Kernel]:
-    return decode((H200 / "operations.cubin").read_bytes())
-
-
-@cache
-def results() -> dict[str, Any]:
-    with np.load(H200 / "operations.npz") as stored:
-        return dict(stored)
+GROUPS = recorder.groups()
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
 @pytest.mark.parametrize("group", GROUPS)
 def test_operations_equal_the_h200(group: str, engine: str) -> None:
-    expressions, expected = GROUPS[group], results()[group]
-    operands = OPERATIONS.operands(expressions[0].kind)
+    expressions, expected = GROUPS[group], recordings.arrays("operations")[group]
+    operands = recorder.operands(expressions[0].kind)
     out = np.zeros_like(expected)
-    grid = OPERATIONS.COUNT // OPERATIONS.BLOCK if engine == "llvm" else 1
-    banksim.run(kernels()[group], grid, OPERATIONS.BLOCK, [operands, out], engine=engine)
-    some = slice(grid * OPERATIONS.BLOCK)
+    grid = recorder.COUNT // recorder.BLOCK if engine == "llvm" else 1
+    banksim.run(recordings.kernels("operations")[group], grid, recorder.BLOCK, [operands, out], engine=engine)
+    some = slice(grid * recorder.BLOCK)
     wrong = []
     for expression, got, want in zip(expressions, out[:, some], expected[:, some], strict=True):
         if not expression.table:

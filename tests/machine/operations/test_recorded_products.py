@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,24 +13,14 @@ from warpgroup_products import GROUPS, Form, layout_forms, layouts, operands, sh
 import banksim
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
-from helpers.places import H200
+from helpers import recordings
 
 ALL = os.environ.get("BANKSIM_MATRIX") == "all"
 """Whether every product that was recorded is computed (some minutes)."""
 VALUES = [form for form in value_forms() if ALL or form.registers or form.d == "f16" or (form.a == form.b != "u8")]
 BY_NUMPY = [Form("f32", "f16", "f16", 8), Form("f32", "e4m3", "e5m2", 8), Form("f16", "e5m2", "e4m3", 8)]
 SHAPES = [form for form in shape_forms() if ALL or (form.d, form.a, form.columns) == ("f32", "e4m3", 96)]
-
-
-@cache
-def recorded() -> dict[str, Any]:
-    with np.load(H200 / "warpgroup_products.npz") as stored:
-        return dict(stored)
-
-
-@cache
-def kernels() -> Any:
-    return banksim.load(H200 / "warpgroup_products.cubin")
+RECORDED, KERNELS = recordings.arrays("warpgroup_products"), recordings.kernels("warpgroup_products")
 
 
 def check(group: str, form: Form, kernel: Any, given: tuple[Any, ...], engine: str = "llvm") -> None:
@@ -39,28 +28,28 @@ def check(group: str, form: Form, kernel: Any, given: tuple[Any, ...], engine: s
     d, images, a, which = (array.copy() for array in given)
     args = [d, images, np.int32(images.shape[1]), a, which, np.int32(1)]
     done = banksim.run(kernel, len(d), 128, args, engine=engine)
-    wanted = recorded()[f"{group}/{form.name}"][: len(d)]
+    wanted = RECORDED[f"{group}/{form.name}"][: len(d)]
     np.testing.assert_array_equal(np.flatnonzero(recorder.digests(d) != wanted), [], "tiles that differ")
     [site] = [s for s in done.conflicts.sites if s.op == "wgmma"]
-    counts = {*recorded()[f"counts/{form.name}"].tolist()}
+    counts = {*RECORDED[f"counts/{form.name}"].tolist()}
     assert (counts, site.status) == ({site.transactions / len(d)}, "measured")
     assert site.transactions == site.ideal
 
 
 @pytest.mark.parametrize("form", VALUES, ids=lambda form: form.name)
 def test_sums_of_odd_numbers(form: Form) -> None:
-    check("values", form, kernels()[form.name], operands(form))
+    check("values", form, KERNELS[form.name], operands(form))
 
 
 @pytest.mark.parametrize("form", BY_NUMPY, ids=lambda form: form.name)
 def test_sums_of_odd_numbers_on_the_other_engine(form: Form) -> None:
     given = tuple(array[:8] for array in operands(form))
-    check("values", form, kernels()[form.name], given, "numpy")
+    check("values", form, KERNELS[form.name], given, "numpy")
 
 
 @pytest.mark.parametrize("form", layout_forms(), ids=lambda form: form.name)
 def test_descriptors_that_read_anywhere(form: Form) -> None:
-    check("layouts", form, kernels()[form.name], layouts(form))
+    check("layouts", form, KERNELS[form.name], layouts(form))
 
 
 @pytest.mark.parametrize("form", SHAPES, ids=lambda form: form.name)
@@ -73,5 +62,5 @@ def test_what_is_counted_is_what_is_read() -> None:
     """32 bytes of each row of A, unless it is in registers, and of each column of B, in pieces of 128."""
     forms = dict.fromkeys(form for of_group, _ in GROUPS.values() for form in of_group())
     for form in forms:
-        counts = {*recorded()[f"counts/{form.name}"].tolist()}
+        counts = {*RECORDED[f"counts/{form.name}"].tolist()}
         assert counts == {(0 if form.registers else 16) + form.columns // 4}, form.name

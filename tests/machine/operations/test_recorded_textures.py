@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import texture_fetches as recorder
 
-from helpers.places import H200
+from helpers import recordings
 from helpers.texture_model import BORDER, CLAMP, Texture
 from machine.operations.test_textures import run
 
@@ -23,8 +23,7 @@ def is_followed(kind: str, how: dict[str, Any]) -> bool:
 
 
 def test_results_are_an_h200s() -> None:
-    with np.load(H200 / "texture_fetches.npz") as stored:
-        rows = stored["rows"]
+    rows = recordings.arrays("texture_fetches")["rows"]
     compared = 0
     for number, (name, kind, channels, how, places) in enumerate(recorder.fetches()):
         if not is_followed(kind, how):

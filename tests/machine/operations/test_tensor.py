@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import sys
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+import matrix
 import numpy as np
 import pytest
+from launches import argument
 
 import banksim
 from banksim.errors import Fault, UnsupportedError
 from banksim.runs.outcome import Run
-from helpers.places import H200, RECORDERS
+from helpers import recordings
 
-
-@cache
-def recorded() -> dict[str, Any]:
-    """The recorded launches by name."""
-    return {one["name"]: one for one in json.loads((H200 / "tensor.json").read_text())["launches"]}
-
-
-@cache
-def results() -> dict[str, Any]:
-    with np.load(H200 / "tensor.npz") as stored:
-        return dict(stored)
-
-
-@cache
-def module(name: str) -> Any:
-    """tests/hardware/NAME.py"""
-    spec = importlib.util.spec_from_file_location(f"hardware_{name}", RECORDERS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
+RECORDED = {one["name"]: one for one in recordings.text("tensor")["launches"]}
 
 
 def run(name: str, engine: str) -> tuple[Run, list[Any]]:
     """A recorded launch, run here, and its arguments after it."""
-    launch = recorded()[f"tensor.{name}"]
-    kernel = banksim.load(H200 / "tensor.cubin")[launch["kernel"]]
-    arguments = [module("launches").argument(rule).copy() for rule in launch["arguments"]]
+    launch = RECORDED[f"tensor.{name}"]
+    kernel = recordings.kernels("tensor")[launch["kernel"]]
+    arguments = [argument(rule).copy() for rule in launch["arguments"]]
     shape = launch["grid"], launch["block"]
     done = banksim.run(kernel, *shape, arguments, dynamic_shared=launch["dynamic_shared"], engine=engine)
     return done, arguments
@@ -57,7 +33,7 @@ def assert_rows_equal(name: str, done: Run) -> None:
     """Executions of every instruction, and the transactions of every one of which banksim knows them."""
     profile = {e.instruction.pc: [e.warps, e.threads, e.predicated_on] for e in done.profile}
     sites = {s.offset: s for s in done.conflicts.sites}
-    rows = recorded()[f"tensor.{name}"]["rows"]
+    rows = RECORDED[f"tensor.{name}"]["rows"]
     for offset, *counts in rows:
         assert profile[offset] == counts[:3], hex(offset)
         if len(counts) > 3 and sites[offset].transactions is not None:
@@ -66,7 +42,7 @@ def assert_rows_equal(name: str, done: Run) -> None:
 
 
 def recorded_results(name: str, number: int) -> Any:
-    return results()[f"tensor.{name}/{number}"]
+    return recordings.arrays("tensor")[f"tensor.{name}/{number}"]
 
 
 both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
@@ -94,7 +70,7 @@ def test_matrices_between_shared_memory_and_registers(name: str, engine: str) ->
 )
 def test_asynchronous_copies(name: str, engine: str) -> None:
     done, arguments = run(name, engine)
-    (number,) = recorded()[f"tensor.{name}"]["changed"]
+    (number,) = RECORDED[f"tensor.{name}"]["changed"]
     np.testing.assert_array_equal(arguments[number], recorded_results(name, number))
     assert_rows_equal(name, done)
 
@@ -118,28 +94,22 @@ def test_copies_are_counted_where_the_count_is_known() -> None:
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_kernels_of_matrix_products(name: str, engine: str) -> None:
     done, arguments = run(name, engine)
-    for number in recorded()[f"tensor.{name}"]["changed"]:
+    for number in RECORDED[f"tensor.{name}"]["changed"]:
         np.testing.assert_array_equal(arguments[number], recorded_results(name, number))
     assert_rows_equal(name, done)
     assert all(site.transactions is not None for site in done.conflicts.sites)
 
 
-@cache
-def products() -> dict[str, Any]:
-    with np.load(H200 / "matrix.npz") as stored:
-        return dict(stored)
-
-
 @both_engines
-@pytest.mark.parametrize("product", module("matrix").products(), ids=lambda p: p.name)
+@pytest.mark.parametrize("product", matrix.products(), ids=lambda p: p.name)
 def test_products_equal_the_h200_bit_for_bit(product: Any, engine: str) -> None:
     """Tiles of numbers near one, of all sizes, with zeros, denormal, huge, infinite, no numbers, any bits."""
     tiles = 64 if engine == "llvm" else 8
-    arguments = module("matrix").operands(product)
-    expected = products()[product.name]
-    assert len(expected) == module("matrix").TILES == 64
+    arguments = matrix.operands(product)
+    expected = recordings.arrays("matrix")[product.name]
+    assert len(expected) == matrix.TILES == 64
     out = np.zeros_like(expected)
-    banksim.run(banksim.load(H200 / "matrix.cubin")[product.name], tiles, 32, [*arguments, out], engine=engine)
+    banksim.run(recordings.kernels("matrix")[product.name], tiles, 32, [*arguments, out], engine=engine)
     np.testing.assert_array_equal(out[:tiles], expected[:tiles])
 
 
@@ -156,7 +126,7 @@ def test_products_equal_the_h200_bit_for_bit(product: Any, engine: str) -> None:
     ],
 )
 def test_other_forms_are_refused(name: str, opcode: str, engine: str) -> None:
-    kernel = banksim.load(H200 / "matrix.cubin")[name]
+    kernel = recordings.kernels("matrix")[name]
     head, *marks = opcode.split(".")
     code = tuple(
         replace(i, opcode=opcode, modifiers=frozenset(marks)) if i.name == head else i for i in kernel.instructions

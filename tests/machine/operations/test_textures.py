@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from texture_fetches import FLOATS, LANES, MODES, coordinates, filled
 
 import banksim
 from banksim.architectures.bank_rules import architecture
@@ -19,9 +20,8 @@ from banksim.runs.options import Options
 from banksim.runs.run import execute_launch
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
-from helpers.texture_model import BORDER, CLAMP, MIRROR, WRAP, Texture
+from helpers.texture_model import BORDER, CLAMP, Texture
 
-LANES = 32
 OTHER_ARCHITECTURES = pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_100", "sm_120"])
 Array = npt.NDArray[Any]
 Given = list["Texture"] | Texture | Array | int
@@ -63,24 +63,6 @@ def run(name: str, given: list[Given], engine: str = "llvm", arch: str = "sm_90"
     execute_launch(launch, (architecture(arch),), Options(engine=engine))
 
 
-def filled(shape: tuple[int, ...], channels: int, kind: str) -> Array:
-    """Elements with every kind of number that the format has."""
-    rng = np.random.default_rng(7)
-    if kind.startswith("f"):
-        return rng.normal(0, 40, (*shape, channels)).astype(kind)
-    limits = np.iinfo(kind)
-    data = rng.integers(limits.min, limits.max, (*shape, channels), kind, endpoint=True)
-    data.reshape(-1)[:2] = limits.min, limits.max
-    return data
-
-
-def coordinates(normalized: bool) -> npt.NDArray[np.float32]:
-    rng = np.random.default_rng(3)
-    at = rng.uniform(-2.2, 2.9, (3, LANES)) if normalized else rng.uniform(-4, 12, (3, LANES))
-    at[:, :6] = np.array([0, 0.5, 1, 1.5, -0.5, 3])[None] / (3 if normalized else 1)
-    return at.astype(np.float32)
-
-
 def bits(values: Any, like: npt.DTypeLike) -> npt.NDArray[np.uint32]:
     return np.array(values).astype(like).view(np.uint32)
 
@@ -113,18 +95,6 @@ def textures(channels: int, kind: str, **how: Any) -> list[Texture]:
     plain = [Texture(filled(shape, channels, kind), axes, **how) for shape, axes in SHAPES.values()]
     layered = [Texture(filled(shape, channels, kind), axes, layered=True, **how) for shape, axes in LAYERED.values()]
     return plain + layered
-
-
-MODES = [
-    {"modes": (CLAMP, CLAMP, CLAMP)},
-    {"modes": (BORDER, BORDER, BORDER), "border": [1, 0, 1, 1]},
-    {"modes": (WRAP, MIRROR, CLAMP), "normalized": True},
-    {"modes": (MIRROR, BORDER, WRAP), "normalized": True},
-]
-FLOATS = [
-    *((kind, channels, {}) for kind in ("f4", "f2") for channels in (1, 2, 4)),
-    *((kind, channels, {"as_float": True}) for kind in ("u1", "i1", "u2", "i2") for channels in (1, 4)),
-]
 
 
 @ENGINES

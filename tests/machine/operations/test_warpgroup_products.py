@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from warpgroup_products import Form
 
 import banksim
 from banksim.kernels.compilers import assemble
@@ -16,28 +17,6 @@ from helpers.operations import ENGINES
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1, "b1": 0}
 A_BYTES = 1 << 14
 """Of shared memory, in front of B."""
-
-
-class Form(NamedTuple):
-    """An instruction: types of D, A and B; columns of B; whether A is in registers; what is transposed and negated."""
-
-    d: str
-    a: str
-    b: str
-    columns: int
-    registers: bool = False
-    across: tuple[int, int] = (0, 0)
-    signs: tuple[int, int] = (1, 1)
-    more: str = ""
-
-    @property
-    def k(self) -> int:
-        return 256 if self.a == "b1" else 32 // BYTES[self.a]
-
-    @property
-    def words(self) -> int:
-        """Registers of D."""
-        return self.columns // 2 if self.d != "f16" else self.columns // 4
 
 
 def ptx(form: Form) -> str:

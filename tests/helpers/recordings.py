@@ -1,0 +1,34 @@
+"""What was recorded on an H200, by the name of its recorder in tests/hardware; each file is read once in a process."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import banksim
+from banksim.kernels.kernel import Kernel
+from helpers.places import H200
+
+
+@functools.cache
+def arrays(recorder: str) -> dict[str, np.ndarray]:
+    """The arrays of a recording by their names."""
+    with np.load(H200 / f"{recorder}.npz") as stored:
+        return dict(stored)
+
+
+@functools.cache
+def text(recorder: str) -> dict[str, Any]:
+    """A recording that is JSON."""
+    found: dict[str, Any] = json.loads((H200 / f"{recorder}.json").read_text())
+    return found
+
+
+@functools.cache
+def kernels(recorder: str) -> Mapping[str, Kernel]:
+    """The machine code that ran, by the names of the kernels."""
+    return banksim.load(H200 / f"{recorder}.cubin")
