@@ -38,6 +38,13 @@ CUresult banksim_wait(void); /* what a call that waits for the device ends with:
         if (begun_) return begun_;                         \
     } while (0)
 
+/* ---- output.c */
+void banksim_print(const char *text, size_t size);
+void banksim_flush(void); /* what kernels printed goes to standard output, as at every synchronization */
+
+/* ---- memory_file.c */
+CUresult banksim_share_memory(int *file); /* makes the file whose pages all device memory is */
+
 /* ---- memory.c */
 enum kind { DEVICE, PINNED, MANAGED, VARIABLES };
 struct memory { /* one allocation */
@@ -50,7 +57,6 @@ struct memory { /* one allocation */
     unsigned flags;
     struct memory *head; /* of the slots behind the first of an allocation that has several: the first */
 };
-CUresult banksim_share_memory(int *file); /* makes the file whose pages all device memory is */
 void banksim_forget_memory(void);
 CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start);
 struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
@@ -68,14 +74,16 @@ struct CUfunc_st {
     int *offset, *size;
     struct CUfunc_st *next;
 };
+
+/* ---- launches.c */
 CUresult banksim_blocks_per_sm(CUfunction function, int threads, size_t dynamic, int *blocks);
+
+/* ---- device.c */
 int banksim_attribute(CUdevice_attribute attribute);
 
 /* ---- streams.c
    Everything happens at once, in the order of the program. What is given to a stream that is captured is kept as a node
    of a graph instead (graphs.h), by a copy of its arguments. */
 CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void *arguments, size_t size);
-void banksim_flush(void); /* what kernels printed goes to standard output, as at every synchronization */
-void banksim_print(const char *text, size_t size);
 
 #endif

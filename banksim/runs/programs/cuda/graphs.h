@@ -19,6 +19,12 @@ struct CUgraphNode_st {
     void **parameters; /* of a kernel, for those who ask what it is launched with */
 };
 
+struct CUgraph_st {
+    CUgraphNode first, *end; /* `end`: where the next node is put */
+    size_t count;
+    struct kept *kept; /* objects of the user's that it keeps alive */
+};
+
 CUgraph banksim_new_graph(void);
 /* A node behind the last one, on which it depends: what a captured stream is given. */
 CUresult banksim_capture(CUgraph graph, banksim_perform perform, const void *arguments, size_t size);
@@ -33,7 +39,8 @@ bool banksim_recording(banksim_perform perform, const void *arguments, size_t si
 /* A node of an executable graph by that of the graph it was made of. */
 CUgraphNode banksim_node_of(CUgraphExec made, CUgraphNode node);
 
-/* What kinds of nodes perform: launches.c, copies.c, streams.c. */
+/* What kinds of nodes perform: graphs.c, launches.c, copies.c, streams.c. */
+CUresult banksim_perform_nothing(void *arguments);
 CUresult banksim_perform_launch(void *arguments);
 CUresult banksim_perform_copy(void *arguments);
 CUresult banksim_perform_fill(void *arguments);

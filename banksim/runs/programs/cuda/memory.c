@@ -1,26 +1,25 @@
-/* Device memory: one sparse file, which the banksim process maps too.
+/* Allocations of device memory, which lies in the file that memory_file.c makes.
 
    Every allocation has an address of its own for the machine code, at which nothing else begins for 4 GiB
-   (banksim.machine.addresses.PROGRAM says why), and lies in the file as it would in a GPU's memory: small ones of
-   cudaMalloc together in a page of 2 MiB, others in pages of their own, one behind the other. An access that leads out
-   of its allocation finds there what it would find on a GPU. Memory of cudaMalloc is mapped at another address only, so that a host that follows such a pointer fails as on a GPU; pinned and managed memory is mapped where
-   the machine code sees it. */
-#include "connection.h"
+   (banksim.machine.addresses.PROGRAM says why). In the file it lies as it would in a GPU's memory: small allocations of
+   cudaMalloc share pages of 2 MiB, others have pages of their own, one behind the other. So an access that leads out of
+   its allocation finds what it would find on a GPU.
 
-#include <errno.h>
+   The program sees pinned and managed memory where the machine code sees it. Memory of cudaMalloc is mapped elsewhere, so
+   that host code that follows such a pointer fails as it does beside a GPU. */
+#include "memory.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-#define PAGE 4096ull
 #define DEVICE_PAGE (2ull << 20)
-/* Measured on one H200: allocations of fewer bytes than SMALL share pages of the device, where they begin at multiples
-   of APART and far and wide around which pages are mapped; of 100 MiB they are LARGE apart at the least. */
+/* Measured on one H200: allocations of fewer bytes than SMALL share pages of the device and begin at multiples of APART;
+   far and wide around them pages are mapped. Allocations of 100 MiB lie at least LARGE apart. */
 #define SMALL (1ull << 20)
 #define APART 512ull
 #define LARGE (32ull << 20)
@@ -32,20 +31,8 @@ static struct memory slots[BANKSIM_SLOTS];
 static unsigned used = BANKSIM_FIRST_SLOT; /* slots from here on have never been used */
 static unsigned freed[BANKSIM_SLOTS];      /* a queue, from the one that was freed first on */
 static unsigned freed_first, freed_count;
-static int file = -1;
-static char *whole; /* the file, mapped as a whole */
 static off_t file_used = BANKSIM_SMALL_BYTES, variables_used = BANKSIM_FILE_BYTES / 2;
 static off_t small_used = BANKSIM_SMALL_BYTES / 4, small_end = BANKSIM_SMALL_BYTES / 2;
-static struct memory *registered[256]; /* memory of the host's own, which machine code sees at other addresses */
-
-CUresult banksim_share_memory(int *shared) {
-    file = memfd_create("banksim", MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, BANKSIM_FILE_BYTES)) return CUDA_ERROR_OUT_OF_MEMORY;
-    whole = mmap(NULL, BANKSIM_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (whole == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-    *shared = dup(file);
-    return CUDA_SUCCESS;
-}
 
 unsigned banksim_number(const struct memory *memory) { return memory - slots; }
 unsigned banksim_ordinal(const struct memory *memory) { return memory - slots - BANKSIM_FIRST_SLOT + 1; }
@@ -55,7 +42,7 @@ static CUdeviceptr address_of(unsigned number) {
 }
 
 static size_t rounded(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-static size_t pages(size_t size) { return rounded(size, PAGE); }
+static size_t pages(size_t size) { return rounded(size, BANKSIM_PAGE); }
 static bool small(size_t capacity, enum kind kind) { return kind == DEVICE && capacity < SMALL; }
 
 struct memory *banksim_find(CUdeviceptr address) {
@@ -69,18 +56,9 @@ struct memory *banksim_find(CUdeviceptr address) {
     return NULL;
 }
 
-static struct memory *find_registered(const void *host) {
-    for (size_t n = 0; n < sizeof registered / sizeof *registered; n++) {
-        struct memory *one = registered[n];
-        if (one && (const char *)host >= (char *)one->host && (const char *)host < (char *)one->host + one->size)
-            return one;
-    }
-    return NULL;
-}
-
 void *banksim_bytes(CUdeviceptr address) {
     struct memory *found = banksim_find(address);
-    return found ? whole + found->offset + (address - found->start) : (void *)address;
+    return found ? banksim_whole_file + found->offset + (address - found->start) : (void *)address;
 }
 
 /* Takes a freed allocation of the same size out of the queue, if any; `any_size`: the first, whatever its size. */
@@ -169,7 +147,7 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
     return found;
 }
 
-static void announce(const struct memory *memory) {
+void banksim_announce(const struct memory *memory) {
     for (unsigned piece = 0; piece < pieces(memory->capacity); piece++) {
         size_t start = piece * SLOT_BYTES, left = memory->size > start ? memory->size - start : 0;
         uint64_t size = !memory->live ? 0 : left < SLOT_BYTES ? left : SLOT_BYTES;
@@ -185,7 +163,7 @@ static size_t device_bytes(void) {
     return bytes;
 }
 
-static CUresult take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
+CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
     if (!size) return CUDA_ERROR_INVALID_VALUE;
     if (size > SLOT_BYTES && size > device_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
@@ -205,11 +183,11 @@ static CUresult take(size_t size, enum kind kind, unsigned flags, struct memory 
 
 CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start) {
     struct memory *memory;
-    CUresult failed = take(size, kind, flags, &memory);
+    CUresult failed = banksim_take(size, kind, flags, &memory);
     if (failed) return failed;
     if (kind != DEVICE) {
         void *place = (void *)memory->start;
-        void *got = mmap(place, memory->capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file,
+        void *got = mmap(place, memory->capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, banksim_file,
                          memory->offset);
         if (got != place) {
             if (got != MAP_FAILED) munmap(got, memory->capacity);
@@ -217,21 +195,21 @@ CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdevicep
             return CUDA_ERROR_OUT_OF_MEMORY;
         }
     }
-    announce(memory);
+    banksim_announce(memory);
     *start = memory->start;
     return CUDA_SUCCESS;
 }
 
-static void let_go(struct memory *memory) {
+void banksim_let_go(struct memory *memory) {
     pthread_mutex_lock(&lock);
     if (memory->kind != DEVICE && !memory->host) munmap((void *)memory->start, memory->capacity);
-    if (small(memory->capacity, memory->kind)) memset(whole + memory->offset, 0, memory->capacity);
-    else fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
+    if (small(memory->capacity, memory->kind)) memset(banksim_whole_file + memory->offset, 0, memory->capacity);
+    else fallocate(banksim_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
     memory->live = false;
     memory->host = NULL;
     if (memory->capacity <= SLOT_BYTES) freed[(freed_first + freed_count++) % BANKSIM_SLOTS] = banksim_number(memory);
     pthread_mutex_unlock(&lock);
-    announce(memory);
+    banksim_announce(memory);
 }
 
 static CUresult release(CUdeviceptr start, bool of_host) {
@@ -239,13 +217,13 @@ static CUresult release(CUdeviceptr start, bool of_host) {
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
-    let_go(memory);
+    banksim_let_go(memory);
     return CUDA_SUCCESS;
 }
 
 void banksim_forget_memory(void) {
     for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
-        if (slots[n].live && !slots[n].host) let_go(&slots[n]);
+        if (slots[n].live && !slots[n].host) banksim_let_go(&slots[n]);
 }
 
 /* ---- allocation */
@@ -295,87 +273,6 @@ CUresult cuMemFreeHost(void *start) {
     return failed ? failed : release((CUdeviceptr)start, true);
 }
 
-CUresult cuMemHostGetDevicePointer(CUdeviceptr *start, void *host, unsigned flags) {
-    BEGIN();
-    struct memory *own = find_registered(host), *found = own ? own : banksim_find((CUdeviceptr)host);
-    if (!start || !found || found->kind != PINNED) return CUDA_ERROR_INVALID_VALUE;
-    *start = own ? own->start + ((char *)host - (char *)own->host) : (CUdeviceptr)host;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemHostGetFlags(unsigned *flags, void *host) {
-    struct memory *own = find_registered(host), *found = own ? own : banksim_find((CUdeviceptr)host);
-    if (!flags || !found || found->kind != PINNED) return CUDA_ERROR_INVALID_VALUE;
-    *flags = found->flags;
-    return CUDA_SUCCESS;
-}
-
-/* Replaces pages of the program's own memory by others with the same bytes. They may be those of the stack, so this runs
-   on another one, while nothing is written to the first. */
-struct exchange {
-    char *pages, *others; /* `others` NULL: pages of the file, which lie there at `offset` */
-    size_t size;
-    off_t offset;
-    bool done;
-    ucontext_t here, there;
-};
-static struct exchange exchanged;
-
-static void exchange(void) {
-    struct exchange *e = &exchanged;
-    memcpy(e->others ? e->others : whole + e->offset, e->pages, e->size);
-    void *got = e->others ? mremap(e->others, e->size, e->size, MREMAP_MAYMOVE | MREMAP_FIXED, e->pages)
-                          : mmap(e->pages, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, e->offset);
-    e->done = got != MAP_FAILED;
-}
-
-static bool exchange_pages(void *pages, void *others, size_t size, off_t offset) {
-    static char stack[1 << 16] __attribute__((aligned(64)));
-    pthread_mutex_lock(&lock);
-    exchanged = (struct exchange){.pages = pages, .others = others, .size = size, .offset = offset};
-    getcontext(&exchanged.there);
-    exchanged.there.uc_stack.ss_sp = stack;
-    exchanged.there.uc_stack.ss_size = sizeof stack;
-    exchanged.there.uc_link = &exchanged.here;
-    makecontext(&exchanged.there, exchange, 0);
-    swapcontext(&exchanged.here, &exchanged.there);
-    bool done = exchanged.done;
-    pthread_mutex_unlock(&lock);
-    return done;
-}
-
-CUresult cuMemHostRegister(void *host, size_t size, unsigned flags) {
-    BEGIN();
-    char *first = (char *)((uintptr_t)host / PAGE * PAGE);
-    size_t span = pages((char *)host + size - first), n = 0;
-    struct memory *memory;
-    if (!host || !size) return CUDA_ERROR_INVALID_VALUE;
-    if (find_registered(host)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    while (n < sizeof registered / sizeof *registered && registered[n]) n++;
-    if (n == sizeof registered / sizeof *registered) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult failed = take(span, PINNED, flags, &memory);
-    if (failed) return failed;
-    if (!exchange_pages(first, NULL, span, memory->offset)) return CUDA_ERROR_OUT_OF_MEMORY;
-    memory->host = first;
-    registered[n] = memory;
-    announce(memory);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemHostUnregister(void *host) {
-    struct memory *memory = find_registered(host);
-    if (!memory) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    for (size_t n = 0; n < sizeof registered / sizeof *registered; n++)
-        if (registered[n] == memory) registered[n] = NULL;
-    void *place = memory->host;
-    size_t span = memory->capacity;
-    char *kept = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (kept == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!exchange_pages(place, kept, span, 0)) return CUDA_ERROR_OUT_OF_MEMORY;
-    let_go(memory);
-    return CUDA_SUCCESS;
-}
-
 /* ---- pools: one, which takes from the same memory */
 #define POOL ((CUmemoryPool)0x10)
 CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) { return cuMemAlloc(start, size); }
@@ -407,53 +304,3 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, voi
 }
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) { return CUDA_SUCCESS; }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) { return CUDA_SUCCESS; }
-
-/* ---- what a pointer is */
-CUresult cuMemGetAddressRange(CUdeviceptr *start, size_t *size, CUdeviceptr address) {
-    struct memory *found = banksim_find(address);
-    if (!found) return CUDA_ERROR_NOT_FOUND;
-    if (start) *start = found->start;
-    if (size) *size = found->size;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuPointerGetAttribute(void *value, CUpointer_attribute which, CUdeviceptr address) {
-    struct memory *own = find_registered((void *)address), *found = own ? own : banksim_find(address);
-    if (!value) return CUDA_ERROR_INVALID_VALUE;
-    if (!found) return CUDA_ERROR_INVALID_VALUE;
-    CUdeviceptr seen = own ? own->start + (address - (CUdeviceptr)own->host) : address;
-    switch (which) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return cuCtxGetCurrent(value);
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *(unsigned *)value = found->kind == PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-        break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)value = seen; break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (found->kind == DEVICE) return CUDA_ERROR_INVALID_VALUE;
-        *(void **)value = (void *)address;
-        break;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)value = banksim_number(found); break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)value = found->kind == MANAGED; break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)value = 0; break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)value = found->start; break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)value = found->size; break;
-    case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)value = 1; break;
-    default: return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return CUDA_SUCCESS;
-}
-
-CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void **values, CUdeviceptr address) {
-    for (unsigned n = 0; n < count; n++)
-        if (cuPointerGetAttribute(values[n], which[n], address)) memset(values[n], 0, sizeof(int));
-    return CUDA_SUCCESS;
-}
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUdeviceptr address) { return CUDA_SUCCESS; }
-CUresult cuMemPrefetchAsync(CUdeviceptr start, size_t size, CUmemLocation to, unsigned flags, CUstream stream) {
-    BEGIN();
-    return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-CUresult cuMemAdvise(CUdeviceptr start, size_t size, CUmem_advise advice, CUmemLocation at) {
-    BEGIN();
-    return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}

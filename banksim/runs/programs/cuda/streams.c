@@ -49,26 +49,6 @@ static bool known(CUstream stream) {
     return one != NULL;
 }
 
-/* ---- what kernels printed */
-static char *printed;
-static size_t printed_size;
-
-void banksim_print(const char *text, size_t size) {
-    if (!size) return;
-    pthread_mutex_lock(&lock);
-    printed = realloc(printed, printed_size + size);
-    memcpy(printed + printed_size, text, size);
-    printed_size += size;
-    pthread_mutex_unlock(&lock);
-}
-
-void banksim_flush(void) {
-    pthread_mutex_lock(&lock);
-    if (printed_size) fwrite(printed, 1, printed_size, stdout);
-    printed_size = 0;
-    pthread_mutex_unlock(&lock);
-}
-
 CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void *arguments, size_t size) {
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     CUgraph graph = own(stream)->capture;

@@ -1,0 +1,176 @@
+/* The nodes of graphs by what they do (a kernel, a copy, a fill, a function of the host ...), made by hand; and the
+   launch of a graph, which does what its nodes do in an order that all dependencies allow. */
+#include "graphs.h"
+
+CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
+CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
+    BEGIN();
+    if (!made) return CUDA_ERROR_INVALID_VALUE;
+    for (CUgraphNode node = ((CUgraph)made)->first; node; node = node->next) {
+        CUresult failed = node->disabled ? CUDA_SUCCESS
+                                         : banksim_submit(stream, node->perform, node->arguments, node->size);
+        if (failed) return failed;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- nodes by hand */
+#define MAKE(CALL)    \
+    BEGIN();          \
+    banksim_record(); \
+    return banksim_recorded(CALL, graph, before, count, node)
+#define REPLACE(NODE, CALL) \
+    BEGIN();                \
+    banksim_record();       \
+    return banksim_replaced(CALL, NODE)
+
+static CUresult launched(const CUDA_KERNEL_NODE_PARAMS *p) {
+    CUfunction f = p->func ? p->func : (CUfunction)p->kern;
+    return cuLaunchKernel(f, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX, p->blockDimY, p->blockDimZ,
+                          p->sharedMemBytes, NULL, p->kernelParams, p->extra);
+}
+static CUresult filled(const CUDA_MEMSET_NODE_PARAMS *p) {
+    size_t pitch = p->height > 1 ? p->pitch : p->width * p->elementSize;
+    switch (p->elementSize) {
+    case 1: return cuMemsetD2D8Async(p->dst, pitch, p->value, p->width, p->height, NULL);
+    case 2: return cuMemsetD2D16Async(p->dst, pitch, p->value, p->width, p->height, NULL);
+    case 4: return cuMemsetD2D32Async(p->dst, pitch, p->value, p->width, p->height, NULL);
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS *parameters) {
+    MAKE(launched(parameters));
+}
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters) {
+    REPLACE(node, launched(parameters));
+}
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters) {
+    REPLACE(banksim_node_of(made, node), launched(parameters));
+}
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *parameters) {
+    if (!node || node->perform != banksim_perform_launch) return CUDA_ERROR_INVALID_VALUE;
+    return banksim_launch_parameters(node, parameters);
+}
+CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                              const CUDA_MEMCPY3D *copy, CUcontext context) {
+    MAKE(cuMemcpy3DAsync(copy, NULL));
+}
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy) {
+    REPLACE(node, cuMemcpy3DAsync(copy, NULL));
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_MEMCPY3D *copy,
+                                        CUcontext context) {
+    REPLACE(banksim_node_of(made, node), cuMemcpy3DAsync(copy, NULL));
+}
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                              const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context) {
+    MAKE(filled(fill));
+}
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill) {
+    REPLACE(node, filled(fill));
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill,
+                                        CUcontext context) {
+    REPLACE(banksim_node_of(made, node), filled(fill));
+}
+CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                            const CUDA_HOST_NODE_PARAMS *host) {
+    MAKE(cuLaunchHostFunc(NULL, host->fn, host->userData));
+}
+CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host) {
+    REPLACE(node, cuLaunchHostFunc(NULL, host->fn, host->userData));
+}
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host) {
+    REPLACE(banksim_node_of(made, node), cuLaunchHostFunc(NULL, host->fn, host->userData));
+}
+CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count) {
+    MAKE(CUDA_SUCCESS);
+}
+
+static CUresult perform_child(void *arguments) { return cuGraphLaunch(*(CUgraphExec *)arguments, NULL); }
+CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                                  CUgraph child) {
+    CUgraph copy;
+    CUresult failed = cuGraphClone(&copy, child);
+    if (failed) return failed;
+    MAKE(banksim_submit(NULL, perform_child, &copy, sizeof copy));
+}
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *child) {
+    if (!node || node->perform != perform_child) return CUDA_ERROR_INVALID_VALUE;
+    *child = *(CUgraph *)node->arguments;
+    return CUDA_SUCCESS;
+}
+static CUresult perform_record(void *arguments) { return cuEventRecord(*(CUevent *)arguments, NULL); }
+static CUresult perform_wait(void *arguments) { return CUDA_SUCCESS; }
+CUresult cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                                   CUevent event) {
+    MAKE(banksim_submit(NULL, perform_record, &event, sizeof event));
+}
+CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                                 CUevent event) {
+    MAKE(banksim_submit(NULL, perform_wait, &event, sizeof event));
+}
+/* Memory of a graph is there from the node's making on, and stays. */
+static CUresult perform_allocation(void *arguments) { return CUDA_SUCCESS; }
+static CUresult perform_release(void *arguments) { return CUDA_SUCCESS; }
+CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
+    CUresult failed = cuMemAlloc(&parameters->dptr, parameters->bytesize);
+    if (failed) return failed;
+    MAKE(banksim_submit(NULL, perform_allocation, parameters, sizeof *parameters));
+}
+CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                               CUdeviceptr start) {
+    MAKE(banksim_submit(NULL, perform_release, &start, sizeof start));
+}
+
+CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edges,
+                        size_t count, CUgraphNodeParams *p) {
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+        CUDA_KERNEL_NODE_PARAMS kernel = {
+            p->kernel.func,         p->kernel.gridDimX,       p->kernel.gridDimY,     p->kernel.gridDimZ,
+            p->kernel.blockDimX,    p->kernel.blockDimY,      p->kernel.blockDimZ,    p->kernel.sharedMemBytes,
+            p->kernel.kernelParams, p->kernel.extra,          p->kernel.kern,         p->kernel.ctx};
+        return cuGraphAddKernelNode(node, graph, before, count, &kernel);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return cuGraphAddMemcpyNode(node, graph, before, count, &p->memcpy.copyParams, NULL);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        CUDA_MEMSET_NODE_PARAMS fill = {p->memset.dst,         p->memset.pitch, p->memset.value,
+                                        p->memset.elementSize, p->memset.width, p->memset.height};
+        return cuGraphAddMemsetNode(node, graph, before, count, &fill, NULL);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: {
+        CUDA_HOST_NODE_PARAMS host = {p->host.fn, p->host.userData};
+        return cuGraphAddHostNode(node, graph, before, count, &host);
+    }
+    case CU_GRAPH_NODE_TYPE_GRAPH: return cuGraphAddChildGraphNode(node, graph, before, count, p->graph.graph);
+    case CU_GRAPH_NODE_TYPE_EMPTY: return cuGraphAddEmptyNode(node, graph, before, count);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return cuGraphAddEventRecordNode(node, graph, before, count, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cuGraphAddEventWaitNode(node, graph, before, count, p->eventWait.event);
+    default: return banksim_missing("cuGraphAddNode of this type of node");
+    }
+}
+
+/* ---- the kind of a node */
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
+    const struct {
+        banksim_perform perform;
+        CUgraphNodeType type;
+    } types[] = {{banksim_perform_launch, CU_GRAPH_NODE_TYPE_KERNEL}, {banksim_perform_copy, CU_GRAPH_NODE_TYPE_MEMCPY},
+                 {banksim_perform_fill, CU_GRAPH_NODE_TYPE_MEMSET},   {banksim_perform_callback, CU_GRAPH_NODE_TYPE_HOST},
+                 {perform_child, CU_GRAPH_NODE_TYPE_GRAPH},           {banksim_perform_nothing, CU_GRAPH_NODE_TYPE_EMPTY},
+                 {perform_record, CU_GRAPH_NODE_TYPE_EVENT_RECORD},   {perform_wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT},
+                 {perform_allocation, CU_GRAPH_NODE_TYPE_MEM_ALLOC},  {perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE}};
+    if (!node || !type) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t n = 0; n < sizeof types / sizeof *types; n++)
+        if (types[n].perform == node->perform) {
+            *type = types[n].type;
+            return CUDA_SUCCESS;
+        }
+    return banksim_missing("cuGraphNodeGetType of a library's function");
+}

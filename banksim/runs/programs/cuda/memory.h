@@ -1,0 +1,22 @@
+/* What the parts that know of memory share: memory_file.c, memory.c, host_memory.c, pointers.c. */
+#ifndef BANKSIM_MEMORY_H
+#define BANKSIM_MEMORY_H
+
+#include "connection.h"
+
+#define BANKSIM_PAGE 4096ull
+
+/* ---- memory_file.c */
+extern int banksim_file;
+extern char *banksim_whole_file; /* where the program has the whole of it mapped */
+
+/* ---- memory.c */
+/* An allocation with a place in the file, of which banksim does not know until it is announced. */
+CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken);
+void banksim_announce(const struct memory *memory);
+void banksim_let_go(struct memory *memory);
+
+/* ---- host_memory.c */
+struct memory *banksim_registered(const void *host); /* the registered memory that holds a byte of the program's, or NULL */
+
+#endif
