@@ -70,7 +70,8 @@ def names_of(count: int, names: Sequence[str] = ()) -> list[str]:
 
 
 def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[list[bytes], list[Buffer]]:
-    """For CUDA C++ and PTX: an array is a pointer, a scalar or a structure takes its parameter's bytes.
+    """For CUDA C++ and PTX: an array is a pointer, a tuple one to a C array of what it holds, a scalar or a structure
+    takes its parameter's bytes.
 
     A Python int fits an integer parameter of any size, a Python float one of 8 bytes (double) or 4 (float); NumPy
     scalars, bytes and records must have the parameter's size. Where the kernel's name tells its parameters' types,
@@ -135,6 +136,8 @@ def scalar_bytes(argument: object, size: int, name: str, memory: LaunchBuffers) 
         return argument.at(memory.address(argument.array, name, gaps=True))
     if isinstance(argument, np.ndarray) and argument.ndim:
         return memory.address(argument, name).to_bytes(8, "little")
+    if isinstance(argument, tuple) and argument:
+        return memory.address(laid_out(argument, name, memory), name).to_bytes(8, "little")
     if argument is None:
         return bytes(8)
     if isinstance(argument, bytes):
@@ -157,6 +160,13 @@ def struct_bytes(argument: Struct, name: str, memory: LaunchBuffers) -> bytes:
     found = bytearray(argument.size)
     put(found, 0, argument.values, [f"{name}.{field}" for field in argument.names], memory)
     return bytes(found)
+
+
+def laid_out(values: Sequence[object], name: str, memory: LaunchBuffers) -> np.ndarray:
+    """A C array that an argument points to: of addresses, numbers or structs."""
+    found = bytearray(places(values)[1])
+    put(found, 0, values, [f"{name}[{number}]" for number in range(len(values))], memory)
+    return np.frombuffer(found, np.uint8)
 
 
 def put(found: bytearray, base: int, values: Sequence[object], names: Sequence[str], memory: LaunchBuffers) -> None:

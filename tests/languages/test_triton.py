@@ -207,6 +207,13 @@ def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "transpose(x, y, m, n, BLOCK: constexpr)" in capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+def test_an_array_of_addresses(arch: str) -> None:
+    parts, out = tuple(random.random((3, 64), np.float32)), np.zeros(64, np.float32)
+    banksim.run(kernels.sums, 1, None, [parts, 3, out], arch=arch, const={"BLOCK": 64})
+    assert (out == parts[0] + parts[1] + parts[2]).all()
+
+
 PROGRAM = """\
 import torch
 import triton

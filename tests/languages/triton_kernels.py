@@ -134,3 +134,12 @@ def by_descriptors(a, b, c, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.conste
     for at in range(0, k, BK):
         total = tl.dot(a.load([i, at]), b.load([j, at]).T, total)
     c.store([i, j], total.to(tl.float16))
+
+
+@triton.jit
+def sums(parts, n, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for i in range(n):
+        total += tl.load(tl.load(parts + i).to(tl.pointer_type(tl.float32)) + at)
+    tl.store(out + at, total)

@@ -31,6 +31,11 @@ extern "C" __global__ void sum(View v, float *out) {
     }
 }
 struct alignas(32) Wide { char tag; float *data; };
+extern "C" __global__ void sums(const float *const *parts, int n, float *out) {
+    float sum = 0;
+    for (int i = 0; i < n; ++i) sum += parts[i][threadIdx.x];
+    out[threadIdx.x] = sum;
+}
 __global__ void wide(char before, Wide w) { w.data[threadIdx.x] = before + w.tag; }
 """
 
@@ -133,6 +138,16 @@ def test_counts_alone_change_nothing(kernels: Any) -> None:
     assert done.conflicts.transactions == 4
     assert not more.any()
     assert not out.any()
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_a_tuple_is_an_array_of_addresses(kernels: Any, engine: Any, tmp_path: Path) -> None:
+    x, out = np.arange(64, dtype=np.float32), np.zeros(32, np.float32)
+    banksim.run(kernels["sums"], 1, 32, [(x[:32], x[32:], np.ones(32, np.float32)), 3, out], engine=engine)
+    assert (out == x[:32] + x[32:] + 1).all()
+    for wrong, told in (((), "a tuple cannot be passed"), ((x, 5), "5, a int: give a NumPy scalar")):
+        with pytest.raises(BanksimError, match=told):
+            banksim.run(kernels["sums"], 1, 32, [wrong, 3, out])
 
 
 def test_an_alignment_can_be_declared(kernels: Any) -> None:

@@ -276,7 +276,7 @@ def grid(call: Call, compiled: Compiled) -> Grid | None:
 
 def packed(value: object, kind: str, name: str) -> object:
     """An argument as the kernel takes it, of the type that Triton found."""
-    if isinstance(value, np.ndarray) and value.ndim:
+    if isinstance(value, tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return value
     if kind not in TYPES:
         raise UnsupportedError(f"argument {name}: {kind} is no pointer and no number, and is not known")
@@ -360,6 +360,8 @@ def specialized(value: object, stretches: Stretches, name: str) -> object:
         return descriptor(value, found, Address(found.array, found.array.ctypes.data - stretches.of(found.array)[0]))
     if isinstance(value, np.ndarray) and value.ndim:
         return Address(value, value.ctypes.data - stretches.of(value)[0])
+    if isinstance(value, tuple) and value and all(isinstance(one, np.ndarray) and one.ndim for one in value):
+        return Address(np.zeros(1, np.int64), 0)
     if isinstance(value, np.generic | np.ndarray):
         return value.item()
     if value is None or isinstance(value, bool | int | float):
