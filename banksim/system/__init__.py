@@ -8,6 +8,7 @@ compiler.py         … in less of its passes
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
 apart.py            a call in a process of its own
+collector.py        Python's collector of garbage
 ending.py           exit status, errors, signals
 progress.py         how far a long piece of work is
 visible.py          texts of others in a terminal

@@ -22,6 +22,7 @@ from banksim.machine.llvm.objects import engine_version, linked, objects, prepar
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
+from banksim.system.collector import paused
 from banksim.system.progress import TranslationProgress
 
 Built = tuple[bytes, bytes]
@@ -277,7 +278,8 @@ def loaded(kernel: Kernel, ways: str, make: Callable[[], Built], watched: bool =
     key = banksim.system.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
     stored = banksim.system.cache.get(key)
     if stored is None:
-        code, meaning = make()
+        with paused():
+            code, meaning = make()
         banksim.system.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")
