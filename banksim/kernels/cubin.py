@@ -115,7 +115,7 @@ def read(cubin: bytes, slot: int | None, listing: Listing | None) -> list[Kernel
     entries = elf.entries
     if not entries:
         return []
-    code = disassembly.disassemble(elf.data) if listing is None else listing
+    code = disassembly.disassemble(elf) if listing is None else listing
     missing = [name for name in entries if name not in code]
     if missing:
         raise InputError(f"nvdisasm lists no code for {missing[0]}")

@@ -11,6 +11,7 @@ import json
 import re
 import struct
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.elf import Elf
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Operand
 from banksim.kernels.merged_code import MARK, merged
+from banksim.system import cache
 from banksim.system.writing import write
 
 TO_CODE = frozenset({"LEPC", "JMX", "JMXU"} | {name for name, control in CONTROL.items() if control.names_code})
@@ -45,9 +47,27 @@ Listing = dict[str, list[dict[str, object]]]
 """The instructions of every code section, as nvdisasm has them, by the function that the section is named after."""
 
 
-def disassemble(cubin: bytes) -> Listing:
-    """`InputError` with nvdisasm's complaint, in one line, about a cubin that it does not take."""
-    return listing(printed(cubin))
+def disassemble(elf: Elf) -> Listing:
+    """The listing of a cubin, from the user's cache if one with the same code was listed, whatever its lines and data:
+    nvdisasm takes half a second to start. `InputError` with its complaint, in one line, about a cubin that it does not
+    take."""
+    key = kept_as(elf)
+    stored = cache.get(key) if key else None
+    if stored is not None:
+        return listing(zlib.decompress(stored))
+    text = printed(elf.data)
+    found = listing(text)
+    if key:
+        cache.put(key, zlib.compress(text, 1))
+    return found
+
+
+def kept_as(elf: Elf) -> str | None:
+    """The name in the cache of the listing of a cubin's code; None for a damaged one, of which nvdisasm says more."""
+    try:
+        return cache.key("listing", tools.identity("nvdisasm"), merged([elf]))
+    except (struct.error, LookupError, ValueError, OverflowError):
+        return None
 
 
 def disassemble_all(cubins: Sequence[Elf]) -> list[Listing]:

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -434,6 +435,30 @@ def test_a_cubin_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     cubin.decode_ahead([data + bytes(8)])
     assert hashed == [len(data), len(data) + 8]
     cubin._decode.cache_clear()
+
+
+def test_code_is_listed_once_whatever_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
+    source = """__global__ void doubled(float *x) {\n    x[threadIdx.x] *= 2;\n}\n"""
+    first, moved, other = (compile_cuda(one) for one in (source, f"\n// moved\n{source}", source.replace("2", "3")))
+    assert first != moved
+    (before,) = cubin.kernels(first)
+    started: list[str] = []
+    run = tools.run
+
+    def counted(name: str, *rest: Any, **more: Any) -> bytes:
+        started.append(name)
+        return run(name, *rest, **more)
+
+    monkeypatch.setattr(tools, "run", counted)
+    (after,) = cubin.kernels(moved)
+    assert not started
+    assert [i.text for i in after.instructions] == [i.text for i in before.instructions]
+    lines = [{i.site.line for i in kernel.instructions if i.name == "STG"} for kernel in (before, after)]
+    assert lines == [{2}, {4}]
+    (changed,) = cubin.kernels(other)
+    assert started == ["nvdisasm"]
+    assert [i.text for i in changed.instructions] != [i.text for i in before.instructions]
 
 
 def test_a_module_without_kernels_is_empty() -> None:
