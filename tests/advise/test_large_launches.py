@@ -57,14 +57,20 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the kernel as it is: its layouts are compiled once."""
+    return tmp_path_factory.mktemp("transpose")
+
+
 @pytest.fixture(scope="module", name="small")
-def as_small(tmp_path_factory: pytest.TempPathFactory) -> KernelAdvice:
-    return advice(tmp_path_factory.mktemp("small"), arch="sm_90,kepler-8")
+def as_small(folder: Path) -> KernelAdvice:
+    return advice(folder, arch="sm_90,kepler-8")
 
 
 @pytest.mark.usefixtures("large")
-def test_advice_is_that_of_executing_every_block(small: KernelAdvice, tmp_path: Path) -> None:
-    found = advice(tmp_path, arch="sm_90,kepler-8")
+def test_advice_is_that_of_executing_every_block(small: KernelAdvice, folder: Path) -> None:
+    found = advice(folder, arch="sm_90,kepler-8")
     assert (small.compared, found.compared) == (0, 9)
     assert found.best
     assert small.best
@@ -94,6 +100,6 @@ def test_a_race_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("large")
-def test_counts_that_depend_on_data_need_every_block(tmp_path: Path) -> None:
-    assert len(bench(tmp_path).typical()) == 9
+def test_counts_that_depend_on_data_need_every_block(folder: Path, tmp_path: Path) -> None:
+    assert len(bench(folder).typical()) == 9
     assert not bench(tmp_path, extra="tile[(int)in[0] & 31][threadIdx.x]").typical()

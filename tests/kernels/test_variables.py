@@ -31,9 +31,10 @@ extern "C" __global__ void pointed(int *out, int n) { out[threadIdx.x] = place()
 """
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "conv.cu"
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """In one place for all tests: nvcc compiles it once for each architecture."""
+    path = tmp_path_factory.mktemp("variables") / "conv.cu"
     path.write_text(SOURCE.replace("deep::unread[0] == 77 && out == in ? deep::unread[1] : 0", "0"))
     return path
 

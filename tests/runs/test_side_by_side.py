@@ -29,9 +29,9 @@ extern "C" __global__ void rows(float* a) {
 FOUR = ["kepler-4", "sm_75", "sm_120", "sm_90"]
 
 
-@pytest.fixture(name="source")
-def written(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.cu"
+@pytest.fixture(name="source", scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("side_by_side") / "rows.cu"
     path.write_text(SOURCE)
     return path
 

@@ -42,10 +42,11 @@ assert (out == 5).all()
 Said = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    (tmp_path / "program.py").write_text(PROGRAM)
-    return tmp_path / "program.py"
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("choice") / "program.py"
+    file.write_text(PROGRAM)
+    return file
 
 
 def reported(folder: Path, *words: str) -> dict[str, Any]:
