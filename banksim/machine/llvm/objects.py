@@ -20,6 +20,10 @@ TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
 NAMED = re.compile(r'@"([^"]+)"')
 METADATA = re.compile(r"(?<=!prof )!(\d+)")
+QUICKLY, WELL = 0, 1
+"""How LLVM chooses instructions and registers. A kernel's own code, whose registers live in memory between basic
+blocks, runs some hundredths slower where this is done quickly, and is compiled in half the time; routines, which run
+most of the time and are kept, gain by more."""
 
 
 @cache
@@ -41,10 +45,10 @@ def host_features() -> str:
     return str(llvm.get_host_cpu_features().flatten())
 
 
-def target_machine() -> llvm.TargetMachine:
+def target_machine(how: int = WELL) -> llvm.TargetMachine:
     """A new one each time: the engine that takes it owns it."""
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=1, jit=True
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=how, jit=True
     )
 
 
@@ -54,7 +58,7 @@ def objects(module: ir.Module) -> list[bytes]:
     functions = [function for function in module.functions if not function.is_declaration]
     apart = [function for function in functions if APART in function.attributes]
     rest = [function for function in functions if APART not in function.attributes]
-    return [routine(text(module, [function])) for function in apart] + [compiled(text(module, rest))]
+    return [routine(text(module, [function])) for function in apart] + [compiled(text(module, rest), QUICKLY)]
 
 
 def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
@@ -81,14 +85,14 @@ def routine(text: str) -> bytes:
     key = banksim.system.cache.key("routine", engine_version(), prepare_llvm(), text)
     code = banksim.system.cache.get(key)
     if code is None:
-        code = compiled(text)
+        code = compiled(text, WELL)
         banksim.system.cache.put(key, code)
     return code
 
 
-def compiled(text: str) -> bytes:
+def compiled(text: str, how: int) -> bytes:
     def work() -> bytes:
-        machine = target_machine()
+        machine = target_machine(how)
         return bytes(machine.emit_object(optimised(text, machine)))
 
     return interruptible(work)

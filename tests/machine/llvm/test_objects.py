@@ -40,9 +40,9 @@ def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.Mon
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     compiled: list[str] = []
 
-    def watched(text: str) -> bytes:
+    def watched(text: str, how: int) -> bytes:
         compiled.append(text)
-        return plain(text)
+        return plain(text, how)
 
     plain = objects.compiled
     monkeypatch.setattr(objects, "compiled", watched)
