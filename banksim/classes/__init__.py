@@ -1,7 +1,8 @@
 """Counting a grid at the cost of its distinct blocks.
 
-A count depends on addresses in shared memory, guards and branches; most blocks of a grid have them all alike. One block
-of each class is executed, only as far as these need it, and counted for all of its class.
+Counts depend on addresses in shared memory, on guards and on branches, and in most grids these are the same in most
+blocks. Blocks that agree in all of them form a class. Of each class one block is executed, only as far as the counts
+need it, and its counts are taken for every block of the class.
 
 footprint.py   which registers an instruction's results depend on
 needed.py      which instructions the counts need

@@ -1,9 +1,8 @@
-"""Loads, stores and atomics of the block that is executed: requests to shared memory are judged, but nothing is moved.
+"""Loads, stores and atomics of the block that is executed. Requests to shared memory are judged, but no data is moved.
 
-What is read is unknown, except from local memory, where registers are spilled to. Global memory is not touched at all.
-The addresses of a request may move from block to block by what no bank rule sees: all lanes alike, by a multiple of
-the rules' period.
-"""
+What is read counts as unknown, except from local memory, which holds spilled registers. Global memory is not touched
+at all. The addresses of a request may differ from block to block in a way that no bank rule sees: by the same amount
+in all lanes, a multiple of the rules' period."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from banksim.machine.state import CONTEXT
 
 
 class MemoryFollower(Follower):
-    """`needed.instructions` that only make a request move nothing."""
+    """An access is judged as a request, and moves no data unless it is to local or constant memory."""
 
     def load(self, i: Instruction, space: str, address: Followed, width: int, to: Operand, signed: bool) -> None:
         if space == "const":
@@ -98,7 +97,7 @@ class MemoryFollower(Follower):
         other: tuple[Followed, str] | None = None,
         source: Followed | None = None,
     ) -> None:
-        """Have a request judged, of the lanes whose address is one of shared memory."""
+        """Have a request judged for those lanes whose address lies in shared memory."""
         refuse(space)
         if space == "global" or request(i) is None:
             return
@@ -123,8 +122,8 @@ class MemoryFollower(Follower):
         self.e.b.call(self.inner.memory.request(width, use, source is not None), arguments)
 
     def in_window(self, address: Followed, chosen: Value | None) -> tuple[Followed, Value]:
-        """A generic address as one of shared memory, and the lanes where it is one. Local memory is not followed by
-        generic addresses."""
+        """A generic address as an address of shared memory, and the lanes where it is one. Accesses to local memory by
+        generic addresses are not followed."""
         window = self.decided(self.high(address))
         local = window == LOCAL_WINDOW >> 32
         shared = window == SHARED_WINDOW >> 32
@@ -132,7 +131,8 @@ class MemoryFollower(Follower):
         return self.low(address), shared if chosen is None else shared & chosen
 
     def movable(self, address: Followed, width: int, chosen: Value | None) -> None:
-        """All lanes' addresses move alike, by a multiple of the period, and stay where the block's memory is."""
+        """Make sure that from block to block the addresses of all lanes move by the same multiple of the period, and
+        stay within the block's shared memory."""
         if not address.slopes:
             return
         inner, e = self.inner, self.e
@@ -158,7 +158,8 @@ class MemoryFollower(Follower):
     # ---- local memory: beside its content a copy for each axis with slopes, and one that marks what is unknown (where
     # any mark in a word counts for all of it)
     def copies(self) -> list[ir.Value]:
-        """The contexts in which local memory is each of these copies: the axes', then that for what is unknown."""
+        """Contexts like the worker's, each with one of these copies as its local memory: first those of the axes, then
+        the one for what is unknown."""
         region = self.e.get(self.inner.context, CONTEXT, "region", as_type=POINTER)
         wanted = [*range(len(self.axes)), len(self.axes)]
         return [self.e.get(region, REGION, "local", n, POINTER) for n in wanted]
@@ -190,7 +191,7 @@ class MemoryFollower(Follower):
         return self.inner.const(0) - self.inner.number(unknown)
 
     def settle_words(self, i: Instruction, at: Value) -> None:
-        """Words of which a part is read or replaced must not change."""
+        """Words of which only a part is read or written must be the same in all blocks."""
         if LOCAL in self.changing:
             whole = at & (0xFFFFFFFF ^ 3)
             slopes = tuple(self.read_copy(i, context, whole, 4)[0] for context in self.copies()[:-1])

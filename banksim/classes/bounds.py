@@ -16,9 +16,9 @@ from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, Value,
 from banksim.machine.state import CONTEXT, ERROR
 
 FAR = 1 << 62
-"""A distance beyond which no value moves: products of slopes and steps stay below it."""
+"""The largest distance that a value may move. Products of slopes and steps stay below it, and so do not overflow."""
 STEEP = 1 << 30
-"""Slopes of at least so much are left to exact arithmetic."""
+"""Slopes from here on are left to `narrow`, which computes with Python's integers."""
 
 
 class Bounds:
@@ -33,7 +33,7 @@ class Bounds:
         return INT[32](0) if lanes is None else self.e.as_mask(lanes.spread().ir)
 
     def undecided(self, unknown: Value | None, mask: ir.Value | None = None) -> None:
-        """Give up where an executing lane, of those in the mask, is unknown."""
+        """Give up if the value of an executing lane, of those in the mask, is unknown."""
         if unknown is None:
             return
         lanes = self.inner.executing() if mask is None else mask
@@ -52,13 +52,13 @@ class Bounds:
         self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), self.e.b.and_(lanes, self.mask(unknown))])
 
     def longs(self, v: Value, signed: bool) -> ir.Value:
-        """As 32 integers of 64 bits."""
+        """A value of every lane as 32 integers of 64 bits."""
         if v.bits == 32:
             v = self.inner.sext(v) if signed else self.inner.zext(v)
         return v.spread().ir
 
     def distance(self, v: Value) -> ir.Value:
-        """How far a value may move: of 64 bits, never further than is sure to be exact."""
+        """A distance that a value may move, as 64 bits; at most FAR, up to which the arithmetic is exact."""
         if v.bits == 64:
             v = v.like(v.ir, "u")
             v = self.inner.where(v < FAR, v, self.inner.const(FAR, 64))
@@ -85,8 +85,8 @@ class Bounds:
         self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), mask, INT[32](step_bits), *arguments])
 
     def build_bound(self, context: ir.Value, pc: ir.Value, mask: ir.Value, bits: ir.Value, *rows: ir.Value) -> None:
-        """Whether the bound holds in the whole region is seen at once, by the sums at its far corner; where it does not
-        (or slopes are steep) `narrow` looks, exactly."""
+        """The sums at the far corner of the region show at once whether the bound holds everywhere. Where it does not,
+        or where slopes are steep, `narrow` decides exactly."""
         e, b = self.e, self.e.b
         new = self.inner.new
         below, above, *slopes = (new("i", 64, LANES, row) for row in rows)
@@ -112,19 +112,19 @@ class Bounds:
         b.ret_void()
 
     def settled(self, v: Followed) -> Followed:
-        """The value, which must not change."""
+        """The value, with bounds that make sure that it is the same in every block."""
         if v.slopes:
             zero = v.plain.like((v.plain ^ v.plain).ir, "u")
             self.bound(v, zero, zero, v.slopes, v.plain.bits)
         return Followed(self, v.plain, (), v.unknown)
 
     def decided(self, v: Followed) -> Value:
-        """What a value is in every block: it must not change and must be known."""
+        """What a value is in every block; bounds make sure that it is known, and the same in all of them."""
         self.undecided(v.unknown)
         return self.settled(v).plain
 
     def within_kind(self, v: Followed) -> None:
-        """A value must not wrap around as what it is taken for, signed or unsigned."""
+        """Make sure that a value does not wrap around as a number of its kind, signed or unsigned."""
         if not v.slopes:
             return
         place = v.plain.like(v.plain.ir, "u")
@@ -133,14 +133,15 @@ class Bounds:
         self.bound(v, place, ~place, v.slopes, 0)
 
     def bound_equal(self, a: Followed, b: Followed) -> None:
-        """Where a and b are equal they stay so, where they differ they never meet."""
+        """Make sure that lanes in which a and b are equal here have them equal in every block, and lanes in which they
+        differ have them different."""
         apart = a - b
         gap = apart.plain.like(apart.plain.ir, "u")
         equal, zero = gap == 0, gap ^ gap
         self.bound(apart, self.inner.where(equal, zero, gap - 1), self.inner.where(equal, zero, ~gap), apart.slopes, 0)
 
     def bound_order(self, a: Followed, b: Followed, how: Callable[[Value, Value], Value]) -> None:
-        """The smaller one stays the smaller one. Neither may wrap around."""
+        """Make sure that the smaller of the two is the smaller one in every block, and that neither wraps around."""
         if how in (operator.gt, operator.ge):
             a, b = b, a
         strict = how in (operator.lt, operator.gt)
@@ -174,6 +175,6 @@ class Bounds:
         return v.like(v.ir, "u")
 
     def pure(self, function: Callable[..., Value], *values: Followed) -> Followed:
-        """A function of what does not change."""
+        """The result of a function, whose operands must be the same in every block."""
         followed = [self.settled(v) for v in values]
         return Followed(self, function(*(v.plain for v in followed)), (), either(*(v.unknown for v in followed)))

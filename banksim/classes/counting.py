@@ -1,9 +1,8 @@
-"""Counting a launch: of each class of blocks one is executed, and counts for all of them.
+"""Counting a launch: of each class of blocks one is executed, and its counts are taken for all of them.
 
-Boxes of blocks wait. The first block of a box is executed; what it does narrows the box to the blocks that do the same,
-the others wait as smaller boxes. The first block of a class is also the one of the lowest number, so that its worst
-request is the one that executing every block would name.
-"""
+Boxes of blocks wait in a list. The first block of a box is executed. What it does narrows the box to the blocks that
+do the same; the others go back to the list as smaller boxes. The first block of a class is also its block of the
+lowest number, so that the worst request that is named is the one that executing every block would name."""
 
 from __future__ import annotations
 
@@ -38,11 +37,11 @@ from banksim.requests.kinds import LANES
 from banksim.wording import place
 
 MANY = 256
-"""Classes from which on it is asked whether executing all blocks is less work."""
+"""After so many classes it is checked whether executing every block would be less work."""
 KEPT = 64
-"""Classes of which is kept what their blocks count."""
+"""For so many classes the counts of their blocks are kept."""
 WORTH = 8
-"""Blocks that a class must have in the mean to be worth the way."""
+"""Below so many blocks per class on average, executing every block is less work."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Alike:
     tallies: Array
 
     def times(self, blocks: int) -> tuple[npt.NDArray[np.int64], Array]:
-        """What so many of them count."""
+        """The counts of so many of these blocks."""
         tallies = self.tallies.copy()
         for name in ("requests", "low", "high", "ideal", "unknown"):
             tallies[name] *= blocks
@@ -81,7 +80,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of all blocks, of how many `classes` they are, and the first of these."""
+    """The counts of all blocks, the number of classes, and the `first` of these."""
 
     compiled: Compiled
     counts: Counts
@@ -90,8 +89,8 @@ class Counted:
 
 
 class Narrowing:
-    """What bounds do to the region of the block that is executed. The counting keeps it; compiled code finds it by the
-    context of its worker."""
+    """Narrows the region of the block that is executed where bounds do not hold. `Counting` keeps it alive; compiled
+    code finds it by the context of its worker."""
 
     def __init__(self, worker: Worker, axes: tuple[int, ...]) -> None:
         self.axes, self.context, self.error = axes, worker.context[0], worker.error[0]
@@ -132,11 +131,11 @@ _narrowings: WeakValueDictionary[int, Narrowing] = WeakValueDictionary()
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)  # type: ignore[untyped-decorator]
 def narrow(context: int, pc: int, mask: int, bits: int) -> None:
-    """Called by compiled code; the bound lies in the region."""
+    """Compiled code calls it, with the bound in the record of the region."""
     one = _narrowings[context]
     try:
         one.narrow(pc, mask, bits)
-    except BaseException as failure:  # it must not unwind through compiled code
+    except BaseException as failure:  # an exception must not unwind through compiled code
         one.failure = failure
         one.error["code"] = codes.INTERRUPTED
 
@@ -191,7 +190,8 @@ class Counting:
             self.first.append(alike)
 
     def look_for_races(self, box: Box) -> None:
-        """Where the executed block shows one: the block of its class that would be looked at, if there is one."""
+        """If the executed block shows a hint at a race, give the one that a plain run would give: that of the first
+        block of this class which a plain run looks at, if it looks at any."""
         if not self.probed or not self.worker.probe.record[0]["found"]:
             return
         number = box.least_multiple(self.probed, self.launch.grid)
@@ -237,7 +237,7 @@ class Counting:
 
 
 def copies_of_local(worker: Worker, narrowing: Narrowing, axes: tuple[int, ...]) -> list[np.ndarray]:
-    """The memory of the copies of local memory, each with a context of its own."""
+    """The arrays behind the copies of local memory: for each copy a context of its own, and its bytes."""
     kept: list[np.ndarray] = []
     for n in range(len(axes) + 1):
         context, memory = aligned(CONTEXT, 1), np.zeros_like(worker.local)
@@ -254,8 +254,8 @@ def count(
     must: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Counted | Undecided:
-    """The counts of a launch as executing every block gives them; or why that must be done. `must`: there is no other
-    way, so that any number of classes will do."""
+    """The counts of a launch, as executing every block would give them; or why every block must be executed. `must`:
+    there is no other way, so that any number of classes will do."""
     axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
     if not launch.apart:
         why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"

@@ -25,7 +25,7 @@ How = Callable[[Value, Value], Value]
 Term: TypeAlias = Union["Followed", float]
 """What a followed value is added to, compared with …: another, or a number of its kind."""
 MOST_FIELDS = 4
-"""Runs of ones in a mask, at most, that a bitwise operation is followed through."""
+"""A bitwise operation with a mask is followed if the mask has at most so many runs of ones."""
 
 
 def either(*conditions: Value | None) -> Value | None:
@@ -46,7 +46,7 @@ def fields(mask: int) -> list[tuple[int, int]]:
 
 
 class Following(Protocol):
-    """What a value asks for, as bounds.py has it."""
+    """What a value needs of `Bounds` (bounds.py), which imports this module."""
 
     inner: LLVMEngine
     axes: tuple[int, ...]
@@ -67,7 +67,8 @@ class Following(Protocol):
 
 
 class Followed:
-    """`plain`: the content in the executed block; `unknown`: the lanes where it means nothing (None: no lane)."""
+    """`plain`: the content in the executed block; `slopes`: by how much each step along each axis changes it;
+    `unknown`: the lanes in which the content means nothing (None: no lane)."""
 
     __slots__ = ("plain", "slopes", "unknown", "x")
 
@@ -75,7 +76,7 @@ class Followed:
         self.x, self.plain, self.slopes, self.unknown = x, plain, slopes, unknown
 
     def lifted(self, other: Term) -> Followed:
-        """A plain number as one of this kind."""
+        """Another value, or a plain number as a value of this one's kind."""
         if isinstance(other, Followed):
             return other
         p = self.plain
@@ -93,7 +94,7 @@ class Followed:
         return tuple(Value(p.builder, "u", p.bits, 1, constant("u", p.bits, 1, 0)) for _ in self.x.axes)
 
     def with_slopes(self, plain: Value, slopes: Sequence[Value], *others: Followed) -> Followed:
-        """A result of this and `others`, unknown where one of them is."""
+        """A result that is computed from this value and `others`, unknown where any of them is."""
         return Followed(self.x, plain, tuple(slopes), either(self.unknown, *(o.unknown for o in others)))
 
     def pure(self, function: Callable[..., Value], *others: Followed) -> Followed:
@@ -150,7 +151,7 @@ class Followed:
         return self.with_slopes(plain, changing.above(mask.plain, how), o)
 
     def unknown_truth(self, o: Followed, how: How) -> Value | None:
-        """Where a combination of truths is unknown: not where the side that is known decides it."""
+        """Where the AND or OR of two truths is unknown. It is known where one side is known and decides it."""
         if self.unknown is None and o.unknown is None:
             return None
         if how is operator.xor or (how is not operator.and_ and how is not operator.or_):
@@ -175,7 +176,7 @@ class Followed:
         return rest if how is operator.or_ else [a - b for a, b in zip(rest, inside, strict=True)]
 
     def below_bits(self, runs: list[tuple[int, int]]) -> list[Value]:
-        """The slopes of the number that some runs of bits make, in their places."""
+        """The slopes of the number that some runs of bits make, each left at its place."""
         total = list(self.zeros())
         for first, behind in runs:
             upper, lower = self.lower_slopes(behind), self.lower_slopes(first)
@@ -183,8 +184,8 @@ class Followed:
         return total
 
     def lower_slopes(self, bits: int) -> Slopes:
-        """The slopes of the number that the lowest bits make: what is left of the slopes, taken as signed, as long as
-        it leaves these bits neither below nor above."""
+        """The slopes of the number that the lowest bits make: the lowest bits of the slopes, taken as signed. A bound
+        makes sure that the number overflows these bits in no block."""
         whole = self.plain.bits
         if bits in (0, whole):
             return self.slopes if bits else self.zeros()
@@ -195,8 +196,8 @@ class Followed:
         return rest
 
     def above(self, mask: Value, how: How) -> list[Value]:
-        """The slopes of a bitwise operation with a mask that each lane has of its own: its highest bits are alike, and
-        below those the value must not change."""
+        """The slopes of a bitwise operation with a mask that differs from lane to lane. The highest bits of each mask
+        are all equal; a bound makes sure that the value does not change in the bits below."""
         x = self.x
         if mask.bits != 32:
             return list(x.settled(self).zeros())

@@ -36,7 +36,7 @@ class Follower(Bounds, Unfollowed):
     # ---- where slopes and unknown lanes lie, behind the registers of a warp
     @property
     def spare(self) -> int:
-        """Bytes that they take in a warp's record."""
+        """Bytes of a warp's record for the slopes and the unknown lanes of registers."""
         return -(-(len(self.changing) * len(self.axes) * ROW + 4 * len(self.data)) // 64) * 64
 
     def slopes_at(self, register: Register) -> list[ir.Value]:
@@ -69,7 +69,8 @@ class Follower(Bounds, Unfollowed):
         return self.cache[register]
 
     def keep(self) -> None:
-        """At the end of a block of instructions, write what it has defined to the warp's record."""
+        """At the end of a block of instructions, write the slopes and unknown lanes of the registers that it has
+        defined to the warp's record."""
         e, active = self.e, self.inner.active_mask
         for register in sorted(self.defines):
             slopes, unknown = self.cache[register]
@@ -95,7 +96,7 @@ class Follower(Bounds, Unfollowed):
         return INT[32](0) if one is None else self.e.b.zext(one.ir, INT[32])
 
     def nothing(self, word: Value | None = None) -> Followed:
-        """A u32 that nothing is known of."""
+        """A u32 of which nothing is known."""
         return Followed(self, word or self.inner.const(0), (), self.inner.const(0) == 0)
 
     # ---- registers
@@ -247,7 +248,7 @@ class Follower(Bounds, Unfollowed):
         return Followed(self, first(v.plain), tuple(map(first, v.slopes)), unknown)
 
     def shuffle(self, v: Followed, source: Followed) -> Followed:
-        """A lane gets what is known of the lane that it reads."""
+        """A lane gets the value, the slopes and the unknown state of the lane that it reads."""
         source = self.settled(source)
         place, inner = source.plain, self.inner
         unknown = source.unknown
@@ -265,7 +266,8 @@ class Follower(Bounds, Unfollowed):
     def apart(
         self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Followed]
     ) -> tuple[Followed, ...]:
-        """What is not known of a lane is not of any: a routine may look across lanes."""
+        """If an operand is unknown in one lane, the results are unknown in all lanes: the routine may look across
+        lanes."""
         followed = [self.settled(v) for v in values]
         unknown = either(*(v.unknown for v in followed))
         unknown = None if unknown is None else self.inner.ballot(unknown) != 0
@@ -285,7 +287,8 @@ class Follower(Bounds, Unfollowed):
 
     # ---- addresses
     def wide(self, o: Operand) -> Followed:
-        """As everywhere, but with a sum of the two words: they have no bit in common."""
+        """As `Engine.wide` does, but by a sum instead of an OR of the two words, which have no bit in common: slopes
+        pass through sums."""
         if o.kind in ("imm", "float"):
             return self.const(o.number, 64)
         if o.is_zero:

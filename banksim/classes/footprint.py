@@ -1,8 +1,8 @@
-"""Which registers the results of an instruction depend on: its operation performed over values that hold nothing else.
+"""Which registers the results of an instruction depend on. Its operation is performed over values that hold nothing but
+that.
 
-A value here is the set of what it depends on: registers, by file and number, and sources, which are no registers:
-("block", axis) for an index of the block, ("data", pc) for what an instruction reads from memory or a clock.
-"""
+A value here is the set of what it depends on: registers, by file and number, and sources that are no registers:
+("block", axis) for an index of the block, ("data", pc) for what an instruction reads from memory or a clock."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from banksim.machine.operations import OPERATIONS
 
 Source = tuple[str, int]
 Guard = tuple[int, bool]
-"""A predicate of a thread, by its number, and whether it must be false."""
+"""The number of a thread's predicate, and whether it must be false."""
 LOCAL = ("local", 0)
 """Local memory, as if it were one register."""
 DECIDING = frozenset({"shared", "generic"})
 """Spaces whose accesses may be requests to shared memory."""
 NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
 REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
-"""What counts may depend on in ways that are not followed: mbarriers, bulk copies, calls of the driver."""
+"""Beginnings of opcodes on which counts may depend in ways that are not followed: mbarriers, bulk copies, calls of the
+driver."""
 
 
 class Dependences(frozenset[Source]):
@@ -61,7 +62,7 @@ class Footprint:
 
 
 class Unfollowed(Engine):
-    """What neither finding dependences nor following values goes through."""
+    """What neither the search for dependences nor the following of values can handle, and both refuse."""
 
     def read_apart(
         self,
@@ -118,7 +119,7 @@ class Tracer(Unfollowed):
     absolute = fma = divide = where = popcount = leading_zeros = joined
 
     def across(self, *values: object) -> Dependences:
-        """What lanes get from each other."""
+        """Results that lanes get from each other."""
         self.crosses = True
         return self.joined(*values)
 
@@ -153,7 +154,7 @@ class Tracer(Unfollowed):
     def apart(
         self, name: str, function: Callable[..., tuple[Dependences, ...]], values: Sequence[Dependences]
     ) -> tuple[Dependences, ...]:
-        """As many results as an instruction can have words, each dependent on all that it is given."""
+        """As many results as an instruction can have words. Each depends on everything that the routine is given."""
         return (self.across(*values),) * 8
 
     def special(self, name: str, uniform: bool) -> Dependences:
@@ -251,7 +252,7 @@ def footprint(i: Instruction) -> Footprint:
 
 
 def at_control(x: Tracer, i: Instruction) -> None:
-    """All operands decide where control goes, but for what BMOV and B2R write."""
+    """All operands decide where control goes, except those that BMOV and B2R write."""
     writes = {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ())
     for o in i.operands:
         if o.kind not in ("R", "UR", "P", "UP") or o.is_zero:

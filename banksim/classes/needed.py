@@ -26,8 +26,8 @@ Prints = Mapping[int, Footprint]
 
 @dataclass(frozen=True)
 class Reach:
-    """Which registers may hold something: `at` the start of each block of instructions, behind it (`behind`), and
-    `anywhere`."""
+    """Which registers may hold what is looked for: `at` the start of each block of instructions, at its end (`behind`),
+    and `anywhere`."""
 
     at: Mapping[int, frozenset[Source]]
     behind: Mapping[int, frozenset[Source]]
@@ -80,7 +80,7 @@ def of_data(source: Source) -> int | None:
 
 
 def always(i: Instruction) -> bool:
-    """Whether an instruction is needed whatever reads its results."""
+    """Whether an instruction is needed even if nothing reads its results."""
     return i.name in CONTROL or request(i) is not None
 
 
@@ -111,10 +111,11 @@ def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
 
 
 def before(live: set[Read], one: Footprint) -> bool:
-    """Make what is read behind an instruction what is read from it on. Whether anything of it is its result.
+    """Turn `live`, the sources that are read after an instruction, into those that are read from it on. Whether any of
+    its results is among them.
 
-    An instruction and what reads its result often have the same guard: it is the last to write what they read, even if
-    other threads keep what they had."""
+    An instruction and the one that reads its result often have the same guard. It is then the last to write what the
+    reader reads, even if other threads keep their old contents."""
     writes, guard = one.writes, one.guard
     own = guard if guard is not None and ("P", guard[0]) not in writes else None
     other = own and (own[0], not own[1])
@@ -135,8 +136,8 @@ def before(live: set[Read], one: Footprint) -> bool:
 def forwards(
     blocks: Mapping[int, Block], prints: Prints, chosen: set[int], begins: Callable[[Source], int | None]
 ) -> tuple[Reach, dict[int, int]]:
-    """Which registers may hold what comes from a source for which `begins` gives a number; and for each instruction
-    that may be decided by it, one of these numbers."""
+    """Which registers may hold what comes from a source to which `begins` gives a number; and for each instruction that
+    such a source may decide, one of these numbers."""
     at: dict[int, dict[Source, int]] = {start: {} for start in blocks}
     behind: dict[int, dict[Source, int]] = {}
     commonly: dict[frozenset[int], dict[Source, int]] = {}
@@ -183,7 +184,7 @@ def forwards(
 def origin(
     sources: frozenset[Source], state: Mapping[Source, int], begins: Callable[[Source], int | None]
 ) -> int | None:
-    """A number for what one of the sources holds; None if none of them holds anything."""
+    """The number of any source that has one; None if none has."""
     for source in sources:
         number = state.get(source, begins(source))
         if number is not None:

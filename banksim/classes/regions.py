@@ -44,7 +44,7 @@ class Box:
         return prod(n + 1 for n in self.count)
 
     def rest(self, count: Sequence[int]) -> list[Box]:
-        """The blocks that a smaller box with the same first block leaves over."""
+        """What is left of this box without a smaller one that has the same first block, as boxes."""
         found = []
         inner = list(self.count)
         for axis in range(AXES):
@@ -57,7 +57,8 @@ class Box:
         return found
 
     def in_steps(self, axis: int, longer: int) -> list[Box]:
-        """The same blocks as boxes with `longer` times the step along an axis; that with the first block first."""
+        """The same blocks as boxes with `longer` times the step along an axis; the box with the first block comes
+        first."""
         found = []
         for start in range(min(longer, self.count[axis] + 1)):
             first, step, count = list(self.first), list(self.step), list(self.count)
@@ -68,7 +69,7 @@ class Box:
         return found
 
     def number(self, grid: Three) -> int:
-        """That of the first block."""
+        """The number of the first block in the grid."""
         x, y, z = self.first
         return x + grid[0] * (y + grid[1] * z)
 
@@ -78,7 +79,7 @@ class Box:
         return [Box(three(place), self.step, (0, 0, 0)).number(grid) for place in product(*ends)]
 
     def least_multiple(self, of: int, grid: Three) -> int | None:
-        """The lowest of the blocks' numbers that is a multiple of a number."""
+        """The lowest number among those of the blocks that is a multiple of `of`; None if there is none."""
         for number in range(0, prod(grid), of):
             place = number % grid[0], number // grid[0] % grid[1], number // grid[0] // grid[1]
             if all(
@@ -95,7 +96,7 @@ def three(numbers: Sequence[int]) -> Three:
 
 
 def halves(row: Row) -> Iterator[tuple[int, Row]]:
-    """A bound from below and above as two of the form room + Σ slope·k ≥ 0."""
+    """A bound from below and above, as two bounds of the form room + Σ slope·k ≥ 0."""
     below, above, *slopes = row
     yield below, tuple(slopes)
     yield above, tuple(-s for s in slopes)
@@ -128,7 +129,7 @@ def within(count: list[int], room: int, slopes: Sequence[int]) -> list[int]:
 
 
 def alone(count: Sequence[int], rows: Sequence[Row]) -> list[int]:
-    """How long each axis may be where all others are cut off: no narrowed box is longer."""
+    """How long each axis can be if the box has no other. No narrowed box is longer along any axis."""
     now = list(count)
     for row in rows:
         for room, slopes in halves(row):
@@ -139,7 +140,7 @@ def alone(count: Sequence[int], rows: Sequence[Row]) -> list[int]:
 
 
 def gathered(rows: Iterable[Row]) -> list[Row]:
-    """The same bounds, one for each kind of slopes: the closest of its bounds."""
+    """The same bounds, one for each combination of slopes: the tightest."""
     closest: dict[tuple[int, ...], tuple[int, int]] = {}
     for below, above, *slopes in rows:
         known = closest.get(tuple(slopes), (below, above))
@@ -148,7 +149,7 @@ def gathered(rows: Iterable[Row]) -> list[Row]:
 
 
 def longer_step(count: Sequence[int], rows: Sequence[Row], bits: int) -> tuple[int, int] | None:
-    """(axis, by how much) to lengthen a step, where then more blocks hold together than without: slopes matter modulo
+    """(axis, factor) by which to lengthen a step, if the bounds then hold for more blocks at once: slopes count modulo
     2^bits. None where that helps little."""
     best, most = None, 2 * prod(n + 1 for n in narrowed(count, rows))
     for axis, longer in product(range(len(count)), range(2, LONGEST_STEP + 1)):

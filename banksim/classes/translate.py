@@ -65,7 +65,7 @@ class ClassTranslator(Translator):
             OPERATIONS[i.name].function(self.follower, i)
 
     def finish(self, block: Block) -> None:
-        """What was found before control flow ends the block of instructions."""
+        """Keep what was found, before control flow ends the block of instructions."""
         self.leave_if_fault()
         super().finish(block)
 

@@ -27,11 +27,11 @@ from banksim.timing.shared_memory_path import (
 )
 
 RESULT = 0
-"""The one scoreboard of a warp here."""
+"""The only scoreboard that a warp has here."""
 
 
 class Requests(NamedTuple):
-    """Of one block, sorted by epoch, then warp. `number` counts the warps of the block from 0."""
+    """The requests of one block, sorted by epoch, then by warp. `number`: the warp of each, counted from 0."""
 
     number: npt.NDArray[np.int64]
     epoch: npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ class Requests(NamedTuple):
 def parts_of_each(
     address: Integers, mask: Integers, op: Integers, width: Integers, rule: Integers, found: Integers
 ) -> None:
-    """How many parts each request has, counting those without an active lane: to `found`."""
+    """Write to `found` how many parts each request has, those without an active lane included."""
     for n in range(len(address)):
         place = pointer(np.uint64(address.ctypes.data + 4 * 32 * n))
         found[n] = parts_of(place, mask[n], op[n], width[n], rule)

@@ -1,4 +1,4 @@
-"""The time of bare requests, where nothing is known of the code between them."""
+"""The time of a trace's requests, where nothing is known of the code between them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ from banksim.requests.kinds import BYPASSING, IS_BYPASSING
 
 
 def transfers(found: Explanation) -> int | None:
-    """The time that a request takes, in transactions: a load takes at least one for each part, with active lanes or
-    not.
-
-    None where the count is unknown or unspecified, and of copies past the L1 cache: 32 of their transactions took 11 to
-    141 cycles on an H200.
-    """
+    """The time that a request takes, in transactions. A load takes at least one for each part, with active lanes or
+    not. None where the count is unknown or unspecified, and for copies past the L1 cache: on an H200, 32 transactions
+    of these took 11 to 141 cycles."""
     access = found.arch.access(found.op, found.width)
     if access is None or not isinstance(found.transactions, int) or found.op in BYPASSING:
         return None
@@ -75,7 +72,8 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
 
 
 def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Of each request: transactions' worth of time, and transfers that return its result (0: nothing is returned)."""
+    """For each request, how many transactions' time it takes, and how many transfers return its result (0: nothing is
+    returned)."""
     from banksim.banks.compiled.one_request import rule_records
     from banksim.banks.replay import transactions
     from banksim.requests.kinds import OPS
@@ -114,7 +112,7 @@ def simulated(trace: Trace, rows: Ints, cost: Ints, parts: Ints, chained: bool) 
 
 
 def estimated(trace: Trace, rows: Ints, cost: Ints, known: Rates, chained: bool) -> int:
-    """One block at the rates of its generation: by epochs."""
+    """The cycles of one block at the rates of its generation, epoch by epoch."""
     total = 0
     for epoch in np.unique(trace.epoch[rows]):
         here = rows[trace.epoch[rows] == epoch]

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from banksim.kernels.kernel import Instruction
 
 NONE = 7
-"""The number that stands for no scoreboard."""
+"""The number that means no scoreboard."""
 SCOREBOARDS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """`stall`: cycles until the warp's next instruction may issue. `write`, `read`: the scoreboard that counts until
-    the result is written, or until the operands are read (None: nobody waits). `wait`: mask of scoreboards that must
-    be at zero. `yields`: another warp is to be preferred. `reuse`: mask of operands kept in the reuse cache."""
+    """`stall`: cycles until the warp's next instruction may issue. `write`, `read`: the scoreboard that is held until
+    the result is written, or until the operands are read (None: none). `wait`: mask of the scoreboards that must be
+    free before issue. `yields`: another warp is preferred next. `reuse`: mask of the operands that are kept in the
+    reuse cache."""
 
     stall: int
     yields: bool
@@ -26,7 +27,7 @@ class Control:
 
 
 def control(i: Instruction) -> Control:
-    """The fields of an instruction of compute capability 7.0 or newer (layout: found by disassembly)."""
+    """The fields of an instruction of compute capability 7.0 or newer. (Their layout was found by disassembly.)"""
     bits = i.encoding >> 105
     write, read = bits >> 5 & 7, bits >> 8 & 7
     return Control(

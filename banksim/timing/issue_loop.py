@@ -62,7 +62,7 @@ def call(typing_context: TypingContext, function: NumbaType, context: NumbaType,
 
 @inner
 def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> None:
-    """Account the cycles since the warp issued its last instruction to what it waited for."""
+    """Add the cycles since the warp issued its last instruction to the account of what it waited for."""
     warp = sm.warps[w]
     here = sm.spent[warp.next]
     here.issue += 1
@@ -98,7 +98,7 @@ def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Non
 
 @inlined
 def watch(sm: Multiprocessor, waiting: Waiting, w: Integer, scoreboard: Integer, owner: Integer, what: Integer) -> None:
-    """Count a scoreboard of the warp up by one."""
+    """One more operation is under way for a scoreboard of the warp."""
     if scoreboard >= 0:
         waiting.pending[w, scoreboard] += 1
         waiting.owner[w, scoreboard] = owner
@@ -173,8 +173,8 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
 
 @inlined
 def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Integer:
-    """When the next instruction of a warp, from cycle t on, can issue behind a barrier without its release: as soon as
-    its registers are ready, if it works on them alone."""
+    """From which cycle on (t or later) the warp's next instruction, which stands behind a barrier, can issue although
+    the warp has not been released: as soon as its registers are ready, if it works on registers alone."""
     row = sm.code[sm.warps[w].next]
     if row.kind != PLAIN or row.pipe < 0:
         return NEVER
@@ -186,7 +186,7 @@ def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> 
 
 @inner
 def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, place: Integer, t: Integer) -> Integer:
-    """Let those waiting warps of a block go on that can. Returns OK or a fault."""
+    """Let those of a block's waiting warps go on that can. Returns OK or a fault."""
     for w in range(len(sm.warps)):
         warp = sm.warps[w]
         if warp.place == place and warp.state == BLOCKED:
@@ -205,7 +205,7 @@ def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, 
 
 @inlined
 def distinct(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
-    """How many different values MATCH.ANY has found: lanes that are the first of their mask."""
+    """How many different values MATCH.ANY has found: as many as there are lanes that are the lowest of their mask."""
     masks = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
     n = 0
     for lane in range(32):
@@ -252,7 +252,7 @@ def issue(
     waiting.wake[w] = warp.ready
     begins = t
     if row.kind == BARRIER and active:
-        path.sub_cores[warp.core].last = -1  # behind a barrier the youngest warp goes first
+        path.sub_cores[warp.core].last = -1  # after a barrier the youngest warp goes first
         warp.arrived = t
     latency = np.int64(row.latency)
     if row.pipe >= 0:

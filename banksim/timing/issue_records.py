@@ -1,8 +1,7 @@
 """The state of a multiprocessor: the records and arrays on which the loop over cycles works.
 
-Of each record stands here what a type checker sees of it in compiled code (`IssueRow` of `issue_table.CODE`,
-`ResidentWarp` of `RESIDENT_WARP`); tests/machine/test_compiled_records.py holds both to the same names.
-"""
+The Protocols here tell a type checker what compiled code sees of a record (`IssueRow` of `issue_table.CODE`,
+`ResidentWarp` of `RESIDENT_WARP`). tests/machine/test_compiled_records.py makes sure that they have the same names."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ READY, BLOCKED, DONE = range(3)
 RESIDENT_WARP = np.dtype(
     [
         ("state", "i8"),
-        ("place", "i8"),  # of its block, among the places for resident blocks
+        ("place", "i8"),  # which of the places for resident blocks its block has
         ("core", "i8"),
         ("record", "u8"),  # address of its record (machine/state.py, WARP)
         ("context", "u8"),  # address of its block's CONTEXT
@@ -38,7 +37,7 @@ RESIDENT_WARP = np.dtype(
 
 
 class IssueRow(Protocol):
-    """`issue_table.CODE`: what issue has to know of an instruction."""
+    """A row of `issue_table.CODE`: what must be known of an instruction to issue it."""
 
     kind: Integer
     stall: Integer

@@ -16,7 +16,7 @@ PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
 """Kinds of instructions, by what issuing one does. PLAIN only counts its stall cycles; VARIABLE releases a scoreboard
 after a known latency; MEMORY puts a request into the sub-core's queue; SLEEP pauses (NANOSLEEP)."""
 SHARED, GLOBAL, OTHER = range(3)
-"""As what waiting for a scoreboard is accounted."""
+"""The accounts for cycles of waiting for a scoreboard."""
 
 CODE = np.dtype(
     [
@@ -35,7 +35,7 @@ CODE = np.dtype(
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
         ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: those of a global store
         ("far", "i4"),  # of MEMORY: whether it goes on to global or local memory
-        ("fetches", "i4"),  # of MEMORY: cycles by which a store's data come later than its service
+        ("fetches", "i4"),  # of MEMORY: cycles from a store's service until its data come
         ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none
         ("copies", "i4"),  # of MEMORY: whether it is an asynchronous copy
         ("pause", "i4"),  # of SLEEP: nanoseconds
@@ -97,7 +97,7 @@ UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 LATER = {"cas": 5, "SHFL": 1}
-"""How much later than a load's a result comes, by op or opcode."""
+"""By op or opcode: how many cycles later than that of a load the result comes."""
 
 
 def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
@@ -140,7 +140,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
 
 
 def unit(i: Instruction) -> Unit:
-    """Where it runs, by its opcode with the first modifiers, or by its name."""
+    """Where an instruction runs; looked up by its name with the first modifiers, or by its name alone."""
     words = i.opcode.split(".")
     names = (".".join(words[:n]) for n in range(len(words), 0, -1))
     return next((UNITS[name] for name in names if name in UNITS), ANYTHING_ELSE)

@@ -1,4 +1,4 @@
-"""A launch, timed: blocks that are resident together on one multiprocessor, cycle by cycle."""
+"""Blocks that are resident together on one multiprocessor, simulated cycle by cycle."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Simulated:
 
 
 ALLOWANCE = 1 << 25
-"""Where no limit is given, blocks of which none has ended after so many warp instructions, for each sub-core that has a
-warp, are taken for an endless loop: less than a minute."""
+"""Without a limit of the user's: if no block has ended after so many warp instructions for each sub-core that has a
+warp, they are taken for an endless loop. That takes less than a minute."""
 
 
 class Simulation:
@@ -96,11 +96,11 @@ class Simulation:
 
     @property
     def issued(self) -> int:
-        """Warp instructions so far."""
+        """Warp instructions issued so far."""
         return int(self.sm.clock[issue_records.ISSUED])
 
     def begin(self, place: int, block: int) -> None:
-        """Put a block in a place: its warps begin at the first instruction in this cycle."""
+        """Put a block into a place; its warps begin with the first instruction in the current cycle."""
         worker, now = self.workers[place], int(self.sm.clock[issue_records.CYCLE])
         context = worker.context.ctypes.data
         self.compiled.begin(context, block)
@@ -108,7 +108,7 @@ class Simulation:
         for w in range(place * self.launch.warps, (place + 1) * self.launch.warps):
             warp = self.sm.warps[w]
             warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
-            self.step_warp(context, int(warp["record"]))  # chooses the group that runs
+            self.step_warp(context, int(warp["record"]))  # this chooses the group of threads that runs
             warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
             warp["issued"], warp["arrived"] = now - 1, now
             warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0

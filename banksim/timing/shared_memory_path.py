@@ -34,7 +34,7 @@ REQUEST = np.dtype(
         ("write", "i8"),  # scoreboards, -1: none
         ("read", "i8"),
         ("later", "i8"),  # cycles until the result beyond those of shared memory
-        ("fetches", "i8"),  # cycles by which a store's data come from the registers later than its service
+        ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
     ]
 )
 SUB_CORE = np.dtype(
@@ -42,7 +42,7 @@ SUB_CORE = np.dtype(
         ("head", "i8"),
         ("count", "i8"),
         ("issued", "i8"),  # when it last issued a memory instruction
-        ("granted", "i8"),  # when it last gave one to the pool
+        ("granted", "i8"),  # when the pool last took one from it
         ("last", "i8"),  # the warp that issued last
         ("left", "i8"),  # how many have left the queue
     ]
@@ -117,7 +117,7 @@ def new_waiting(warps: int, scoreboards: int) -> Waiting:
 
 @inlined
 def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) -> None:
-    """Note that something which a scoreboard counts ends at a cycle."""
+    """Note the cycle at which one of the operations that hold a scoreboard ends."""
     if scoreboard >= 0:
         waiting.pending[warp, scoreboard] -= 1
         waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
@@ -126,8 +126,8 @@ def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) ->
 
 @inlined
 def may_follow(path: Path, waiting: Waiting, place: Integer, t: Integer) -> bool:
-    """Whether a request of the pool keeps its warp's order: none of the warp is before it, and what returns something
-    comes after the data of the warp's stores."""
+    """Whether the request at a place of the pool may be served without breaking its warp's order: no request of the
+    warp is before it, and one that returns something comes after the data of the warp's stores."""
     request = path.requests[path.pool[place]]
     if request.parts and waiting.stored[request.warp] > t:
         return False
@@ -176,7 +176,7 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 
 @inlined
 def pending(places: Integers, left: Integer, t: Integer) -> Integer:
-    """How many places of the queue were left so recently that they are not free yet."""
+    """How many requests left the queue so recently that their places are not free yet."""
     n = 0
     while n < min(left, len(places)) and places[(left - 1 - n) % len(places)] > t:
         n += 1
@@ -185,7 +185,7 @@ def pending(places: Integers, left: Integer, t: Integer) -> Integer:
 
 @inlined
 def grant(path: Path, s: Integer) -> None:
-    """Sub-core s has had its turn."""
+    """Note that sub-core s has had its turn: it comes last now."""
     n = 0
     while path.order[n] != s:
         n += 1

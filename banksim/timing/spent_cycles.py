@@ -47,7 +47,8 @@ class Spent:
 
 @dataclass(frozen=True)
 class TimedInstruction:
-    """Waiting for a result counts at the instruction that gives it, other waiting at the one that waits."""
+    """An instruction and its cycles. Waiting for a result counts at the instruction that gives the result, other
+    waiting at the instruction that waits."""
 
     instruction: Instruction
     spent: Spent

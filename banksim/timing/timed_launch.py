@@ -1,4 +1,5 @@
-"""A launch, timed: the blocks that one multiprocessor holds at first cycle by cycle, all others only counted."""
+"""A timed launch: the blocks that one multiprocessor holds first are simulated cycle by cycle, all others are only
+counted."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction
 from banksim.timing.whole_grid import resident
 
 OnTimed = Callable[[int, int], None]
-"""Is told how many blocks have ended and how many thread instructions have been executed, in all."""
+"""Called with the number of blocks that have ended and of thread instructions that have been executed."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,8 @@ def run_timed(
     max_instructions: int | None = None,
     progress: OnTimed | None = None,
 ) -> Timed:
-    """Time the blocks that the first multiprocessor is given, then count the others.
-
-    What a request takes is judged by the first of `rules`. Raises `InputError` where there is no time model.
-    """
+    """Time the blocks that the first multiprocessor gets, then count the others. The first of `rules` says how long
+    requests take. Raises `InputError` where there is no time model."""
     known = figures(launch.kernel.arch)
     on_first = range(0, launch.blocks, known.multiprocessors)
     together = min(resident(launch).blocks, len(on_first))

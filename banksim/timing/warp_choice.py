@@ -67,7 +67,8 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
 
 @inlined
 def turn(sm: Multiprocessor, w: Integer) -> Integer:
-    """Since when warp w has waited for its turn; a memory instruction that any thread executes comes behind others."""
+    """The cycle since when warp w has waited for its turn. Memory instructions that any thread executes come after all
+    others."""
     warp = sm.warps[w]
     row = sm.code[warp.next]
     return warp.blocked + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)
@@ -75,8 +76,8 @@ def turn(sm: Multiprocessor, w: Integer) -> Integer:
 
 @inlined
 def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
-    """The warp of sub-core s that issues now, or -1: the one that issued last, unless that instruction yields or a
-    memory instruction follows; else the one that has waited longest, of several the youngest."""
+    """The warp of sub-core s that issues now, or -1. It is the warp that issued last, unless its instruction yields or
+    its next one is a memory instruction; else the warp that has waited longest, and the youngest of several."""
     best: Integer = -1
     best_key: Integer = NEVER
     last = path.sub_cores[s].last

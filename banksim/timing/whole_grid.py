@@ -9,7 +9,7 @@ from banksim.machine.launch import Launch
 from banksim.timing.spent_cycles import Cycles
 
 MOST_ASSUMED = 0.5
-"""With more of the warps' time than this resting on assumed latencies, no time is given for the launch."""
+"""If a larger share of the warps' time than this rests on assumed latencies, no time is given for the launch."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def resident(launch: Launch) -> Occupancy:
 
 
 def estimate(launch: Launch, cycles: Cycles) -> Estimate:
-    """What a launch takes by the time of the blocks that were timed."""
+    """The time of a whole launch, estimated from the blocks that were timed."""
     figures = cycles.figures
     held = resident(launch)
     at_a_time = min(held.blocks, -(-launch.blocks // figures.multiprocessors))

@@ -1,9 +1,8 @@
 """cuTile: `@ct.kernel` functions of the package cuda-tile, compiled by its own compiler with no GPU.
 
-What the compiler may assume of arrays is told to it as cuTile's own bridge to JAX does: a stride of 1, strides and
-sizes that are multiples of 16 bytes and elements, addresses by their alignment, and which arrays share memory.
-`ct.launch` decides that in its compiled part, which runs only where there is a driver.
-"""
+The compiler is told what it may assume of arrays, as cuTile's own bridge to JAX tells it: which strides are 1, which
+strides and sizes are multiples of 16 bytes or elements, how addresses are aligned, and which arrays share memory.
+`ct.launch` decides this in compiled code, which runs only where there is a driver."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ ALIGNMENT = 256
 SCALARS = {bool: "bool", int: "int32", float: "float32"}
 """Python's numbers, as cuTile takes them."""
 MULTIPLE = 16
-"""What sizes (in elements) and strides (in bytes) are looked at for."""
+"""The compiler is told whether sizes (in elements) and strides (in bytes) are multiples of this."""
 
 
 class Annotated(Protocol):
@@ -128,7 +127,8 @@ def constraints(call: Call, given: Mapping[str, object]) -> list[object]:
 
 
 def of_array(array: np.ndarray, where: Stretch, shared: tuple[str, ...]) -> object:
-    """What holds of an array; `where` its memory begins and ends, and a name of it if others lie there too."""
+    """What the compiler may assume of an array. `where`: the begin and the end of its memory; `shared`: a name of that
+    memory if other arrays lie in it too."""
     compilation, typing = import_module("cuda.tile.compilation"), import_module("cuda.tile._ir.typing_support")
     strides = [step // array.itemsize for step in array.strides]
     step = max(MULTIPLE // array.itemsize, 1)
@@ -148,7 +148,7 @@ def of_array(array: np.ndarray, where: Stretch, shared: tuple[str, ...]) -> obje
 
 # ---- what was given
 def arguments(call: Call) -> dict[str, object]:
-    """All arguments by name: the constants, and the others in their order."""
+    """All arguments by name, in the order of the parameters: constants and others."""
     parameters = [*inspect.signature(function(call.kernel)).parameters]
     if odd := [name for name in call.const if name not in parameters]:
         raise InputError(f"{place(call.kernel)} has no parameter {odd[0]}: it has {', '.join(parameters)}")

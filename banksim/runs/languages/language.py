@@ -1,8 +1,8 @@
-"""What banksim has to know of a language whose compiler makes machine code, and how a call of its kernel becomes one.
+"""What banksim must know of a language whose compiler makes machine code, and how a call of its kernel becomes one of
+machine code.
 
-A language is a module with the functions of `Language`. It is loaded once a kernel of its own is given, which is
-found by the package that the kernel's type comes from; so it may import its compiler where that is used.
-"""
+A language is a module with the functions of `Language`. It is imported when a kernel of its own is first given (the
+package of the kernel's type tells which language it is), and imports its compiler only where that is used."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LANGUAGES: dict[str, str] = {
     "tvm": "banksim.runs.languages.tilelang",
     "warp": "banksim.runs.languages.warp",
 }
-"""By the package that the type of a kernel comes from: the module that knows the language."""
+"""The module that knows a language, by the package that the type of its kernels comes from."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A kernel as its compiler left it: machine code, and how every launch of it is made. `about`: what `pack` has to
-    know of the compilation; `cluster`: blocks of a cluster, where the machine code does not say."""
+    """A kernel as its compiler left it: machine code, and what every launch of it has. `about`: what `pack` must know
+    of the compilation; `cluster`: the blocks of a cluster, where the machine code does not say."""
 
     cubin: bytes
     name: str
@@ -56,7 +56,7 @@ class Language(Protocol):
         """A kernel's name, and its parameters as its source has them."""
 
     def names(self, kernel: Any) -> Mapping[str, object]:
-        """What the names in a kernel's source mean, for constants that are given as text."""
+        """The values of the names in a kernel's source, for constants that are given as text."""
 
     def compile(self, call: Call, arch: str) -> Compiled:
         """The machine code of a call's kernel for an architecture such as sm_90."""
@@ -69,19 +69,20 @@ class Language(Protocol):
 
 
 def place_of(function: FunctionType) -> str:
-    """Where a kernel's function stands, and its name, for messages."""
+    """The file, the line and the name of a kernel's function, for messages."""
     code = function.__code__
     return f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}"
 
 
 def refused(where: str, error: Exception, gist: str = "") -> CompileError:
-    """What a compiler refused: in its first line where, and the gist (else the first that the error says)."""
+    """The error for what a compiler refused. Its first line says where, and the gist (without one, the first line of
+    the compiler's error)."""
     lines = (line.strip() for line in str(error).splitlines())
     return CompileError(f"{where}: {gist or next(filter(None, lines), type(error).__name__)}\n{error}")
 
 
 def check_constants(where: str, given: Collection[str], known: Sequence[str], required: Sequence[str]) -> None:
-    """`InputError` for constants that a kernel has not, and for those that are missing."""
+    """`InputError` for constants that the kernel does not have, and for those that are missing."""
     for name in given:
         if name not in known:
             raise InputError(f"{where}: {name} is no constant: it has {', '.join(known) or 'none'}")
@@ -124,7 +125,7 @@ def kernel_for(language: Language, call: Call, arch: str) -> Kernel:
 
 
 def decoded(compiled: Compiled) -> Kernel:
-    """The kernel, with what is known of its launches."""
+    """The decoded kernel, with what the compiler said of its launches."""
     found = decode(compiled.cubin)[compiled.name]
     x, y, z = (*(compiled.cluster or ()), 1, 1, 1)[:3]
     return replace(

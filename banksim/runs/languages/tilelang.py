@@ -1,7 +1,6 @@
 """TileLang: `@tilelang.jit` functions and `@T.prim_func` kernels, compiled by TileLang's own compiler with no GPU.
 
-TileLang writes CUDA C++ and keeps no places of its source: lines are those of what it wrote, which is kept.
-"""
+TileLang writes CUDA C++ without the lines of its own source. So lines are those of the C++, which is kept as a file."""
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ class Buffer(Protocol):
 
 
 class Attributes(TypedDict, total=False):
-    """What TileLang notes at a function."""
+    """The attributes that TileLang gives a function."""
 
     global_symbol: str
     thread_extent: Mapping[str, Size]
@@ -115,13 +114,13 @@ def owns(value: object) -> bool:
 
 
 def unwrapped(value: Any) -> Jit | Primitive:
-    """The function in @tilelang.autotune."""
+    """The function inside @tilelang.autotune; any other kernel as it is."""
     found: Jit | Primitive = getattr(value, "jit_impl", value)
     return found
 
 
 def is_primitive(kernel: Jit | Primitive) -> TypeIs[Primitive]:
-    """Whether it is what @T.prim_func makes, in which all constants are known."""
+    """Whether it is what @T.prim_func makes, in which all constants have their values."""
     return hasattr(kernel, "buffer_map")
 
 
@@ -187,7 +186,7 @@ def pack(call: Call, compiled: Compiled) -> Sequence[object]:
 
 
 def grid(call: Call, compiled: Compiled) -> tuple[int, ...]:
-    """The kernel's own grid: the kernel says it."""
+    """The grid that the kernel itself says."""
     found: tuple[int, ...] = compiled.about[1]
     asked = (*((call.grid,) if isinstance(call.grid, int) else call.grid or ()), 1, 1, 1)[:3]  # type: ignore[misc]
     if asked not in ((1, 1, 1), found):
@@ -197,12 +196,12 @@ def grid(call: Call, compiled: Compiled) -> tuple[int, ...]:
 
 # ---- the compiler
 def target_of(arch: str) -> str:
-    """What TileLang asks of its compiler on such a GPU: all that this one has (sm_90a)."""
+    """The target that TileLang compiles for on such a GPU: with all features of this one (sm_90a)."""
     return f"sm_{import_module('tilelang.contrib.nvcc').get_target_arch(capability(arch))}"
 
 
 def machine_code(source: str, name: str, target: object, config: Mapping[str, Any], flags: Sequence[str]) -> bytes:
-    """The cubin of what TileLang wrote, whose lines are those of a file that is kept."""
+    """The cubin of the C++ that TileLang wrote. Its lines are those of a file with this C++, which is kept."""
     keys = import_module("tilelang.transform").PassConfigKey
     before = config.get(keys.TL_DEVICE_COMPILE_FLAGS) or ()
     before = [before] if isinstance(before, str) else [*before]
@@ -228,14 +227,15 @@ def attribute(primitive: Primitive, name: str, default: T) -> T:
 
 
 def gist(error: Exception) -> str:
-    """The last line that an error of TileLang's says; before it stand those of its own code."""
+    """The last line of an error of TileLang's. Those before it are about TileLang's own code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
 
 
 # ---- what was given
 def constants(kernel: Jit, call: Call) -> dict[str, object]:
-    """The constants that a function is called with. `InputError` for those that it has not, or that are missing."""
+    """The constants that a function is called with. `InputError` for those that it does not have, and for missing
+    ones."""
     found = {name: one for name, one in kernel.signature.parameters.items() if name not in kernel.func.tensor_args}
     required = [name for name, one in found.items() if one.default is inspect.Parameter.empty]
     check_constants(place(kernel), call.const, [*found], required)
@@ -243,7 +243,7 @@ def constants(kernel: Jit, call: Call) -> dict[str, object]:
 
 
 def traced(kernel: Jit, call: Call) -> list[object]:
-    """The arguments of a function that is its kernel itself, as it is traced with them: tensors without contents."""
+    """The arguments with which a function that is itself the kernel is traced: tensors without contents."""
     wanted = [*kernel.func.tensor_args]
     if not wanted:
         return []
@@ -263,7 +263,7 @@ def traced(kernel: Jit, call: Call) -> list[object]:
 
 
 def of_memory(primitive: Primitive) -> Iterator[Buffer | Variable]:
-    """The parameters of a kernel as buffers, scalars as variables."""
+    """The parameters of a kernel: arrays as buffers, scalars as variables."""
     buffers = dict(primitive.buffer_map)
     yield from (buffers.get(one, one) for one in primitive.params)
 
@@ -273,7 +273,7 @@ def is_buffer(parameter: Buffer | Variable) -> TypeIs[Buffer]:
 
 
 def outputs_of(kernel: Jit | Primitive, primitive: Primitive) -> set[int]:
-    """The arguments that TileLang allocates and returns, where they are not given."""
+    """The numbers of the arguments that TileLang allocates and returns if they are not given."""
     found = attribute(primitive, "tilelang_out_idx", None) or getattr(kernel, "out_idx", None)
     listed = [] if found is None else [found] if isinstance(found, int) else found
     return {int(one) % len(primitive.params) for one in listed}
@@ -322,14 +322,14 @@ class Given:
         self.arrays[parameter.data.name] = value
 
     def match(self, sizes: Sequence[Size], given: Sequence[int]) -> bool:
-        """Whether given sizes are the declared ones; a name takes what is given first."""
+        """Whether given sizes are the declared ones. A name stands for the size that is given for it first."""
         return len(sizes) == len(given) and all(
             self.numbers.setdefault(size.name, n) == n if hasattr(size, "name") else self.value(size) == n
             for size, n in zip(sizes, given, strict=True)
         )
 
     def value(self, size: Size) -> int:
-        """A size that may hold names of other sizes."""
+        """The value of a size, which may be computed from sizes that have names."""
         if isinstance(size, int):
             return size
         tvm = import_module("tilelang").tvm
@@ -343,7 +343,7 @@ class Given:
         return int(tvm.arith.Analyzer().simplify(tvm.tirx.stmt_functor.substitute(size, found)))
 
     def parameter(self, name: str, dtype: str, described: Mapping[str, Sequence[Any]], where: str) -> object:
-        """What a parameter of the compiled kernel is passed: an array, a number, a tensor map."""
+        """What is passed for a parameter of the compiled kernel: an array, a number or a tensor map."""
         if name in self.arrays:
             return self.arrays[name]
         if name in described:
@@ -353,7 +353,7 @@ class Given:
         return np.asarray(self.numbers[name]).astype(dtype)[()]
 
     def mapped(self, words: Sequence[Any], where: str) -> MappedArray:
-        """A tensor map, from what TileLang asks of the driver for it (innermost axis first)."""
+        """A tensor map, from the arguments with which TileLang would have the driver make it (innermost axis first)."""
         kind, _, _, axes, data, *rest = words
         axes = int(axes)
         if kind.value != TILED or self.value(rest[4 * axes]) or self.value(rest[4 * axes + 3]):

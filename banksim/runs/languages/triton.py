@@ -29,7 +29,7 @@ TYPES: dict[str, str] = {
     "i1": "i1", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u1": "u1", "u8": "u1", "u16": "u2", "u32": "u4",
     "u64": "u8", "fp16": "f2", "fp32": "f4", "fp64": "f8",
 }  # fmt: skip
-"""Triton's types of scalars, and NumPy's."""
+"""NumPy's types of scalars by Triton's."""
 MULTIPROCESSORS = 132
 """Of an H200 (cudaDeviceGetAttribute)."""
 
@@ -108,12 +108,12 @@ def importing(arch: str, packages: Collection[str]) -> Iterator[None]:
 
 
 def owns(value: object) -> bool:
-    """Whether it is a kernel, perhaps in a decorator that tunes it."""
+    """Whether it is a kernel of Triton's, perhaps inside a decorator that tunes it."""
     return hasattr(unwrapped(value), "create_binder")
 
 
 def unwrapped(value: Any) -> JitFunction:
-    """The function in @triton.autotune and @triton.heuristics."""
+    """The function inside @triton.autotune and @triton.heuristics."""
     while not hasattr(value, "create_binder") and hasattr(value, "fn"):
         value = value.fn
     found: JitFunction = value
@@ -134,7 +134,8 @@ def names(kernel: object) -> Mapping[str, object]:
 
 
 class Address:
-    """An array as Triton's specialization sees one of torch: a type, and an address that tells of its alignment."""
+    """An array as a stand-in for a torch tensor: Triton's specialization looks at the type, and at the address for its
+    alignment."""
 
     def __init__(self, array: np.ndarray, start: int) -> None:
         self.dtype = array.dtype.name
@@ -145,8 +146,8 @@ class Address:
 
 
 def described(value: object, name: str) -> MappedArray | None:
-    """The array and the block of a tensor descriptor: Triton's or Gluon's, of a tensor on the host, or what
-    `banksim.tensor_map` makes; None for what is none."""
+    """The array and the block of a tensor descriptor: one of Triton's or Gluon's over a tensor of the host, or what
+    `banksim.tensor_map` makes. None for any other value."""
     if isinstance(value, MappedArray):
         return value
     if not is_descriptor(value):
@@ -179,7 +180,7 @@ def descriptor(value: Any, found: MappedArray, base: Address) -> Descriptor:
 
 
 class NoGpu:
-    """What Triton's compiler asks of a driver: which GPU it compiles for."""
+    """Stands in for a driver, which Triton's compiler asks for the GPU that it compiles for."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -209,7 +210,8 @@ def launchable(call: Call, arch: str) -> Compiled:
 
 
 def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]]:
-    """What Triton makes of a call's kernel, with all of its stages, and the types of the parameters by name."""
+    """What Triton compiles a call's kernel to, with the results of all stages; and the types of the parameters by
+    name."""
     function = unwrapped(call.kernel)
     where = place(function)
     given, const = arguments(call)
@@ -249,8 +251,8 @@ def pack(call: Call, compiled: Compiled) -> list[object]:
 
 
 def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
-    """A tensor descriptor as the kernel takes it: by a map, which is made where the array gets its address, or without
-    as address, sizes and strides, two flags, and sizes and strides again."""
+    """A tensor descriptor as the kernel takes it. `by_map`: as an array, of which a tensor map is made once it has its
+    address. Otherwise: address, sizes and strides, two flags, and sizes and strides again."""
     array = found.array
     if by_map:
         return [array]
@@ -260,8 +262,8 @@ def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
 
 
 def grid(call: Call, compiled: Compiled) -> Grid | None:
-    """The grid in blocks, of which a program of a cluster has several; a function is called with the constants, as
-    Triton calls it."""
+    """The grid in blocks; with clusters, each program of Triton's is a cluster of several blocks. A grid that is a
+    function is called with the constants, as Triton calls it."""
     found = call.grid
     if callable(found):
         function = unwrapped(call.kernel)
@@ -285,8 +287,8 @@ def packed(value: object, kind: str, name: str) -> object:
 
 # ---- what was given
 def arguments(call: Call) -> tuple[Named, Named]:
-    """What the kernel is called with, by name: arguments as Triton's specialization takes them; constants and
-    options."""
+    """What the kernel is called with, by name: first the arguments, as Triton's specialization takes them, then
+    constants and options."""
     function = unwrapped(call.kernel)
     named = dict(zip(runtime_names(call), call.args, strict=True))
     const = {**tuned(call), **call.const}
@@ -301,7 +303,7 @@ def arguments(call: Call) -> tuple[Named, Named]:
 
 
 def runtime_names(call: Call) -> list[str]:
-    """The parameters that are no constants, one for each argument."""
+    """The parameters that are not constants, as many as there are arguments."""
     function = unwrapped(call.kernel)
     found = [one.name for one in function.params if not one.is_constexpr]
     least = len([name for name in found if name not in defaults(function)])
@@ -318,7 +320,8 @@ def defaults(function: JitFunction) -> Named:
 
 
 def tuned(call: Call) -> Named:
-    """The constants of @triton.autotune, if there is one configuration, or if none was chosen that is told."""
+    """The constants of the configuration of @triton.autotune, if there is just one. `InputError` with the choices if
+    there are several, and the call chooses none."""
     value, found = call.kernel, Named()
     while value is not unwrapped(value):
         configurations = getattr(value, "configs", ())
@@ -355,7 +358,7 @@ def evaluated(name: str, rule: Callable[[Mapping[str, object]], object], given: 
 
 
 def specialized(value: object, stretches: Stretches, name: str) -> object:
-    """An argument as Triton looks at it."""
+    """An argument as Triton's specialization takes it."""
     if found := described(value, name):
         return descriptor(value, found, Address(found.array, found.array.ctypes.data - stretches.of(found.array)[0]))
     if isinstance(value, np.ndarray) and value.ndim:
@@ -383,7 +386,7 @@ def gpu(arch: str) -> Any:
 
 @contextmanager
 def driver(target: Target) -> Iterator[None]:
-    """Let Triton ask which GPU there is, and be told that it is the one to compile for."""
+    """Within, Triton finds the GPU to compile for when it asks which one there is."""
     config = import_module("triton.runtime.driver").driver
     before = config._active
     config._active = NoGpu(target)
@@ -398,7 +401,7 @@ def place(function: JitFunction) -> str:
 
 
 def gist(error: Exception) -> str:
-    """What an error of Triton's says, in a line: the innermost cause, with its line in the function."""
+    """The last line of the innermost cause of an error of Triton's, which is the message itself."""
     inner: BaseException = error
     while inner.__cause__ is not None:
         inner = inner.__cause__

@@ -1,8 +1,7 @@
 """Warp: `@wp.kernel` functions, compiled by Warp's own compiler with no GPU.
 
-`--const dim=1024` makes it `wp.launch(kernel, dim=1024)`; without, the grid and the block are those of
-`wp.launch_tiled(kernel, dim=grid, block_dim=block)`.
-"""
+With `--const dim=1024` a call means `wp.launch(kernel, dim=1024)`. Without it, the grid and the block are those of
+`wp.launch_tiled(kernel, dim=grid, block_dim=block)`."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "Warp"
 BLOCK = 256
-"""Threads of a block where none are asked for, as `wp.launch` has it."""
+"""Threads of a block if the call does not say: the default of `wp.launch`."""
 MOST_DIMENSIONS = 4
 
 
@@ -69,7 +68,7 @@ class Parameter(Protocol):
 
 
 class Adjoint(Protocol):
-    """What Warp knows of a kernel's function; `kernel_dim`: dimensions of the launch that its threads ask for."""
+    """What Warp knows of a kernel's function. `kernel_dim`: how many dimensions of the launch its threads ask for."""
 
     args: Sequence[Parameter]
     kernel_dim: int
@@ -127,7 +126,7 @@ def compile(call: Call, arch: str) -> Compiled:
 
 
 _modules: dict[tuple[bytes, str, int], tuple[bytes, dict[str, int]]] = {}
-"""Cubins of whole modules, which take Warp seconds each, and the shared memory of their kernels."""
+"""Cubins of whole modules, since Warp takes seconds for each, with the shared memory of their kernels."""
 
 
 def machine_code(warp: ModuleType, kernel: WarpKernel, arch: str) -> tuple[bytes, dict[str, int]]:
@@ -146,7 +145,7 @@ def machine_code(warp: ModuleType, kernel: WarpKernel, arch: str) -> tuple[bytes
 
 @contextmanager
 def settings(warp: ModuleType, module: WarpModule, block: int) -> Iterator[None]:
-    """Warp's options for a while: lines are kept, nothing is said."""
+    """Within, Warp keeps lines in the machine code, and prints nothing but errors."""
     config, before = warp.config, warp.config.log_level
     options = dict(module.options)
     config.log_level = warp.LOG_ERROR
@@ -160,7 +159,7 @@ def settings(warp: ModuleType, module: WarpModule, block: int) -> Iterator[None]
 
 
 def concrete(call: Call) -> WarpKernel:
-    """The kernel, of a generic one that for the types of the arguments."""
+    """The kernel; of a generic kernel, the overload for the types of the arguments."""
     kernel: WarpKernel = call.kernel
     parameters = kernel.adj.args
     if len(call.args) != len(parameters):
@@ -177,7 +176,8 @@ def concrete(call: Call) -> WarpKernel:
 
 
 def inferred(declared: Type, value: object) -> Type:
-    """The type of an argument of a generic kernel: its own, or that of what is given."""
+    """The type of an argument of a generic kernel: the declared one, or if that is generic, the type of what is
+    given."""
     types, warp = import_module("warp._src.types"), import_module("warp")
     if not types.type_is_generic(declared):
         return declared
@@ -210,7 +210,7 @@ def is_vector(declared: Type) -> TypeIs[type[Vector]]:
 
 
 def of_host(value: Any) -> object:
-    """An array of Warp in the host's memory as NumPy's, which is the same memory; all else as it is."""
+    """An array of Warp's in the host's memory, as a NumPy array of the same memory. Anything else as it is."""
     return (
         value.numpy() if type(value).__module__.startswith("warp.") and hasattr(value, "__array_interface__") else value
     )
@@ -248,7 +248,7 @@ def packed(parameter: Parameter, value: object) -> object:
 
 
 def struct(declared: StructType, value: object, name: str) -> Struct:
-    """A struct of Warp's: an instance of it, or its fields as a mapping or a `banksim.Struct`, by name."""
+    """A struct of Warp's, given as an instance of it, as a mapping of its fields, or as a `banksim.Struct`."""
     if isinstance(value, Struct):
         value = dict(zip(value.names, value.values, strict=True))
     fields = {one: value.get(one) if isinstance(value, Mapping) else getattr(value, one, None) for one in declared.vars}
@@ -260,7 +260,7 @@ def struct(declared: StructType, value: object, name: str) -> Struct:
 
 
 def array(declared: ArrayType, value: object, name: str) -> Struct:
-    """An array's descriptor."""
+    """An array as the descriptor that Warp's kernels take."""
     warp = import_module("warp")
     if not isinstance(value, np.ndarray) or type(declared).__name__ == "indexedarray":
         raise InputError(f"argument {name} is a {type(value).__name__}: give a NumPy array")
@@ -297,7 +297,7 @@ def threads(call: Call) -> int:
 
 
 def dimensions(call: Call) -> tuple[int, ...]:
-    """The launch's dimensions, those of the threads of a tile last."""
+    """The dimensions of the launch; with tiles, the threads of a block are the last dimension."""
     given = call.const.get("dim")
     if given is None:
         given = (call.grid,) if isinstance(call.grid, int) else tuple(call.grid)  # type: ignore[arg-type]

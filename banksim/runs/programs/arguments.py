@@ -1,4 +1,4 @@
-"""What a kernel is called with, as the machine takes it: arrays of the device in place, those of the host copied."""
+"""The arguments of a launch as the machine takes them: arrays of the device in place, arrays of the host copied."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ Array = np.ndarray
 
 
 class Arguments(parameters.LaunchBuffers):
-    """The buffers of one launch: the allocations that its arrays lie in, and copies of what the host has.
-
-    As on a GPU every argument that is an array of the host is a copy of its own, and is copied back at the end.
-    """
+    """The buffers of one launch: the allocations in which its device arrays lie, and copies of its host arrays. As on a
+    GPU, every host array that is an argument has a copy of its own, which is copied back at the end."""
 
     def __init__(self, device: Allocations) -> None:
         super().__init__()
@@ -49,10 +47,8 @@ class Arguments(parameters.LaunchBuffers):
         return address_of(number) + here - start
 
     def given(self, value: Any, inward: bool = True, outward: bool = True) -> Any:
-        """The value as NumPy array over memory of the device, or as scalar.
-
-        `inward`: what the host has is copied to the device; `outward`: and back afterwards.
-        """
+        """The value as a NumPy array over memory of the device, or as a scalar. `inward`: a host array is copied to the
+        device first; `outward`: it is copied back afterwards."""
         if isinstance(value, tuple):
             return tuple(self.given(part, inward, outward) for part in value)
         if isinstance(value, enum.Enum):
@@ -98,7 +94,7 @@ class Arguments(parameters.LaunchBuffers):
         return self.copies[-1]
 
     def give_back(self) -> None:
-        """Copy to the host what the kernel may have changed there, argument after argument."""
+        """Copy back the host arrays that the kernel may have changed, in the order of the arguments."""
         for host, start, size in self.back:
             ctypes.memmove(host, start, size)
         for value, copy in self.records:

@@ -13,8 +13,8 @@ REGEX = "regex:"
 
 @dataclass(frozen=True)
 class Choice:
-    """Of the launches of kernels that `matches` names the first `skip` are left out, then `count` are taken (None:
-    all)."""
+    """Which launches are counted: of those whose kernel `matches` names, the first `skip` are left out, then `count`
+    are taken (None: all)."""
 
     matches: re.Pattern[str] | None = None
     exact: bool = True
@@ -22,7 +22,8 @@ class Choice:
     count: int | None = None
 
     def takes(self, number: int) -> bool:
-        """Whether it takes the launch of this number among those that it names, counted from 0."""
+        """Whether the launch of this number is taken, counted from 0 among the launches of kernels that `names`
+        names."""
         return number >= self.skip and (self.count is None or number < self.skip + self.count)
 
     def names(self, symbol: str) -> bool:

@@ -8,20 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Clock:
-    """A reading, after so many launches: the microseconds of those whose time is known; `unknown` have none."""
+    """A reading of the clock: how many launches there were, the microseconds of those whose time is known, and how many
+    are `unknown`."""
 
     launches: int = 0
     unknown: int = 0
     microseconds: float = 0.0
 
     def after(self, microseconds: float | None) -> Clock:
-        """The next reading, one launch later; None: nobody knows what it takes."""
+        """The next reading, one launch later. None: the time of that launch is not known."""
         missing = microseconds is None
         return Clock(self.launches + 1, self.unknown + missing, self.microseconds + (microseconds or 0))
 
     def until(self, later: Clock) -> float:
-        """Milliseconds between two readings; not a number where no launch lies between them, or one that has no
-        time. A GPU's copies and its host take time as well, which is not simulated."""
+        """Milliseconds between two readings; NaN where no launch lies between them, or one whose time is not known. The
+        time of copies and of the host is not simulated."""
         if self.launches == later.launches or self.unknown != later.unknown:
             return math.nan
         return (later.microseconds - self.microseconds) / 1000

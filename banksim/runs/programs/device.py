@@ -44,7 +44,7 @@ OWN = {
     "PCI_DEVICE_ID": 0,
     "PCI_DOMAIN_ID": 0,
 }
-"""What an H200 can and banksim cannot, and what only a device in a slot has."""
+"""Attributes that differ from an H200's: what banksim cannot do, and what only a device in a slot has."""
 
 OF_PROGRAMS = {
     "COOPERATIVE_LAUNCH": 1,
@@ -53,8 +53,8 @@ OF_PROGRAMS = {
     "CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM": 0,
     "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": 1,
 }
-"""Where whole programs (banksim.runs.programs.process) find more than numba-cuda does, and memory that the host
-registers at another address."""
+"""Attributes that differ for whole programs (banksim.runs.programs.process): they can do more than numba-cuda in this
+process, and see memory that the host registers at another address."""
 
 _words = RECORDED.split()
 ATTRIBUTES = {**dict(zip(_words[::2], map(int, _words[1::2]), strict=True)), **OWN}
@@ -69,7 +69,7 @@ def capability(arch: str) -> tuple[int, int]:
 
 
 def attributes(arch: str) -> dict[str, int]:
-    """By the names of CUdevice_attribute."""
+    """The attributes of a simulated GPU, by the names of CUdevice_attribute."""
     (major, minor), of = capability(arch), limits(arch)
     return ATTRIBUTES | {
         "COMPUTE_CAPABILITY_MAJOR": major,
@@ -85,13 +85,13 @@ def attributes(arch: str) -> dict[str, int]:
 
 
 def memory() -> tuple[int, int]:
-    """Bytes that are free and that there are: the host's, where the simulated device keeps its arrays."""
+    """Bytes of free memory, and of all memory: the host's, in which the simulated device keeps its arrays."""
     page = os.sysconf("SC_PAGE_SIZE")
     return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
 
 
 def threads_per_block(registers: int) -> int:
-    """The largest block of a kernel with so many registers a thread: 64 Ki registers, given to a warp in units of
-    256, and warps to the four partitions of the SM alike (CUDA's occupancy calculator)."""
+    """The largest block of a kernel with so many registers per thread. An SM has 64 Ki registers; warps get them in
+    units of 256, and are spread evenly over the SM's four partitions (CUDA's occupancy calculator)."""
     of_a_warp = -(-max(registers, 1) * 32 // 256) * 256
     return min(1024, 65536 // of_a_warp // 4 * 4 * 32)

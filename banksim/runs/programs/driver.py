@@ -35,7 +35,7 @@ class Named(Protocol):
 
 
 class Allocations:
-    """What was allocated: bytes by the address at which they begin. Fresh memory is zero."""
+    """Allocations: their bytes, by the address at which they begin. New memory is zero."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -46,7 +46,7 @@ class Allocations:
         return self.add(np.zeros(max(size, 1), np.uint8))
 
     def register(self, address: int, size: int) -> int:
-        """Make memory of the program accessible to the device."""
+        """Make memory of the program's own accessible to the device. Its address there."""
         return self.add(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address)))
 
     def add(self, data: npt.NDArray[np.uint8]) -> int:
@@ -63,7 +63,7 @@ class Allocations:
                 self.starts.remove(address)
 
     def find(self, address: int) -> tuple[int, npt.NDArray[np.uint8]] | None:
-        """Where the allocation that holds a byte begins, and its bytes."""
+        """The address at which the allocation that holds a byte begins, and its bytes."""
         with self.lock:
             number = bisect.bisect_right(self.starts, address) - 1
             if number < 0:
@@ -91,10 +91,10 @@ class Allocations:
 
 
 class Driver:
-    """The functions, by their names in cuda.h; results are returned, handles are numbers."""
+    """The functions of the driver, by their names in cuda.h. Results are returned, and handles are numbers."""
 
     def __init__(self, arch: str = "sm_90", clock: Callable[[], Clock] = Clock) -> None:
-        """`clock` tells what the launches so far take."""
+        """`clock` tells the time of all launches so far."""
         self.attributes = device.attributes(arch)
         self.memory = Allocations()
         self.handles = itertools.count(FIRST_HANDLE)
@@ -238,8 +238,8 @@ class Driver:
         pass
 
     def cuEventElapsedTime(self, start: int, end: int) -> float:
-        """Milliseconds of the launches between two events, if their time is simulated: the simulation's own time is
-        not it."""
+        """Milliseconds that the launches between two events take on the GPU, if their time is simulated; the time that
+        the simulation itself takes means nothing."""
         if not {start, end} <= self.recorded.keys():
             raise InputError("elapsed_time: record both events first")
         self.time_was_asked = True

@@ -26,14 +26,14 @@ CUDA = (".cu",)
 PYTHON = (".py", ".pyw", ".ipynb")
 KERNELS = (".ptx", ".cubin", ".fatbin", ".cuh", ".cpp", ".cxx", ".cc")
 MACHINES = {62: "x86_64", 183: "aarch64"}
-"""Numbers of ELF: the processors that CUDA 13 has host code for."""
+"""The processors that CUDA 13 has host code for, by their numbers in ELF files."""
 UNDEFINED, DYNAMIC_SYMBOLS, DYNAMIC = 0, 11, 6
 NEEDED = 1
 FOR_A_SHELL = re.compile(r"[^\w./+,=@%:~-]")
-"""What nvcc, which hands its command line to a shell, cannot have in names."""
+"""Characters that names given to nvcc cannot have, because it hands its command line to a shell."""
 CUTILE = re.compile(rb"^[ \t]*(?:(?:import|from)[ \t]+cuda\.tile|from[ \t]+cuda[ \t]+import[ \t]+tile)\b", re.MULTILINE)
 UNQUOTABLE = re.compile(r'["\\\n]')
-"""What an #include cannot have in them either."""
+"""Characters that not even an #include can have in a file's name."""
 CURE = (
     'link with -cudart shared: nvcc -cudart shared, NVCC_APPEND_FLAGS="-cudart shared" for a build that calls nvcc, '
     "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared for CMake"
@@ -41,7 +41,7 @@ CURE = (
 
 
 def calls_driver(word: str) -> bool:
-    """Whether a Python file uses cuTile, which launches its kernels by the driver."""
+    """Whether a Python file uses cuTile, which launches its kernels through the driver."""
     with suppress(OSError):
         return CUTILE.search(Path(word).read_bytes()) is not None
     return False
@@ -63,7 +63,8 @@ def is_program(word: str) -> bool:
 
 
 def command(words: Sequence[str], arch: str, options: str) -> list[str]:
-    """The command to run, its CUDA C++ compiled. InputError, CompileError for what cannot be run."""
+    """The command to run, with CUDA C++ replaced by the program compiled from it. InputError or CompileError for what
+    cannot be run."""
     sources = [Path(word) for word in leading_sources(words)]
     if sources:
         return [str(compiled(sources, arch, shlex.split(options))), *words[len(sources) :]]
@@ -82,7 +83,8 @@ def command(words: Sequence[str], arch: str, options: str) -> list[str]:
 
 
 def called(word: str) -> str:
-    """What a program is told that it was called by: of CUDA C++ the program that nvcc would leave beside it."""
+    """The name that a program finds itself called by (argv[0]). For CUDA C++ it is that of the program that nvcc would
+    leave beside the source."""
     file = Path(word)
     if file.suffix not in CUDA:
         return word
@@ -139,7 +141,7 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
 
 
 def nameable(file: Path, other: Path) -> Path:
-    """The file, or another that includes it where nvcc cannot have its name."""
+    """The file; or where nvcc cannot take its name, another file that includes it."""
     if not FOR_A_SHELL.search(str(file)):
         return file
     write(other, os.fsencode(f'#include "{file.resolve()}"\n'), own=True)
@@ -149,7 +151,8 @@ def nameable(file: Path, other: Path) -> Path:
 def kept_under(
     sources: Sequence[Path], arguments: Sequence[str], options: Sequence[str], folders: Sequence[Path]
 ) -> str | None:
-    """The key of a compiled program: all that goes into it, with headers in `folders`. None where nobody can tell."""
+    """The cache key of a compiled program, made of all that goes into it, headers in `folders` included. None where
+    what goes into it cannot be found out."""
     others = [
         option for option in options if not option.startswith(("-D", "-I", "-O", "-std", "-l", "-X", "-rdc", "--"))
     ]
@@ -163,7 +166,7 @@ def kept_under(
 
 # ---- executables
 def require_runnable(name: str, content: bytes) -> None:
-    """InputError for an executable that this computer, or banksim, cannot run; with what cures it."""
+    """InputError for an executable that this computer or banksim cannot run, with what to do about it."""
     try:
         _, bits, order, _, _, _, _, machine, _, _, _, table, _, _, _, _, width, count, names = HEADER.unpack_from(
             content
@@ -186,7 +189,7 @@ def require_runnable(name: str, content: bytes) -> None:
 
 
 def dynamic(content: bytes, headers: Sequence[tuple[int, ...]]) -> tuple[list[str], set[str]]:
-    """The libraries that an executable needs, and the functions that they are to bring."""
+    """The libraries that an executable needs, and the functions that it takes from them."""
     needed, undefined = [], set()
     for _, kind, _, _, offset, size, linked, _, _, _ in headers:
         part = content[offset : offset + size]

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from banksim.timing.spent_cycles import Cycles
 
 LaunchProgress = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
-"""Of a kernel's name and its blocks: while it runs, what to call with the blocks and thread instructions done."""
+"""Called with a kernel's name and its number of blocks. While the kernel runs, what this gives is called with the
+blocks and the thread instructions that are done."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Shape:
 
 @dataclass
 class Times:
-    """The simulated time of a kernel's launches, summed: `cycles` of the blocks timed on one SM, `ideal` what they
-    would be without conflicts, `microseconds` the estimates of whole launches, of which `unestimated` have none;
-    `longest`: that of the launch of most cycles."""
+    """The simulated time of a kernel's launches, summed. `cycles`: of the blocks timed on one SM; `ideal`: the same
+    without conflicts; `microseconds`: the estimates of whole launches, which `unestimated` of the launches lack;
+    `longest`: the launch of the most cycles."""
 
     cycles: int = 0
     ideal: int = 0
@@ -79,8 +80,8 @@ class Times:
 
 @dataclass
 class KernelLaunches:
-    """All launches of one compiled kernel; `judged` holds their sum for each architecture, `warps` for each instruction
-    of the kernel's listing how often warps executed it, `times` their time if it was asked for."""
+    """All launches of one compiled kernel. `judged`: their sum for each architecture; `warps`: for each instruction of
+    the kernel's listing, how often warps executed it; `times`: their time, if it was asked for."""
 
     name: str
     signature: tuple[str, ...]
@@ -140,7 +141,7 @@ class KernelLaunches:
 
 
 def microseconds_of(run: Run) -> float | None:
-    """What a launch takes, if it was timed and most of its time is known."""
+    """The time of a launch, if it was timed and most of its time does not rest on assumptions."""
     if run.cycles is None:
         return None
     from banksim.timing.whole_grid import estimate
@@ -149,15 +150,13 @@ def microseconds_of(run: Run) -> float | None:
 
 
 def in_order(conflicts: Conflicts) -> Conflicts:
-    """The sites in the order of the code, whichever launch came to them first."""
+    """The same sites in the order of the code, not in that in which launches came to them."""
     return Conflicts(conflicts.arch, tuple(sorted(conflicts.sites, key=lambda site: site.offset or 0)))
 
 
 class RequestsWriter:
-    """Writes the requests of all launches as one trace, in which the blocks of all launches are numbered consecutively.
-
-    `incomplete`: whether a launch did not come to its end.
-    """
+    """Writes the requests of all launches as one trace; blocks are numbered through all launches. `incomplete`: whether
+    a launch did not come to its end."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -188,11 +187,9 @@ class RequestsWriter:
 
 
 class Launches(Shown):
-    """Kernels in the order of their first launch. Several threads of a program may launch at a time.
-
-    `others`: by the names of kernels, the launches that were executed but are not those of `choice`; `calls`: of the
-    functions of NVIDIA's libraries, whose own kernels are not executed.
-    """
+    """The kernels of a program in the order of their first launch. Several threads of the program may launch at a time.
+    `others`: launches that were executed but not chosen by `choice`, by the names of their kernels; `calls`: of
+    functions of NVIDIA's libraries, whose own kernels are not executed."""
 
     def __init__(
         self, rules: Sequence[Architecture], checks: tuple[str, ...] = (), choice: Choice | None = None
@@ -212,7 +209,7 @@ class Launches(Shown):
         self.clock = Clock()
         self.time_was_asked = False
         self.strays: dict[tuple[str, int], str] = {}
-        """Accesses beyond allocations that a GPU lets pass: of each kernel and instruction the first."""
+        """The first access beyond an allocation that a GPU lets pass, for each kernel and instruction."""
         self.lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -259,7 +256,7 @@ class Launches(Shown):
             self.calls[function] += 1
 
     def add(self, run: Run, signature: tuple[str, ...], shape: Shape) -> None:
-        """Add one launch. Launches belong to one kernel if their `run.kernel` is the same object."""
+        """Add one launch. Launches are of the same kernel if their `run.kernel` is the same object."""
         with self.lock:
             if id(run.kernel) not in self.numbers:
                 nothing = tuple(Conflicts(rule, ()) for rule in self.rules)
@@ -276,7 +273,7 @@ class Launches(Shown):
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """The architectures whose rule was judged on the code of another."""
+        """The architectures by whose rule the requests of another architecture's code were judged."""
         own = architecture(self.code).capability
         return tuple(rule.name for rule in self.rules if rule.capability != own)
 
@@ -287,7 +284,7 @@ class Launches(Shown):
 
     @property
     def hints(self) -> tuple[Hint, ...]:
-        """The hints at races of all kernels; there are hints where no check ran."""
+        """The hints at races of all kernels. Hints are given where no check ran."""
         return tuple(one for kernel in self.kernels for one in kernel.hints)
 
     @property

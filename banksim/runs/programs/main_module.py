@@ -22,7 +22,7 @@ from banksim.kernels.load import SOURCES
 from banksim.system import ending
 
 EXECUTABLE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-"""How programs of Linux, Windows and macOS begin."""
+"""The first bytes of executables of Linux, Windows and macOS."""
 HERE = str(Path(__file__).parents[2])
 
 
@@ -35,7 +35,8 @@ class Ended:
 
 
 def run_file(path: str, words: Sequence[str]) -> Ended:
-    """Run a Python file (`-`: standard input) with its arguments. InputError if there is none, or it is no Python."""
+    """Run a Python file (`-`: standard input) with its arguments. InputError if there is no such file, or it is not
+    Python."""
     source = sys.stdin.buffer.read() if path == "-" else read(path)
     whole = "<stdin>" if path == "-" else os.path.abspath(path)
     main = ModuleType("__main__")
@@ -50,7 +51,7 @@ def run_file(path: str, words: Sequence[str]) -> Ended:
 
 
 def read(path: str) -> bytes:
-    """A Python file's text; none of standard input. InputError if there is none, or it is no Python."""
+    """The text of a Python file; empty for standard input. InputError if there is no such file, or it is not Python."""
     if not path:
         raise InputError("an empty name: give a Python file, or -m with a module")
     if os.path.isdir(path):
@@ -64,7 +65,7 @@ def read(path: str) -> bytes:
 
 
 def require_module(name: str) -> None:
-    """InputError if there is no such module, or none of the package that it is in, which is not imported for that."""
+    """InputError if there is no such module, or no such package around it. Nothing is imported to find out."""
     package, _, inside = name.partition(".")
     with as_main([name], os.getcwd(), sys.modules["__main__"]):
         try:
@@ -76,8 +77,8 @@ def require_module(name: str) -> None:
 
 
 def require_python(path: str, source: bytes) -> None:
-    """InputError for a file that is plainly something else, with what to do with it. An error in a Python file is its
-    own affair, which Python shows."""
+    """InputError for a file that is clearly not Python, with what to do with it. An error inside a Python file is left
+    to Python, which shows it."""
     suffix = Path(path).suffix.lower()
     if suffix in (*SOURCES, ".ptx", ".cubin", ".fatbin"):
         raise InputError(f"{path} is no Python program: banksim kernel {path}:NAME executes a kernel of it")
@@ -108,7 +109,8 @@ def run_module(name: str, words: Sequence[str]) -> Ended:
 
 @contextmanager
 def as_main(argv: list[str], folder: str, main: ModuleType) -> Iterator[None]:
-    """`sys` as the program finds it; afterwards as it was. Modules that it imported stay."""
+    """Within, `sys` is as the program expects it; afterwards it is as before. Modules that the program imported
+    stay."""
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv, sys.modules["__main__"] = argv, main
     if not sys.flags.safe_path:
@@ -123,7 +125,8 @@ def as_main(argv: list[str], folder: str, main: ModuleType) -> Iterator[None]:
 
 
 def ended(execute: Callable[[], object]) -> Ended:
-    """Run it to its end and that of its threads; the traceback of what it did not catch goes to standard error."""
+    """Run a program until it and its threads have ended. The traceback of an exception that it does not catch goes to
+    standard error."""
     others = set(threading.enumerate())
     try:
         try:
@@ -144,7 +147,7 @@ def ended(execute: Callable[[], object]) -> Ended:
 
 
 def wait_for_threads(others: set[threading.Thread]) -> None:
-    """As Python does before it ends: pools of threads finish what they were given, other threads end by themselves."""
+    """Wait as Python does before it ends: pools of threads finish their work, other threads run to their end."""
     for thread in threading.enumerate():
         if thread in others or thread.daemon or thread.name.startswith(ending.OWN_THREADS):
             continue
@@ -155,7 +158,7 @@ def wait_for_threads(others: set[threading.Thread]) -> None:
 
 
 def status_of(code: object) -> int:
-    """What sys.exit(code) makes the process's status; texts are printed."""
+    """The exit status that sys.exit(code) gives a process; a text is printed."""
     if code is None:
         return 0
     if isinstance(code, int):
@@ -168,14 +171,12 @@ def show(error: BaseException) -> None:
     """The traceback, from the program's first frame on."""
     sys.stdout.flush()
     own = error.with_traceback(own_frames(error.__traceback__))
-    plain = (
-        sys.excepthook is sys.__excepthook__
-    )  # which in Python 3.11 finds lines in files only, not those of notebooks
+    plain = sys.excepthook is sys.__excepthook__  # in Python 3.11 it finds lines only in files, not in notebooks
     (traceback.print_exception if plain else sys.excepthook)(type(own), own, own.__traceback__)
 
 
 def own_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The frames from the program's first on; None of a program that could not even be compiled."""
+    """The frames from the program's first one on; None for a program that could not even be compiled."""
     while trace is not None and belongs_to_banksim(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace
@@ -186,7 +187,7 @@ def belongs_to_banksim(file: str) -> bool:
 
 
 def place(trace: TracebackType | None) -> str:
-    """`program.py:12:`, the line of the program that led to an error in numba-cuda or here."""
+    """The line of the program that led to an error in numba-cuda or in banksim, as `program.py:12:`."""
     frames = [f for f in traceback.extract_tb(own_frames(trace)) if "numba" not in Path(f.filename).parts]
     own = [f for f in frames if not belongs_to_banksim(f.filename) and "/numba_cuda/" not in f.filename]
     return f"{own[-1].filename}:{own[-1].lineno}:" if own else ""

@@ -20,7 +20,7 @@ class Mapped:
         self.held: dict[int, slice] = {}
 
     def holds(self, slot: int, offset: int, size: int) -> None:
-        """A slot holds so many bytes of the file from now on; 0: none."""
+        """From now on a slot holds `size` bytes of the file; 0: none."""
         before = self.held.pop(slot, slice(0))
         self.counts[before] -= 1
         self.pages.mapped[before] = self.counts[before] > 0

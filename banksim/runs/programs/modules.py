@@ -41,7 +41,7 @@ class LoadedModule:
 
     @cached_property
     def kernels(self) -> Mapping[str, Kernel]:
-        """Decoded when the first is launched; where the variables lie is part of the code."""
+        """The kernels, decoded when the first of them is launched. The address of the variables is part of the code."""
         return decode(self.cubin, self.file, self.slot)
 
     def kernel(self, name: str) -> Kernel:
@@ -51,13 +51,13 @@ class LoadedModule:
 
     @property
     def variables(self) -> Iterator[tuple[str, int, int]]:
-        """Name, place among all and bytes of each variable."""
+        """The name, the offset and the size of each variable."""
         for symbol in self.elf.symbols:
             if symbol.kind == OBJECT and symbol.section in self.places:
                 yield symbol.name, self.places[symbol.section] + symbol.value, symbol.size
 
     def place(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
-        """Let the variables lie in a buffer of the program's memory, as they start out."""
+        """Place the variables in a buffer of the program's memory, with their initial values."""
         self.slot, self.data = slot, data
         data[:] = 0
         if self.names:
@@ -65,13 +65,13 @@ class LoadedModule:
             data[: len(one.globals)] = np.frombuffer(one.globals, np.uint8)
 
     def into(self, launch: Launch) -> None:
-        """Let a launch find the variables in constant memory as they are now."""
+        """Copy the variables in constant memory, as they are now, to a launch."""
         if CONSTANT in self.places and self.data.size:
             start, size = self.places[CONSTANT], self.elf.sections[CONSTANT].size
             launch.constants[CONSTANT_BANK][:size] = self.data[start : start + size]
 
     def described(self, kernel: Kernel) -> str:
-        """What the stand-in reads of a kernel (modules.c)."""
+        """What the stand-in (modules.c) reads about a kernel."""
         constant = self.elf.sections[CONSTANT].size if CONSTANT in self.elf.sections else 0
         threads = min(kernel.max_threads, device.threads_per_block(kernel.registers))
         shared = max(kernel.shared_bytes - kernel.shared_base, 0)
@@ -82,7 +82,8 @@ class LoadedModule:
 
 
 def cubin_of(image: bytes, arch: str, file: str) -> bytes:
-    """The cubin that a GPU of this architecture would run of a fat binary, a cubin or PTX. InputError for none."""
+    """The cubin that a GPU of this architecture would run, out of a fat binary, a cubin or PTX. InputError if there is
+    none."""
     if is_cubin(image):
         return image
     if image[:4] != fat_binary.MAGIC:

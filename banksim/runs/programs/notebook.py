@@ -58,15 +58,15 @@ SHOWN_ONLY = (
     "lprun",
     "mprun",
 )
-"""Magics that set up a screen or tell of the session."""
+"""Magics that set up the display or ask about the session."""
 MEASURED = ("time", "timeit", "prun", "capture")
-"""Those that measure or keep what they run: it is run once."""
+"""Magics that measure or record the code that they run. The code is run once."""
 INSTALLERS = ("pip", "pip3", "conda", "mamba", "uv", "apt", "apt-get", "nvidia-smi", "nvcc", "lscpu", "which", "uname")
-"""Commands that install something or tell of the machine: they are left out, which is said."""
+"""Commands that install something or ask about the machine. They are left out, with a message."""
 
 
 def run_notebook(path: str, words: Sequence[str]) -> Ended:
-    """Run a notebook with these arguments behind its name. InputError for what is none, or asks for too much."""
+    """Run a notebook with these arguments. InputError if it is no notebook, or needs what is not provided."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -97,14 +97,14 @@ def run_cell(source: str, name: str, main: ModuleType) -> None:
 
 
 def display(*values: object, **_: object) -> None:
-    """What IPython shows, as text."""
+    """Print what IPython would show, as text."""
     for value in values:
         print(value if isinstance(value, str) else repr(value))
 
 
 # ---- what IPython adds to Python
 def python_of(cell: Cell) -> str:
-    """A cell as Python, line by line. InputError, with the line, for what is no Python and not known here."""
+    """A cell as Python, line by line. InputError, with the line, for a line that is neither Python nor known here."""
     first, _, rest = cell.source.partition("\n")
     if first.startswith("%%"):
         return "\n" + of_cell_magic(cell, first[2:].split(), rest)
@@ -130,7 +130,8 @@ def parses(source: str) -> bool:
 
 
 def inside(before: list[str]) -> bool:
-    """Whether a line stands within a text of several lines, or within brackets: what comes before it is unfinished."""
+    """Whether a line stands within a string of several lines or within brackets, so that what comes before it is
+    unfinished."""
     try:
         ast.parse("\n".join(before))
     except SyntaxError as error:
@@ -139,7 +140,7 @@ def inside(before: list[str]) -> bool:
 
 
 def of_magic(cell: Cell, number: int, match: re.Match[str]) -> str:
-    """The Python of a line with a magic; empty for one that is left out."""
+    """A line with a magic as Python; empty if it is left out."""
     where, word, rest = f"{cell.name}, line {number}", match["word"], match["rest"]
     if match["mark"].startswith("!") or word in ("pip", "conda", "system", "sx"):
         command = rest if word in ("system", "sx") else f"{word} {rest}"
@@ -162,7 +163,7 @@ def left_out(where: str, command: str) -> str:
 
 
 def of_cell_magic(cell: Cell, words: list[str], rest: str) -> str:
-    """The Python of a cell behind its first line."""
+    """A cell with a magic in its first line, as Python."""
     name = words[0] if words else ""
     if name in MEASURED:
         return rest
@@ -188,7 +189,7 @@ SETTINGS: dict[str, Callable[[str], str]] = {
 
 
 def run_python(words: Sequence[str], module: bool) -> Ended:
-    """Run a Python program of any kind with its arguments: a module, a notebook, a file."""
+    """Run a Python program with its arguments: a module, a notebook or a file."""
     if module:
         return run_module(words[0], words[1:])
     return (run_notebook if words[0].endswith(".ipynb") else run_file)(words[0], words[1:])

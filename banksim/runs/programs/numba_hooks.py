@@ -1,8 +1,7 @@
-"""Puts a simulated GPU under numba-cuda. All that knows the inside of its host side is in this file.
+"""Puts a simulated GPU under numba-cuda. No other file knows the internals of numba-cuda's host side.
 
-numba-cuda stays as it is: its arrays, streams, contexts and decorators are the real ones. Replaced are what they end
-in – the functions of the CUDA driver, and how a compiled kernel is made and launched.
-"""
+numba-cuda stays as it is: its arrays, streams, contexts and decorators are the real ones. What lies below them is
+replaced: the functions of the CUDA driver, and how a compiled kernel is made and launched."""
 
 from __future__ import annotations
 
@@ -36,19 +35,20 @@ from banksim.system.ending import ERROR
 from banksim.system.visible import say
 
 CURE = "; try banksim run --whole"
-"""What runs, in a process of its own, with all of numba-cuda (python_program.py)."""
+"""The end of messages about what is missing here. `--whole` runs the program in a process of its own, with all of
+numba-cuda (python_program.py)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Overload:
-    """A compiled kernel as numba-cuda asks for it."""
+    """A compiled kernel, with the attributes that numba-cuda expects of one."""
 
     kernel: Kernel
     compiled: CompiledKernel
     argument_types: Types
     signature: Signature
     objectmode = False
-    entry_point = None  # which Numba asks for when the kernel is collected, and finds so in its own ones
+    entry_point = None  # Numba asks for this when the kernel is garbage-collected; its own kernels have it too
     launch_config_sensitive = False
 
     @property
@@ -116,12 +116,12 @@ class SimulatedGPU:
         return made
 
     def compile(self, dispatcher: Dispatcher, given: object) -> Overload:
-        """In the place of `CUDADispatcher.compile`: a signature is compiled when the decorator sees it."""
+        """Replaces `CUDADispatcher.compile`: a signature is compiled when the decorator sees it."""
         types, _ = module("numba.cuda.core.sigutils").normalize_signature(given)
         return self.overload(dispatcher, tuple(types))
 
     def call(self, dispatcher: Dispatcher, args: tuple[object, ...], config: LaunchConfiguration) -> None:
-        """In the place of `CUDADispatcher.call`: launch a kernel and wait for its end."""
+        """Replaces `CUDADispatcher.call`: launch a kernel and wait for its end."""
         if config.pre_launch_callbacks:
             raise UnsupportedError(f"pre_launch_callbacks: banksim run does not call them{CURE}")
         if dispatcher.targetoptions.get("extensions"):
@@ -165,7 +165,7 @@ class SimulatedGPU:
                 sys.stdout.write(launch.device.output)
 
     def threads_per_block(self, forall: ForAll, dispatcher: Dispatcher) -> int:
-        """In the place of `ForAll._compute_thread_per_block`: the largest block that there can be."""
+        """Replaces `ForAll._compute_thread_per_block`: the largest block that is possible."""
         chosen: int = forall.thread_per_block
         made = next(iter(dispatcher.overloads.values()))
         assert isinstance(made, Overload)
@@ -180,11 +180,9 @@ def simulated(
     requests: RequestsWriter | None = None,
     choice: Choice | None = None,
 ) -> Iterator[Launches]:
-    """Let numba.cuda run without a GPU, for all threads, until the end of the block; what is launched is executed as
-    `options` say and counted; `requests` gets every request.
-
-    InputError if numba-cuda is missing, or was imported as its own simulator.
-    """
+    """Within, numba.cuda runs without a GPU, in all threads. What is launched is executed as `options` say, and
+    counted; `requests` gets every request. InputError if numba-cuda is missing, or was imported as its own
+    simulator."""
     cuda = numba_cuda()
     options = options or Options()
     launches = Launches(rules, options.checks, choice)
@@ -223,7 +221,8 @@ def simulated(
 
 @contextmanager
 def simulated_driver(driver: object, ours: Driver) -> Iterator[None]:
-    """Let numba-cuda's one driver object, which many modules hold, answer from `ours`."""
+    """Within, numba-cuda's driver object answers from `ours`. There is one such object, to which many modules hold
+    references."""
 
     def function(self: object, name: str) -> object:
         if not name.startswith("cu"):
@@ -246,9 +245,9 @@ def simulated_driver(driver: object, ours: Driver) -> Iterator[None]:
 
 
 def driver_of_no_device(name: str) -> SimpleNamespace:
-    """In the place of what finds the driver's library for all that asks the driver itself, such as cuda.core: the
-    stand-in, connected to nothing. To find none leaves a lock of cuda.bindings taken, and the next call waits for ever,
-    for which no signal can end it."""
+    """Replaces the function that finds the driver's library for those that call the driver themselves, such as
+    cuda.core. They get the stand-in, connected to nothing. If none were found, a lock of cuda.bindings would stay
+    taken, and the next call would wait for ever, deaf to signals."""
     say(
         f"the program asks the CUDA driver itself (cuda.core, cuda.bindings), which banksim run does not simulate{CURE}"
     )
@@ -261,7 +260,7 @@ def driver_of_no_device(name: str) -> SimpleNamespace:
 
 
 def experimental_device(arch: str, number: int = 0) -> SimpleNamespace:
-    """In the place of cuda.core.Device."""
+    """Replaces cuda.core.Device."""
     if number:
         raise InputError(f"device {number}: banksim simulates one device, number 0")
     return SimpleNamespace(
@@ -281,7 +280,7 @@ def checked_stream(inside: ModuleType, stream: object) -> object:
 
 
 def host_finalizer(driver: Driver, manager: Manager, address: SupportsInt, key: object) -> Callable[[], None]:
-    """Frees memory at once. numba-cuda's own would ask whatever driver there is by then."""
+    """A finalizer that frees memory at once. numba-cuda's own would ask whatever driver is there by then."""
     allocations = manager.allocations
 
     def free() -> None:

@@ -59,15 +59,15 @@ WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 @dataclass(frozen=True)
 class Named:
-    """What a language that banksim knows calls a kernel's arguments: their types, and by the number of a parameter the
-    array that it points to."""
+    """The names of a kernel's arguments, from a language that banksim knows: their types, and the arrays that
+    parameters point to, by the number of the parameter."""
 
     signature: tuple[str, ...] = ()
     arrays: Mapping[int, str] = field(default_factory=dict)
 
 
 class Process:
-    """`buffers[n]` is the memory of slot n of `addresses.PROGRAM`, empty where nothing lies (any more)."""
+    """`buffers[n]` is the memory of slot n of `addresses.PROGRAM`; empty where nothing lies, or nothing any more."""
 
     def __init__(self, connection: socket.socket, program: Shared) -> None:
         self.connection, self.program = connection, program
@@ -119,8 +119,8 @@ class Process:
                 self.program.failed(InputError(self.stopped))
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
-        """Answer one message. An error is told here, where the report will be, and returned to the program as CUDA
-        would."""
+        """Answer one message. An error is printed here, where the report will be printed, and its CUresult is returned
+        to the program."""
         try:
             return SUCCESS, answer(content)
         except KeyError:
@@ -166,7 +166,7 @@ class Process:
         self.program.launches.time_was_asked = True
 
     def library(self, content: bytes) -> bytes:
-        """What cuBLAS or cuRAND would compute."""
+        """Compute what cuBLAS or cuRAND would."""
         name, answer = libraries.answer(content, self.buffers)
         self.program.launches.called(name)
         return answer
@@ -178,7 +178,8 @@ class Process:
         self.program.failed(InputError(line.decode()))
 
     def without_tables(self, line: bytes) -> None:
-        """Libraries have NVIDIA's runtime in them too, which programs (cuda.bindings) ask nothing but its version."""
+        """Note why NVIDIA's own runtime, which some libraries contain, cannot go on. Some programs (cuda.bindings) ask
+        it for nothing but its version."""
         self.stopped = line.decode()
 
     def names(self, content: bytes) -> None:
@@ -199,7 +200,7 @@ class Process:
         self.buffers[slot] = buffer
 
     def heap(self, content: bytes) -> None:
-        """The heap of malloc in kernels, whose content stays from launch to launch."""
+        """The heap of malloc in kernels. Its content stays from launch to launch."""
         size = min(int.from_bytes(content, "little"), 1 << 31)
         self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
         self.buffers[HEAP_SLOT] = Buffer(np.zeros(size, np.uint8), "the heap of malloc")
@@ -264,7 +265,7 @@ class Process:
 
     @contextmanager
     def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:
-        """Within, faults name memory as the arrays are called that begin there."""
+        """Within, faults call memory by the names of the arrays that begin there."""
         seen = []
         for place, name in arrays.items():
             if place < len(parameters) and len(parameters[place]) == 8:
@@ -281,7 +282,7 @@ class Process:
 
 
 def has_ended(connection: socket.socket) -> bool:
-    """Whether nobody is at the other end any more."""
+    """Whether the other end has closed the connection."""
     poll = select.poll()
     poll.register(connection, WATCHED)
     return bool(poll.poll(0))

@@ -1,8 +1,7 @@
-"""A Python program in a process of its own, for which banksim runs this module: `[-m] PROGRAM ARGUMENT …`.
+"""Runs a Python program in a process of its own: `python -m` this module `[-m] PROGRAM ARGUMENT …`.
 
-numba-cuda runs there unchanged on the stand-in for the driver. Two things are done besides: kernels are compiled with
-line information, so that conflicts have lines, and banksim is told what kernels and their arguments are called.
-"""
+numba-cuda runs there unchanged, on the stand-in for the driver. Two things are added: kernels are compiled with line
+information, so that conflicts have lines, and banksim is told the names of kernels and of their arguments."""
 
 from __future__ import annotations
 
@@ -33,12 +32,13 @@ DRIVER, NVRTC = "numba.cuda.cudadrv.driver", "numba.cuda.cudadrv.nvrtc"
 
 MLIR = "numba_cuda_mlir.decorators"
 ROLES = ("data", "record")
-"""Of parameters that are addresses."""
+"""The roles of parameters that are addresses."""
 GRID_GROUPS = standins.SOURCES / "grid_groups.cu"
 
 
 def command(words: Sequence[str], module: bool) -> list[str]:
-    """What runs a Python program so; with the options that this interpreter was given. InputError if there is none."""
+    """The command that runs a Python program in this way, with the options of this interpreter. InputError if there is
+    no such program."""
     if module:
         require_module(words[0])
     else:
@@ -59,7 +59,7 @@ def main(words: Sequence[str]) -> int:
 
 
 class Changed(importlib.abc.MetaPathFinder):
-    """Changes modules of numba-cuda once they are imported; a program that imports none is left alone."""
+    """Changes modules of numba-cuda when they are imported. A program that imports none is left alone."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -82,8 +82,8 @@ def executed(execute: Callable[[ModuleType], None], change: Callable[[ModuleType
 
 # ---- lines
 def with_lines(dispatcher: Any) -> None:
-    """Functions are compiled with lines where nobody asks for debug information; but not with Numba's runtime (NRT),
-    whose calls have no place in the source, for which LLVM refuses them then."""
+    """Compile functions with lines, unless debug information is asked for. Not with Numba's runtime (NRT): its calls
+    have no place in the source, and LLVM refuses them then."""
     compile_function, launch = dispatcher.compile_cuda, dispatcher._Kernel.launch
 
     @functools.wraps(compile_function)
@@ -102,7 +102,7 @@ def with_lines(dispatcher: Any) -> None:
 
 
 def linked_with_lines(driver: Any) -> None:
-    """What is linked keeps its lines."""
+    """Keep lines when code is linked."""
     options = driver._Linker._get_linker_options
 
     @functools.wraps(options)
@@ -114,7 +114,8 @@ def linked_with_lines(driver: Any) -> None:
 
 
 def source_with_lines(nvrtc: Any) -> None:
-    """So does CUDA C++, but for what is linked as LLVM's code: its debug information does not go with Numba's."""
+    """Compile CUDA C++ with lines too, except what is linked as LLVM's code: its debug information does not fit
+    Numba's."""
     compile_source = nvrtc.compile
 
     @functools.wraps(compile_source)
@@ -128,8 +129,8 @@ def source_with_lines(nvrtc: Any) -> None:
 
 
 def flags_as_nvrtc(debuginfo: Any) -> None:
-    """The version of debug information is a flag of LLVM's modules, which NVRTC's code can only be linked with where
-    it is of the same kind: an error if versions differ, where numba-cuda has a warning."""
+    """LLVM's modules have a flag for the version of their debug information. NVRTC's code can be linked with them only
+    where that flag is of the same kind: an error if versions differ. numba-cuda makes it a warning."""
     set_flags = debuginfo.DIBuilder._set_module_flags
 
     @functools.wraps(set_flags)
@@ -145,7 +146,7 @@ def flags_as_nvrtc(debuginfo: Any) -> None:
 
 
 def grids_meet(codegen: Any) -> None:
-    """What grids need to synchronize is linked from a file of ours, which says why."""
+    """Link what grids need to synchronize from a file of ours, which says why."""
     library = codegen.get_cudalib
 
     @functools.wraps(library)
@@ -156,7 +157,7 @@ def grids_meet(codegen: Any) -> None:
 
 
 def mlir_with_lines(decorators: Any) -> None:
-    """numba-cuda-mlir, numba-cuda's successor, is as quiet."""
+    """The same for numba-cuda-mlir, numba-cuda's successor: lines, unless debug information is asked for."""
     verify = decorators.verify_target_options
 
     @functools.wraps(verify)
@@ -181,7 +182,8 @@ CHANGES = {
 
 # ---- names
 def tell_names(kernel: Any) -> None:
-    """Tell banksim, once, what a kernel's arguments are called, and which of its parameters begin the arrays."""
+    """Tell banksim, once for each kernel, the names of its arguments, and which of its parameters are the addresses of
+    arrays."""
     if vars(kernel).setdefault("banksim_knows", False) or os.environ.get("BANKSIM_SOCKET") is None:
         return
     kernel.banksim_knows = True
@@ -193,7 +195,7 @@ def tell_names(kernel: Any) -> None:
         if len(names) == len(types):
             parameters = [field for number, kind in enumerate(types) for field in fields(kind, number)]
             arrays = {place: names[one.argument] for place, one in enumerate(parameters) if one.role in ROLES}
-    except InputError:  # a type that an extension of the program takes apart
+    except InputError:  # a type of which only an extension of the program knows the parts
         pass
     text = json.dumps({"kernel": kernel.entry_name, "signature": list(map(str, types)), "arrays": arrays}).encode()
     ctypes.CDLL(standins.DRIVER).banksim_names(text, ctypes.c_size_t(len(text)))

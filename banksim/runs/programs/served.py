@@ -36,13 +36,14 @@ class Programs(Shared):
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection: socket.socket) -> None:
-        """Until the process ends; it goes on only when it is known here that it is there."""
+        """Serve a process until it ends. The process goes on only once it has been noted here."""
         with connection, suppress(EOFError, OSError):
             self.threads[threading.current_thread()] = connection
             Process(connection, self).serve()
 
     def wait_for_processes(self) -> None:
-        """For those that have ended, all that they said and launched is heard; those in the background go on alone."""
+        """Wait until all messages of processes that have ended are handled. Processes in the background are not waited
+        for."""
         for thread, connection in [*self.threads.items()]:
             thread.join(TO_END)
             with suppress(OSError, ValueError):  # it is closed
@@ -50,7 +51,8 @@ class Programs(Shared):
                     thread.join()
 
     def run(self, words: Sequence[str], zeroth: str) -> Ended:
-        """Run a command, which finds itself called `zeroth`, to its end. InputError if it cannot be started."""
+        """Run a command to its end; `zeroth` is the name that it finds itself called by (argv[0]). InputError if it
+        cannot be started."""
         libraries = standins.folder()
         with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
             path = str(Path(folder) / "socket")
@@ -80,7 +82,7 @@ class Programs(Shared):
             return process.wait()
         except KeyboardInterrupt:
             self.ending.set()
-            for number in (None, signal.SIGTERM, signal.SIGKILL):  # a terminal has sent it the interrupt as well
+            for number in (None, signal.SIGTERM, signal.SIGKILL):  # from a terminal it has got the interrupt as well
                 if number is not None:
                     process.send_signal(number)
                 with suppress(subprocess.TimeoutExpired):

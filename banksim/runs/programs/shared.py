@@ -35,13 +35,13 @@ class Shared:
 
     @cached_property
     def attribute_numbers(self) -> dict[str, int]:
-        """Of CUdevice_attribute."""
+        """The numbers of CUdevice_attribute, by name."""
         header = next(folder / "cuda.h" for folder in tools.include_folders() if (folder / "cuda.h").is_file())
         found = re.findall(r"\bCU_DEVICE_ATTRIBUTE_(\w+)\s*=\s*(\d+)", header.read_text())
         return {name: int(number) for name, number in found}
 
     def failed(self, error: Exception) -> None:
-        """Tell what went wrong, once."""
+        """Print what went wrong, once."""
         text = ending.told(error)
         with self.lock:
             if text not in self.failures:
@@ -49,7 +49,7 @@ class Shared:
                 say(text)
 
     def strayed(self, pages: MappedPages) -> None:
-        """Tell what passed beyond allocations, each instruction once."""
+        """Print accesses beyond allocations, once for each instruction."""
         with self.lock:
             new = {key: text for key, text in pages.strays.items() if key not in self.launches.strays}
             self.launches.strays |= new

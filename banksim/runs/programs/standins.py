@@ -1,8 +1,7 @@
 """The stand-ins for libcuda.so.1 and libcudart.so.13: C sources beside this file, compiled when they are first needed.
 
-They provide the functions of cuda.h and cuda_runtime_api.h, by these headers alone. What they lack is generated: for
-each function of the headers one that says its name and returns cudaErrorNotSupported.
-"""
+They provide the functions of cuda.h and cuda_runtime_api.h, and use nothing but these headers. For each function of
+the headers that they lack, one is generated that prints its name and returns cudaErrorNotSupported."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ from banksim.system.writing import write
 SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {"cublas": "libcublas.so.13", "curand": "libcurand.so.10"}
-"""What programs beside it are computed by (cuda/libraries), by the name of its source."""
+"""The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""
 EVERY_LIBRARY = (DRIVER, RUNTIME, *LIBRARIES.values())
 FIRST_SLOT, MODULE_SLOTS = 66, 64
 """The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
@@ -34,7 +33,7 @@ HEAP_SLOT = 64
 FILE_BYTES = 1 << 44
 """Size of the sparse file that all device memory lies in: of addresses, not of memory."""
 SMALL_BYTES = 1 << 30
-"""Of it for small allocations: around these, all pages are mapped."""
+"""How much of it is for small allocations: around these, all pages are mapped."""
 NUMBERS = {
     "SLOTS": PROGRAM.slots,
     "STRIDE": STRIDE,
@@ -48,11 +47,11 @@ NUMBERS = {
 OPTIONS = ("-shared", "-fPIC", "-O1", "-w", "-std=gnu11", "-Wl,-Bsymbolic", "-Wl,-z,defs")
 OTHER_HEADERS = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
 ALWAYS = ("cuGetExportTable", "cuGetProcAddress_v2", "cuProfilerStart", "cuProfilerStop")
-"""Functions of the driver, whatever headers there are: those of the profiler have a wheel of their own."""
+"""Functions that the driver has even if the headers lack them: those of the profiler come in a wheel of their own."""
 NEEDED = {"cuda.h": "nvidia-cuda-runtime", "crt/host_defines.h": "nvidia-cuda-crt"}
-"""Headers that have to lie together, and the wheel that brings each."""
+"""Headers that must lie in one folder, and the wheel that brings each."""
 BEYOND_HEADERS = ("__cudaLaunchKernel",)
-"""Functions of which there is a variant for per-thread default streams, which crt/host_runtime.h calls."""
+"""Functions not in these headers that have a variant for per-thread default streams. crt/host_runtime.h calls them."""
 
 
 def c_compiler() -> str | None:
@@ -96,7 +95,7 @@ def folder() -> Path:
 
 
 def build(compiler: str, include: Path) -> dict[str, bytes]:
-    """The libraries, and what programs are linked to once more by the name for it."""
+    """The libraries by their file names, each once more under the name that programs are linked to."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         there = Path(name)
         driver, runtime = LibraryFunctions.of_driver(include), LibraryFunctions.of_runtime(include)
@@ -106,7 +105,11 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         numbers = [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
         compiled = [compiler, *OPTIONS, *numbers, f"-I{there}", f"-I{SOURCES}"]
         common = [*compiled, f"-I{include}"]
-        of_libraries = [*compiled, f"-I{SOURCES / 'include'}", f"-I{include}"]  # NVIDIA's own may be there as well
+        of_libraries = [
+            *compiled,
+            f"-I{SOURCES / 'include'}",
+            f"-I{include}",
+        ]  # NVIDIA's own headers may be there as well
         own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
         of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
         of_driver = [file for file in own if file not in of_runtime]
@@ -141,8 +144,8 @@ def link(folder: Path, command: list[str], name: str) -> None:
 
 
 class LibraryFunctions:
-    """The functions of a library by its headers. `per_thread`: those with a variant for per-thread default streams,
-    which are the same here, and its ending."""
+    """The functions of a library, from its headers. `per_thread`: those with a variant for per-thread default streams,
+    which here does the same; and the ending of its name."""
 
     def __init__(self, names: Iterable[str], per_thread: Iterable[tuple[str, str]]) -> None:
         self.names = sorted(set(names))
@@ -171,13 +174,13 @@ class LibraryFunctions:
         return LibraryFunctions(names, [*pairs, *((name, "ptsz") for name in BEYOND_HEADERS)])
 
     def stubs(self) -> Iterator[str]:
-        """C of what stands for each function that the sources do not define."""
+        """C code that defines each function that the sources do not define."""
         yield "extern int banksim_missing(const char *);"
         for name in self.names:
             yield f'__attribute__((weak)) int {name}(void) {{ return banksim_missing("{name}"); }}'
 
     def table(self) -> Iterator[str]:
-        """C of what cuGetProcAddress looks up."""
+        """C code of the table in which cuGetProcAddress looks up functions."""
         yield "const struct { const char *name; int version; void *function; } banksim_functions[] = {"
         for base, symbols in sorted(self.versions.items()):
             yield from (f'{{"{base}", {version}, (void *){name}}},' for version, name in sorted(symbols))
@@ -193,9 +196,9 @@ def read(header: Path) -> str:
 
 
 def versions(names: Iterable[str], typedefs: str) -> dict[str, list[tuple[int, str]]]:
-    """Of each function's plain name the symbols of its variants, each with the version of CUDA from which on it is
-    meant. Types are named by these versions (PFN_cuMemAlloc_v3020); there may be more of them than of symbols, and the
-    newest belong together."""
+    """The symbols of each function's variants, by its plain name; each with the version of CUDA from which on it is
+    meant. The types (PFN_cuMemAlloc_v3020) are named by these versions. There may be more types than symbols; the
+    newest of both belong together."""
     known = defaultdict(set)
     for base, version in re.findall(r"\*PFN_(cu\w+?)_v(\d+)\)", typedefs):
         known[base].add(int(version))
@@ -213,7 +216,7 @@ def versions(names: Iterable[str], typedefs: str) -> dict[str, list[tuple[int, s
 
 
 def error_names(include: Path) -> Iterator[str]:
-    """C of the numbers and names of the runtime's errors."""
+    """C code of the numbers and names of the runtime's errors."""
     text = read(include / "driver_types.h")
     text = text[text.index("enum __device_builtin__ cudaError") :]
     for name, number in re.findall(r"\b(cudaError\w*|cudaSuccess)\s*=\s*(\d+)", text[: text.index("};")]):
@@ -221,9 +224,9 @@ def error_names(include: Path) -> Iterator[str]:
 
 
 def environment(libraries: Path) -> dict[str, str]:
-    """What a program's environment has beside, so that it and all that it starts find the stand-ins first; compilers
-    and linkers those that are there to be included and linked to, which NVIDIA's wheels leave out. NVIDIA's own tools
-    come last, as a CUDA installation has them; nvcc links the runtime that there is a stand-in for."""
+    """The additions to a program's environment. With them it, and all that it starts, finds the stand-ins first;
+    compilers and linkers find the headers and libraries that NVIDIA's wheels leave out. NVIDIA's own tools come last,
+    in the order of a CUDA installation; nvcc links the runtime for which there is a stand-in."""
 
     def beside(name: str, folder: Path, first: bool) -> str:
         before = os.environ.get(name)

@@ -17,7 +17,7 @@ COMPUTE = {"cuBLAS": cublas.compute, "cuRAND": curand.compute}
 
 
 def answer(content: bytes, buffers: Sequence[Buffer]) -> tuple[str, bytes]:
-    """What was called, as `cuBLAS Sgemm`, and its answer."""
+    """The name of what was called, such as `cuBLAS Sgemm`, and the answer."""
     library, name, words = read(content)
     what = f"{library} {name}"
     return what, COMPUTE[library](Memory(buffers, what), name, words)

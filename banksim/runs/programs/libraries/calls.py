@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 
 
 class Memory:
-    """The memory of a program's process, for the function that `what` names."""
+    """The memory of a program's process, as the function that `what` names sees it."""
 
     def __init__(self, buffers: Sequence[Buffer], what: str) -> None:
         self.buffers, self.what = buffers, what
@@ -36,14 +36,14 @@ class Memory:
         return buffer.data[byte : byte + size].view(kind)
 
     def vector(self, address: int, count: int, step: int, dtype: npt.DTypeLike) -> Array:
-        """`count` values, `step` apart; with a step below zero from the last place on, as BLAS has it."""
+        """`count` values that lie `step` apart. With a step below zero they begin at the last place, as in BLAS."""
         if count <= 0 or step == 0:
             return np.zeros(0, dtype)
         values = self.array(address, (count - 1) * abs(step) + 1, dtype)
         return values[::step]
 
     def matrix(self, address: int, rows: int, columns: int, leading: int, dtype: npt.DTypeLike) -> Array:
-        """A matrix that is stored by columns, `leading` values apart."""
+        """A matrix that is stored by columns, which begin `leading` values apart."""
         if rows <= 0 or columns <= 0:
             return np.zeros((max(rows, 0), max(columns, 0)), dtype)
         if leading < rows:

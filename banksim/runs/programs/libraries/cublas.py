@@ -24,19 +24,20 @@ STORED: dict[int, type[np.generic]] = {
     10: np.int32,
     BFLOAT16: np.uint16,
 }
-"""Of cudaDataType; bfloat16 as its bits."""
+"""NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
 COMPUTED: dict[int, tuple[type[np.generic], type[np.generic]]] = {
     **dict.fromkeys((64, 65), (np.float16, np.float32)),
     **dict.fromkeys((68, 69, 74, 75, 77), (np.float32, np.float32)),
     **dict.fromkeys((70, 71), (np.float64, np.float64)),
     **dict.fromkeys((72, 73), (np.int32, np.int32)),
 }
-"""Of cublasComputeType_t: how scalars are given, and in which type the products are summed here."""
+"""By the numbers of cublasComputeType_t: the type in which scalars are given, and that in which products are summed
+here."""
 PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "SgemmEx", "GemmBatchedEx", "GemmStridedBatchedEx")
 
 
 class Scalars:
-    """Scalars of one type, by value or by address; results likewise."""
+    """Scalars of one type, which a call has by value or by address; its results likewise."""
 
     def __init__(self, memory: Memory, on_device: int, dtype: type[np.generic]) -> None:
         self.memory, self.on_device, self.dtype = memory, bool(on_device), dtype
@@ -52,7 +53,7 @@ class Scalars:
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
-    """The function `name` (`Sgemm`, `GemmEx`) of these words."""
+    """Compute the function `name` (such as `Sgemm` or `GemmEx`) of these words."""
     on_device, *arguments = words
     if name in PRODUCTS or name[1:] in PRODUCTS:
         return product(memory, on_device, arguments)
@@ -106,13 +107,13 @@ def as_asked(matrix: Array, operation: int) -> Array:
 
 
 def stored(m: Memory, address: int, shape: tuple[int, int], leading: int, operation: int, dtype: Any) -> Array:
-    """A matrix of `shape`, of which the memory has the transpose if an operation is asked for."""
+    """A matrix of `shape`; if an operation is asked for, its transpose lies in memory."""
     rows, columns = shape[::-1] if operation else shape
     return as_asked(m.matrix(address, rows, columns, leading, dtype), operation)
 
 
 def sum_of(product: Any, beta: Any, before: Array) -> Any:
-    """What was there is not looked at where it counts nothing: it may be no number."""
+    """product + beta · before. Where beta is 0, what was there before is not read: it may be NaN."""
     return product if beta == 0 else product + beta * before
 
 
@@ -146,7 +147,7 @@ def dgmm(m: Memory, s: Scalars, *words: int) -> None:
 
 
 def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
-    """c = alpha · a · b + beta · c, of each of `count` matrices."""
+    """c = alpha · a · b + beta · c, for each of `count` matrices."""
     opa, opb, rows, columns, depth, alpha, a, atype, lda, stridea, b, btype, ldb, strideb = words[:14]
     beta, c, ctype, ldc, stridec, count, computed, pointers = words[14:]
     for kind in (atype, btype, ctype):

@@ -12,7 +12,7 @@ from banksim.runs.programs.libraries.calls import Array, Memory, of_bits
 Draw = Callable[[np.random.Generator, int, float, float], Array]
 DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
     "Generate": (np.uint32, lambda g, n, a, b: g.integers(0, 1 << 32, n, np.uint32)),
-    "GenerateUniform": (np.float32, lambda g, n, a, b: 1 - g.random(n, np.float32)),  # from above 0 up to 1
+    "GenerateUniform": (np.float32, lambda g, n, a, b: 1 - g.random(n, np.float32)),  # above 0, up to and with 1
     "GenerateUniformDouble": (np.float64, lambda g, n, a, b: 1 - g.random(n)),
     "GenerateNormal": (np.float32, lambda g, n, a, b: g.normal(a, b, n)),
     "GenerateNormalDouble": (np.float64, lambda g, n, a, b: g.normal(a, b, n)),
@@ -23,8 +23,8 @@ DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
-    """Numbers to an address, or, for address 0, as bytes. They depend on the type, the seed and how many were taken
-    before."""
+    """Write random numbers to an address; for address 0, return them as bytes. They depend on the type, the seed, and
+    how many were taken before."""
     kind, seed, taken, address, count, first, second = words
     dtype, draw = DISTRIBUTIONS[name]
     parameters: tuple[Any, ...] = of_bits(first, np.float64), of_bits(second, np.float64)
