@@ -1,5 +1,5 @@
-/* CUDA arrays, with one level of detail, and what is copied between them and memory in one dimension; copies.c does the
-   others. */
+/* CUDA arrays of one level of detail, and copies of bytes in a row between them and memory. copies.c has the copies
+   in two and three dimensions. */
 #include "arrays.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *as, CUarray array) {
     return CUDA_SUCCESS;
 }
 
-/* ---- arrays of several levels, of which there is one: the array itself */
+/* ---- mipmapped arrays, which have one level here: the array itself */
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *made, const CUDA_ARRAY3D_DESCRIPTOR *as, unsigned levels) {
     if (levels > 1) return banksim_missing("a mipmapped array of several levels");
     return cuArray3DCreate((CUarray *)made, as);

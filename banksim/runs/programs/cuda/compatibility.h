@@ -11,7 +11,7 @@
 #define cudaThreadGetCacheConfig cudaDeviceGetCacheConfig
 
 #ifdef __cplusplus
-/* The properties of a device with those that have become attributes. */
+/* The properties of a device, with those that CUDA 13 has made attributes. */
 struct banksim_properties : cudaDeviceProp {
     int clockRate, memoryClockRate, deviceOverlap, computeMode, kernelExecTimeoutEnabled;
     int singleToDoublePrecisionPerfRatio, cooperativeMultiDeviceLaunch;
@@ -33,7 +33,7 @@ static inline cudaError_t banksim_get_properties(banksim_properties *properties,
 #define cudaDeviceProp banksim_properties
 #define cudaGetDeviceProperties banksim_get_properties
 
-/* A device was named by its number, not by a cudaMemLocation. */
+/* Devices were named by their numbers, not by a cudaMemLocation. */
 static inline cudaMemLocation banksim_location(int device) {
     cudaMemLocation location = {};
     location.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;

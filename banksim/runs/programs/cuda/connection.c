@@ -15,7 +15,7 @@ CUresult banksim_fault = CUDA_SUCCESS, banksim_pending = CUDA_SUCCESS;
 bool banksim_faults_pass;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int server = -1;
-static bool forked; /* a child of a process that was connected: its memory is not its own */
+static bool forked; /* this is a child of a process that was connected: device memory is the parent's */
 
 void banksim_say(const char *format, ...) {
     va_list arguments;
@@ -84,7 +84,7 @@ static CUresult connect_once(void) {
     int opened = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), file;
     if (opened < 0 || connect(opened, (struct sockaddr *)&to, sizeof to)) {
         if (opened >= 0) close(opened);
-        return CUDA_ERROR_NO_DEVICE; /* started by a program of banksim run that has ended */
+        return CUDA_ERROR_NO_DEVICE; /* the program of `banksim run` that started this process has ended */
     }
     CUresult failed = banksim_share_memory(&file);
     if (failed) {
@@ -94,7 +94,7 @@ static CUresult connect_once(void) {
     server = opened;
     send_file(file);
     close(file);
-    uint64_t welcome[2]; /* from now on banksim waits for this process, however soon it ends */
+    uint64_t welcome[2]; /* once this has come, banksim waits for this process, however soon it ends */
     receive_all(welcome, sizeof welcome);
     pthread_atfork(NULL, NULL, in_child);
     return CUDA_SUCCESS;
@@ -152,7 +152,7 @@ CUresult banksim_wait(void) {
     return fault;
 }
 
-/* For banksim.runs.programs.python_program: what a kernel and its arguments are called. */
+/* Called by banksim.runs.programs.python_program, with the names of a kernel and its arguments. */
 void banksim_names(const void *text, size_t size) {
     banksim_faults_pass = true;
     if (!banksim_connect()) banksim_tell('N', text, size);

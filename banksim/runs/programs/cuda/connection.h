@@ -14,22 +14,23 @@
 struct answer {
     CUresult status;
     size_t size;
-    char *bytes; /* with a zero behind them; the caller frees them */
+    char *bytes; /* followed by a zero; the caller frees them */
 };
 CUresult banksim_connect(void);
 struct answer banksim_ask(char kind, const void *bytes, size_t size);
-void banksim_tell(char kind, const void *bytes, size_t size); /* without an answer */
+void banksim_tell(char kind, const void *bytes, size_t size); /* there is no answer */
 CUresult banksim_missing(const char *name); /* says once that a function is not provided */
 void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The error of a kernel that a GPU would stop. The first call that waits for the device is told of it, and every later
-   one that begins with BEGIN, as CUDA's sticky errors have it; until then it is `pending`, and nothing more happens on
-   the device. */
+/* The error of a kernel that a GPU would stop. At first it is `pending`, and nothing more happens on the device. The
+   first call that waits for the device returns it; then it is a `fault`, which every later call that begins with
+   BEGIN returns too, like CUDA's sticky errors. */
 extern CUresult banksim_fault, banksim_pending;
-/* Whether the first call that is told of it ends it: where a program is a row of tests, one does not fail for another. */
+/* Whether the error is over once a call has returned it, so that in a program that is a row of tests one does not
+   fail for another. */
 extern bool banksim_faults_pass;
-CUresult banksim_wait(void); /* what a call that waits for the device ends with: its error, and prints what was printed */
-/* What a function that asks something of the device begins with. What was printed before a fault is not lost. */
+CUresult banksim_wait(void); /* ends a call that waits for the device: prints what kernels printed, returns the error */
+/* The begin of a function that uses the device. What kernels printed before a fault is not lost. */
 #define BEGIN()                                            \
     do {                                                   \
         CUresult begun_ = banksim_connect();               \
@@ -40,7 +41,7 @@ CUresult banksim_wait(void); /* what a call that waits for the device ends with:
 
 /* ---- output.c */
 void banksim_print(const char *text, size_t size);
-void banksim_flush(void); /* what kernels printed goes to standard output, as at every synchronization */
+void banksim_flush(void); /* writes what kernels printed to standard output, as CUDA does at every synchronization */
 
 /* ---- memory_file.c */
 CUresult banksim_share_memory(int *file); /* makes the file whose pages all device memory is */
@@ -53,16 +54,16 @@ struct memory { /* one allocation */
     off_t offset; /* in the shared file */
     enum kind kind;
     bool live;
-    void *host; /* of registered memory: where the program has it */
+    void *host; /* registered memory: where the program has it */
     unsigned flags;
-    struct memory *head; /* of the slots behind the first of an allocation that has several: the first */
+    struct memory *head; /* of an allocation with several slots: in all but the first, the first */
 };
 void banksim_forget_memory(void);
 CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start);
 struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
 unsigned banksim_number(const struct memory *memory);
-unsigned banksim_ordinal(const struct memory *memory); /* as messages count allocations */
-void *banksim_bytes(CUdeviceptr address); /* where the host finds a byte of either side */
+unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */
+void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */
 
 /* ---- modules.c */
 struct CUfunc_st {
@@ -70,7 +71,7 @@ struct CUfunc_st {
     struct CUmod_st *module;
     int registers, shared, local, constant, threads, bound, parameters;
     int large_clusters; /* whether a cluster may have more than 8 blocks */
-    int dynamic; /* bytes of dynamic shared memory that may be asked for */
+    int dynamic; /* most bytes of dynamic shared memory of a launch */
     int *offset, *size;
     struct CUfunc_st *next;
 };
@@ -82,8 +83,8 @@ CUresult banksim_blocks_per_sm(CUfunction function, int threads, size_t dynamic,
 int banksim_attribute(CUdevice_attribute attribute);
 
 /* ---- streams.c
-   Everything happens at once, in the order of the program. What is given to a stream that is captured is kept as a node
-   of a graph instead (graphs.h), by a copy of its arguments. */
+   Work is done at once, in the order of the program. Work for a stream that is being captured becomes a node of a graph
+   instead (graphs.h), with a copy of its arguments. */
 CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void *arguments, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ static bool fits(CUdeviceptr address, size_t size, bool on_device) {
     return false;
 }
 
-struct copy { /* a box of bytes, between two memories whose rows and layers lie so far apart */
+struct copy { /* a box of bytes, and how far rows and layers lie apart at both of its places */
     CUdeviceptr to, from;
     size_t width, height, depth, to_pitch, from_pitch, to_layer, from_layer;
 };
@@ -47,7 +47,7 @@ static CUresult line(CUdeviceptr to, bool to_device, CUdeviceptr from, bool from
     return submit_copy((struct copy){to, from, size, 1, 1}, to_device, from_device, stream);
 }
 
-/* What a copy ends with that returns when it is done. */
+/* Ends a copy that returns only when it is done. */
 static CUresult done(CUresult failed) { return failed ? failed : banksim_wait(); }
 
 #define HOST(address) (CUdeviceptr)(uintptr_t)(address), false
@@ -78,13 +78,13 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstre
     return line(ON_DEVICE(to), ON_DEVICE(from), size, stream);
 }
 
-struct side { /* of a two- or three-dimensional copy: where it begins, and how far rows and layers lie apart */
+struct side { /* one side of a copy in two or three dimensions: its first byte, and how far rows and layers lie apart */
     CUdeviceptr start;
     size_t pitch, layer;
     bool on_device;
 };
 
-/* `start` 0 where a box does not lie in its array. */
+/* `start` is 0 if the box does not lie within the array. */
 static struct side in_array(CUarray array, size_t x, size_t y, size_t z, const CUDA_MEMCPY3D *c) {
     struct side side = {0, array->pitch, array->pitch * array->rows, true};
     if (x + c->WidthInBytes <= array->pitch && y + c->Height <= array->rows && z + c->Depth <= array->layers)
@@ -132,7 +132,7 @@ CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) { return done(cuMemcpy2DAsync(c, NUL
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2D(c); }
 
 /* ---- fills */
-struct fill { /* `height` rows, `pitch` bytes apart, of `width` values of so many bytes */
+struct fill { /* `height` rows, `pitch` bytes apart, of `width` values; `bytes`: of a value */
     CUdeviceptr to;
     size_t pitch, width, height;
     unsigned value, bytes;

@@ -29,7 +29,8 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
     return n < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-/* Of every function the versions of CUDA from which on each of its symbols is meant: generated from cudaTypedefs.h. */
+/* For every function its symbols, each with the version of CUDA from which on it is meant. Generated from
+   cudaTypedefs.h. */
 extern const struct entry {
     const char *name;
     int version;
@@ -50,8 +51,8 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint
     return cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
 
-/* NVIDIA's own runtime library, which authenticates the driver by tables that are documented nowhere, ends here: there
-   are none. banksim says so at the end of a program that did nothing more. */
+/* NVIDIA's own runtime library authenticates the driver by undocumented tables. There are none here, so it fails.
+   banksim says so at the end of a program that did nothing more. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     const char *text = "NVIDIA's own CUDA runtime is in it, which runs on NVIDIA's driver only: link with -cudart shared "
                        "(NVCC_APPEND_FLAGS=\"-cudart shared\", or -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)";

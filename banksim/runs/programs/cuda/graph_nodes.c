@@ -112,7 +112,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraph
                                  CUevent event) {
     MAKE(banksim_submit(NULL, perform_wait, &event, sizeof event));
 }
-/* Memory of a graph is there from the node's making on, and stays. */
+/* Memory that a graph allocates is there as soon as its node is made, and stays. */
 static CUresult perform_allocation(void *arguments) { return CUDA_SUCCESS; }
 static CUresult perform_release(void *arguments) { return CUDA_SUCCESS; }
 CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,

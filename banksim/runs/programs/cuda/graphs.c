@@ -17,7 +17,7 @@ struct kept {
     unsigned references;
     struct kept *next;
 };
-static __thread CUgraph recorded; /* where what this thread submits goes, while it records */
+static __thread CUgraph recorded; /* while this thread records: the graph that gets what it submits */
 
 CUgraph banksim_new_graph(void) {
     CUgraph graph = calloc(1, sizeof *graph);
@@ -69,7 +69,7 @@ CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *bef
     for (size_t n = 0; !failed && n < count; n++)
         if (!before[n] || before[n]->graph != graph) failed = CUDA_ERROR_INVALID_VALUE;
     if (!failed) {
-        CUgraphNode one = made->first; /* none: a copy of no bytes */
+        CUgraphNode one = made->first; /* NULL for a copy of no bytes */
         *node = one ? append(graph, one->perform, one->arguments, one->size) : append(graph, banksim_perform_nothing, NULL, 0);
         depend(*node, before, count);
     }
@@ -147,8 +147,8 @@ static CUgraphNode copy_of(CUgraph copy, CUgraphNode origin) {
     return one;
 }
 
-/* The copy's nodes come in an order that all dependencies allow, the earlier of two first: CUDA_ERROR_INVALID_VALUE for a
-   circle. */
+/* The nodes of the copy are in an order that all dependencies allow; of two that could come next, the earlier comes
+   first. CUDA_ERROR_INVALID_VALUE if dependencies go round in a circle. */
 CUresult cuGraphClone(CUgraph *copy, CUgraph graph) {
     if (!copy || !graph) return CUDA_ERROR_INVALID_VALUE;
     CUgraph made = banksim_new_graph();
@@ -209,7 +209,7 @@ CUresult cuGraphExecDestroy(CUgraphExec made) { return cuGraphDestroy((CUgraph)m
 
 CUgraphNode banksim_node_of(CUgraphExec made, CUgraphNode node) { return made ? copy_of((CUgraph)made, node) : NULL; }
 
-/* The same work with other arguments: graphs of as many nodes, of the same kinds. */
+/* An executable graph gets other arguments for the same work: those of a graph of as many nodes of the same kinds. */
 CUresult cuGraphExecUpdate(CUgraphExec made, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
     CUgraph now;
     CUresult failed = cuGraphClone(&now, graph);
@@ -232,7 +232,7 @@ CUresult cuGraphExecUpdate(CUgraphExec made, CUgraph graph, CUgraphExecUpdateRes
 }
 
 /* ---- what a graph is made of */
-/* Lists are asked for twice: how many there are, then for as many. */
+/* Programs ask for a list twice: first for its length, then for its entries. */
 struct list {
     CUgraphNode *nodes;
     size_t room, count;

@@ -14,9 +14,9 @@ struct CUgraphNode_st {
     struct CUgraphNode_st *next;
     CUgraphNode *before; /* its dependencies */
     size_t before_count;
-    CUgraphNode origin; /* of a copy: the node that it was first made of */
+    CUgraphNode origin; /* of a copied node: the node that it is a copy of */
     bool disabled, done;
-    void **parameters; /* of a kernel, for those who ask what it is launched with */
+    void **parameters; /* of a kernel: pointers to its arguments, for programs that ask for them */
 };
 
 struct CUgraph_st {
@@ -26,17 +26,18 @@ struct CUgraph_st {
 };
 
 CUgraph banksim_new_graph(void);
-/* A node behind the last one, on which it depends: what a captured stream is given. */
+/* Adds work of a captured stream as a node that depends on the last node. */
 CUresult banksim_capture(CUgraph graph, banksim_perform perform, const void *arguments, size_t size);
 
-/* Between these two what this thread gives to streams is not done but becomes a node. */
+/* From banksim_record on, until banksim_recorded or banksim_replaced, work that this thread gives to streams is not
+   done; it becomes a node. */
 void banksim_record(void);
-/* The node joins `graph` behind others; or, with `replaced`, takes that node's place. `failed`: what the functions
-   between returned. */
+/* The node joins `graph` and depends on the nodes `before`; or takes the place of another node. `failed`: the result
+   of the functions in between. */
 CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNode *node);
 CUresult banksim_replaced(CUresult failed, CUgraphNode node);
 bool banksim_recording(banksim_perform perform, const void *arguments, size_t size);
-/* A node of an executable graph by that of the graph it was made of. */
+/* The node of an executable graph that was made from a node of the original graph. */
 CUgraphNode banksim_node_of(CUgraphExec made, CUgraphNode node);
 
 /* What kinds of nodes perform: graphs.c, launches.c, copies.c, streams.c. */

@@ -1,5 +1,5 @@
-/* What numba-cuda links for numba.cuda.cg.this_grid(), in the place of NVIDIA's device runtime: that one calls into the
-   driver, which has code for it that is published nowhere. cooperative_groups does the same without it. */
+/* What numba-cuda links for numba.cuda.cg.this_grid() in place of NVIDIA's device runtime. NVIDIA's calls into the
+   driver, whose code for it is not published. cooperative_groups does the same without it. */
 #include <cooperative_groups.h>
 
 extern "C" __device__ unsigned long long cudaCGGetIntrinsicHandle(cudaCGScope scope) { return scope == cudaCGScopeGrid; }

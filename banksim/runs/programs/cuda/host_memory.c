@@ -1,4 +1,4 @@
-/* Memory of the program's own that it registers, so that machine code sees it too, at other addresses. */
+/* The program's own memory that it registers, so that machine code sees it too, at other addresses. */
 #include "memory.h"
 
 #include <pthread.h>
@@ -33,10 +33,10 @@ CUresult cuMemHostGetFlags(unsigned *flags, void *host) {
     return CUDA_SUCCESS;
 }
 
-/* Replaces pages of the program's own memory by others with the same bytes. They may be those of the stack, so this runs
-   on another one, while nothing is written to the first. */
+/* Replaces pages of the program's own memory by others with the same bytes. The pages may be those of the stack. So
+   this runs on a stack of its own, and nothing is written to the old one meanwhile. */
 struct exchange {
-    char *pages, *others; /* `others` NULL: pages of the file, which lie there at `offset` */
+    char *pages, *others; /* `others` NULL: the new pages are those of the file at `offset` */
     size_t size;
     off_t offset;
     bool done;

@@ -34,7 +34,7 @@ CUresult banksim_perform_launch(void *arguments) {
     return CUDA_SUCCESS;
 }
 
-/* What a node of a graph launches; its parameters are read where the node has them. */
+/* What a node of a graph launches. The parameters stay in the node's memory. */
 CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p) {
     struct launch *launch = node->arguments;
     const struct head *h = &launch->head;
@@ -100,7 +100,7 @@ static CUresult submit(CUfunction f, struct head head, CUstream stream, void **e
     int size = parameter_bytes(f);
     if (size > MOST_PARAMETERS || (size && !each && !extra)) return CUDA_ERROR_INVALID_VALUE;
     struct launch *launch = calloc(1, sizeof *launch + size);
-    memcpy(&head.module, f->module, sizeof head.module); /* its number comes first in a module */
+    memcpy(&head.module, f->module, sizeof head.module); /* the first member of a module is its number */
     head.parameters = size;
     head.name = strlen(f->name);
     launch->function = f;
@@ -161,7 +161,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, in
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
     if (blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     size_t low = 0, high = banksim_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - f->shared;
-    while (low < high) { /* the most with which as many blocks fit */
+    while (low < high) { /* a search for the most bytes with which so many blocks fit */
         size_t middle = (low + high + 1) / 2;
         int fitting = 0;
         banksim_blocks_per_sm(f, threads, middle, &fitting);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct library_call {
-    void *result; /* the host's, NULL for none */
+    void *result; /* in host memory; NULL if there is no result */
     size_t result_size, size;
     char message[];
 };

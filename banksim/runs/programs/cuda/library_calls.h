@@ -4,8 +4,8 @@
 
 #include "connection.h"
 
-/* Has banksim compute a function from words of 64 bits (banksim.runs.programs.libraries); what it answers goes to
-   `result`, which is the host's. */
+/* Lets banksim compute a function of words of 64 bits (banksim.runs.programs.libraries). The answer goes to
+   `result`, which is host memory. */
 CUresult banksim_compute(CUstream stream, const char *library, const char *function, const uint64_t *words, size_t count,
                          void *result, size_t result_size);
 

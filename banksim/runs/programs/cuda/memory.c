@@ -24,12 +24,12 @@
 #define APART 512ull
 #define LARGE (32ull << 20)
 #define SLOT_BYTES (1ull << 32) /* an allocation of more has several slots, whose addresses follow each other */
-#define QUARANTINE 256       /* freed allocations that are not given out again: uses of them are told */
+#define QUARANTINE 256       /* so many freed allocations are not given out again, so that uses of them are found */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory slots[BANKSIM_SLOTS];
 static unsigned used = BANKSIM_FIRST_SLOT; /* slots from here on have never been used */
-static unsigned freed[BANKSIM_SLOTS];      /* a queue, from the one that was freed first on */
+static unsigned freed[BANKSIM_SLOTS];      /* a queue, in the order in which they were freed */
 static unsigned freed_first, freed_count;
 static off_t file_used = BANKSIM_SMALL_BYTES, variables_used = BANKSIM_FILE_BYTES / 2;
 static off_t small_used = BANKSIM_SMALL_BYTES / 4, small_end = BANKSIM_SMALL_BYTES / 2;
@@ -50,7 +50,7 @@ struct memory *banksim_find(CUdeviceptr address) {
     if (address >= BANKSIM_FIRST_ADDRESS && slot < BANKSIM_SLOTS) {
         struct memory *found = &slots[slot * BANKSIM_INVERSE % BANKSIM_SLOTS];
         if (found->head) found = found->head;
-        /* One byte behind the end still names the allocation, as the end of a range does. */
+        /* The byte behind the end still counts as the allocation's, as the end of a range. */
         return found->live && address - found->start <= found->size ? found : NULL;
     }
     return NULL;
@@ -61,12 +61,12 @@ void *banksim_bytes(CUdeviceptr address) {
     return found ? banksim_whole_file + found->offset + (address - found->start) : (void *)address;
 }
 
-/* Takes a freed allocation of the same size out of the queue, if any; `any_size`: the first, whatever its size. */
+/* Takes the first freed allocation of the same size out of the queue; with `any_size`, the first of any size. */
 static struct memory *reused(size_t capacity, bool any_size) {
     for (unsigned n = 0; n < freed_count; n++) {
         unsigned place = (freed_first + n) % BANKSIM_SLOTS, number = freed[place];
         if (slots[number].capacity != capacity && !any_size) continue;
-        freed[place] = freed[freed_first]; /* the first takes the place of the one that goes */
+        freed[place] = freed[freed_first]; /* the first of the queue moves to the place of the one that leaves */
         freed_first = (freed_first + 1) % BANKSIM_SLOTS;
         freed_count--;
         return &slots[number];
@@ -100,7 +100,7 @@ static bool place(struct memory *memory, size_t capacity, enum kind kind) {
     return true;
 }
 
-/* Of an allocation, the slot of the bytes `piece` times 4 GiB behind its beginning, or NULL where there is none. */
+/* The slot of an allocation's bytes from `piece` times 4 GiB on, or NULL if there are no such addresses. */
 static struct memory *behind(const struct memory *head, unsigned piece) {
     unsigned place = banksim_number(head) * (unsigned)BANKSIM_STRIDE % BANKSIM_SLOTS + piece;
     return place < BANKSIM_SLOTS ? &slots[(size_t)place * BANKSIM_INVERSE % BANKSIM_SLOTS] : NULL;
@@ -108,7 +108,7 @@ static struct memory *behind(const struct memory *head, unsigned piece) {
 
 static unsigned pieces(size_t capacity) { return (capacity + SLOT_BYTES - 1) / SLOT_BYTES; }
 
-/* Slots that follow each other: those of an allocation of as many bytes that was freed, or such as were never used. */
+/* Consecutive slots: those of a freed allocation of as many bytes, or some that were never used. */
 static struct memory *several(size_t capacity, enum kind kind) {
     for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
         if (slots[n].capacity == capacity && !slots[n].live) return &slots[n];
@@ -273,7 +273,7 @@ CUresult cuMemFreeHost(void *start) {
     return failed ? failed : release((CUdeviceptr)start, true);
 }
 
-/* ---- pools: one, which takes from the same memory */
+/* ---- pools: there is one, which allocates like cuMemAlloc */
 #define POOL ((CUmemoryPool)0x10)
 CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) { return cuMemAlloc(start, size); }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {

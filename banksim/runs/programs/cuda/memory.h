@@ -8,15 +8,15 @@
 
 /* ---- memory_file.c */
 extern int banksim_file;
-extern char *banksim_whole_file; /* where the program has the whole of it mapped */
+extern char *banksim_whole_file; /* where all of it is mapped in this process */
 
 /* ---- memory.c */
-/* An allocation with a place in the file, of which banksim does not know until it is announced. */
+/* A new allocation, with its place in the file. banksim does not know of it until it is announced. */
 CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken);
 void banksim_announce(const struct memory *memory);
 void banksim_let_go(struct memory *memory);
 
 /* ---- host_memory.c */
-struct memory *banksim_registered(const void *host); /* the registered memory that holds a byte of the program's, or NULL */
+struct memory *banksim_registered(const void *host); /* the registered memory around a byte, or NULL */
 
 #endif

@@ -16,15 +16,15 @@ struct variable {
 };
 struct CUmod_st {
     uint64_t number;
-    CUdeviceptr start; /* of its variables */
+    CUdeviceptr start; /* where its variables begin */
     struct variable *variables;
     int variable_count;
     unsigned kernel_count;
-    struct CUfunc_st *functions; /* those that were asked for */
+    struct CUfunc_st *functions; /* those that the program has asked for */
     pthread_mutex_t lock;
 };
 
-/* Bytes of a fat binary, a cubin or PTX, none of which comes with its size. */
+/* The size of a fat binary, a cubin or PTX; the program does not pass it. */
 static size_t image_size(const char *image) {
     uint32_t magic;
     memcpy(&magic, image, sizeof magic);
@@ -109,7 +109,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *path) {
 CUresult cuModuleUnload(CUmodule module) {
     BEGIN();
     banksim_flush();
-    return CUDA_SUCCESS; /* its code and variables stay: nobody can name them any more */
+    return CUDA_SUCCESS; /* the code and the variables stay, but nothing refers to them any more */
 }
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     *mode = CU_MODULE_LAZY_LOADING;
@@ -176,7 +176,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr *start, size_t *size, CUmodule module, co
     return CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- libraries are modules that do not belong to a context, kernels their functions */
+/* ---- libraries: modules that belong to no context; their functions are called kernels */
 CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values, unsigned count,
                            CUlibraryOption *library_options, void **library_values, unsigned library_count) {
     return load((CUmodule *)library, code);

@@ -1,4 +1,4 @@
-/* What a pointer is: the allocation that it leads to, and what that is like. */
+/* What a pointer points to: its allocation, and the attributes of that. */
 #include "memory.h"
 
 #include <string.h>

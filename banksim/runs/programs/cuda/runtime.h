@@ -11,14 +11,14 @@
 
 /* Notes an error for cudaGetLastError and returns it; the driver's errors have the runtime's numbers. */
 cudaError_t banksim_done(int error);
-/* The first call of a thread makes the device's primary context its own. */
+/* In the first call of a thread, makes the device's primary context the thread's current one. */
 CUresult banksim_begin(void);
 #define BEGIN()                                       \
     do {                                              \
         int begun_ = banksim_begin();                 \
         if (begun_) return banksim_done(begun_);      \
     } while (0)
-/* The rest of a function that is one of the driver's. */
+/* The body of a function that calls just one of the driver's. */
 #define DRIVER(CALL) \
     BEGIN();         \
     return banksim_done(CALL)
@@ -26,7 +26,7 @@ CUresult banksim_begin(void);
 CUresult banksim_missing(const char *name); /* of libcuda.so.1 */
 cudaError_t banksim_copy_of_arrays(const struct cudaMemcpy3DParms *copy, cudaStream_t stream);
 int banksim_function(const void *host, CUfunction *found);
-const void *banksim_host_of(CUfunction f); /* its address on the host's side */
+const void *banksim_host_of(CUfunction f); /* the address that the host knows it by */
 int banksim_variable(const void *host, CUdeviceptr *address, size_t *size);
 
 #endif

@@ -42,7 +42,7 @@ const char *cudaGetErrorName(cudaError_t error) {
 }
 const char *cudaGetErrorString(cudaError_t error) {
     const char *text;
-    switch ((int)error) { /* what the driver does not know */
+    switch ((int)error) { /* errors that the driver does not have */
     case cudaErrorInvalidConfiguration: return "invalid configuration argument";
     case cudaErrorInvalidPitchValue: return "invalid pitch argument";
     case cudaErrorInvalidSymbol: return "invalid device symbol";

@@ -1,5 +1,5 @@
-/* Graphs by hand of the runtime API. Where its parameters are other than the driver's, the function that would do a
-   node's work is called while this thread records (graphs.h). */
+/* Graphs made by hand with the runtime API. Where its parameters differ from the driver's, the function that would
+   do a node's work is called while this thread records (graphs.h). */
 #include "runtime.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t made, cudaGraphNode
     DRIVER(cuGraphExecMemsetNodeSetParams(made, node, &same, NULL));
 }
 
-/* ---- what has the driver's parameters */
+/* ---- nodes whose parameters are the driver's */
 ADD(HostNode, const struct cudaHostNodeParams *host) {
     DRIVER(cuGraphAddHostNode(node, graph, before, count, (const CUDA_HOST_NODE_PARAMS *)host));
 }

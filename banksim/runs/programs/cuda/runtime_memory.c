@@ -70,8 +70,8 @@ static bool managed(const void *pointer) {
     return !cuPointerGetAttribute(&yes, CU_POINTER_ATTRIBUTE_IS_MANAGED, AT(pointer)) && yes;
 }
 
-/* Whether a copy may have this kind. Where the bytes are, the pointers tell; a side that is to be the device's must be
-   memory that CUDA knows (measured on one H200, all kinds and all kinds of memory). */
+/* Whether a copy may be of this kind. Pointers themselves tell where bytes are, but a side that the kind calls the
+   device's must be memory that CUDA knows. (Measured on one H200 for all kinds of copies and of memory.) */
 static bool right_way(const void *to, const void *from, enum cudaMemcpyKind kind) {
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -79,7 +79,7 @@ static bool right_way(const void *to, const void *from, enum cudaMemcpyKind kind
            (!from_device || is(from, CU_MEMORYTYPE_HOST | CU_MEMORYTYPE_DEVICE));
 }
 
-/* What a copy ends with that returns when it is done. */
+/* Ends a copy that returns only when it is done. */
 static cudaError_t done(cudaError_t failed) { return failed ? failed : banksim_done(cuCtxSynchronize()); }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind, cudaStream_t stream) {
@@ -100,7 +100,7 @@ cudaError_t cudaMemcpyPeer(void *to, int device, const void *from, int peer, siz
     return done(cudaMemcpyPeerAsync(to, device, from, peer, size, NULL));
 }
 
-/* The driver is told of unified addresses, so that it finds by itself what a pointer is. */
+/* The driver is told that addresses are unified, so that it finds out by itself where a pointer points. */
 static cudaError_t box(struct cudaPitchedPtr to, struct cudaPos to_at, struct cudaPitchedPtr from,
                        struct cudaPos from_at, struct cudaExtent extent, enum cudaMemcpyKind kind,
                        cudaStream_t stream) {

@@ -1,4 +1,5 @@
-/* What a program's code registers before main(), and how its kernels are launched (crt/host_runtime.h). */
+/* What the code that nvcc adds to a program registers before main(), and how it launches kernels
+   (crt/host_runtime.h). */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -7,10 +8,10 @@
 
 struct image {
     void *wrapper;
-    CUmodule module; /* loaded when something of it is first used */
+    CUmodule module; /* loaded at the first use of anything in it */
     pthread_mutex_t lock;
 };
-struct symbol { /* a kernel or a variable, by its address on the host's side */
+struct symbol { /* a kernel or a variable, by the address that the host knows it by */
     const void *host;
     const char *name;
     struct image *image;
@@ -69,7 +70,7 @@ static int load(struct image *image) {
     return status;
 }
 
-/* Before the program first uses a managed variable: the host's pointers to them are set. */
+/* Called before the program first uses a managed variable: sets the host's pointers to these variables. */
 char __cudaInitModule(void **handle) {
     struct image *image = (struct image *)handle;
     if (banksim_begin() || load(image)) return 0;
@@ -86,7 +87,8 @@ static struct symbol *find(struct symbol *list, const void *host) {
     return list;
 }
 
-/* The function behind a kernel's address on the host's side; what cudaGetKernel gave is one itself. */
+/* The function of a kernel, by the address that the host knows it by. What cudaGetKernel returned is a function
+   already. */
 int banksim_function(const void *host, CUfunction *found) {
     struct symbol *kernel = find(*bucket(host), host);
     *found = (CUfunction)host;
@@ -185,7 +187,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ho
     if (failed) return banksim_done(failed);
     dim3 grid = config->gridDim, block = config->blockDim;
     if (beyond_limits(grid, block)) return banksim_done(cudaErrorInvalidConfiguration);
-    /* The attributes are those of the driver by another name. */
+    /* The attributes are the driver's under other names. */
     CUlaunchConfig same = {grid.x,  grid.y,  grid.z,         block.x,
                            block.y, block.z, config->dynamicSmemBytes, config->stream,
                            (CUlaunchAttribute *)config->attrs, config->numAttrs};
@@ -202,7 +204,7 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host) {
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *host) {
     return cudaGetKernel((cudaKernel_t *)function, host);
 }
-/* Asked once before the first launch by <<<…>>>: the module is loaded by the launch, which tells its errors. */
+/* Called once before the first launch by <<<…>>>. The launch loads the module, and returns its errors. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host) {
     *kernel = (cudaKernel_t)host;
     return cudaSuccess;

@@ -1,4 +1,4 @@
-/* CUDA arrays, textures and surfaces of the runtime API: the driver's, by other descriptors. */
+/* CUDA arrays, textures and surfaces of the runtime API: those of the driver, with other descriptors. */
 #include "runtime.h"
 
 #include <string.h>
@@ -90,7 +90,8 @@ static size_t element(cudaArray_const_t array) {
     return (as.x + as.y + as.z + as.w) / 8;
 }
 
-/* The two sides of a copy; the driver is told of unified addresses, so that it finds by itself what a pointer is. */
+/* The two sides of a copy. The driver is told that addresses are unified, so that it finds out by itself where a
+   pointer points. */
 static void from_array(CUDA_MEMCPY3D *c, cudaArray_const_t array, struct cudaPos at) {
     c->srcMemoryType = CU_MEMORYTYPE_ARRAY;
     c->srcArray = ARRAY(array);
@@ -163,7 +164,7 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, c
     return perform(&c, NULL);
 }
 
-/* The byte of an array at which column x, in bytes, of a row lies. */
+/* The offset in an array of byte x of a row. */
 static size_t byte_of(cudaArray_const_t array, size_t x, size_t y) {
     CUDA_ARRAY3D_DESCRIPTOR as = {0};
     cuArray3DGetDescriptor(&as, ARRAY(array));

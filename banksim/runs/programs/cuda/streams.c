@@ -1,7 +1,7 @@
 /* Streams, events, and the capture of streams.
 
-   What is given to a stream happens at once, in the order of the program: one of the orders that streams allow. What is
-   given to a stream that is captured becomes a node of a graph (graphs.c). */
+   Work for a stream is done at once, in the order of the program, which is one of the orders that streams allow.
+   Work for a stream that is being captured becomes a node of a graph (graphs.c). */
 #include "graphs.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static CUstream own(CUstream stream) {
     return stream == CU_STREAM_PER_THREAD ? &per_thread : stream;
 }
 
-/* Whether there is such a stream: handles of streams that were destroyed are refused. */
+/* Whether there is such a stream. Handles of destroyed streams are refused. */
 static bool known(CUstream stream) {
     pthread_mutex_lock(&lock);
     struct CUstream_st *one = streams;
@@ -204,7 +204,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWit
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     BEGIN();
     if (!event || !known(stream)) return CUDA_ERROR_INVALID_HANDLE;
-    if (event->capture && !own(stream)->capture) { /* it joins the capture */
+    if (event->capture && !own(stream)->capture) { /* the stream joins the capture */
         own(stream)->capture = event->capture;
         own(stream)->origin = event->origin;
     }
@@ -216,7 +216,8 @@ CUresult cuEventSynchronize(CUevent event) {
     return banksim_wait();
 }
 CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
-/* The time of the launches between two events, where it is simulated; nothing here takes the time of a GPU. */
+/* The time of the launches between two events, if it is simulated. The time that passes here says nothing about a
+   GPU. */
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
     BEGIN();

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-static const int element_bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}; /* by CUtensorMapDataType */
-static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8};       /* the types' numbers in PTX */
+static const int element_bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}; /* by the numbers of CUtensorMapDataType */
+static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8};       /* the numbers of the same types in PTX */
 #define FIRST_OF_TF32 11
 
-/* All that does not depend on what a copy moves. */
+/* The parts of a map that tiled and im2col maps have in common. */
 static CUresult encode(uint32_t *words, CUtensorMapDataType type, cuuint32_t rank, void *address,
                        const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *steps,
                        const unsigned *modes) {
@@ -62,7 +62,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuu
                                  cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,
                                  CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-    static const int corner_bits[] = {16, 8, 5}; /* by the rank, from 3 on */
+    static const int corner_bits[] = {16, 8, 5}; /* by the rank, from 3 up */
     uint32_t words[32] = {0};
     if (!map || !lower || !upper || rank < 3) return CUDA_ERROR_INVALID_VALUE;
     CUresult error = encode(words, type, rank, address, sizes, strides, steps,

@@ -1,5 +1,5 @@
-/* Texture and surface objects. The number that a program has of one is the upper half of the address at which its
-   descriptor begins; banksim.machine.operations.texels says what that holds. */
+/* Texture and surface objects. An object is a number: the upper half of the address at which its descriptor begins.
+   banksim.machine.operations.texels says what a descriptor holds. */
 #include "arrays.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct descriptor {
     uint32_t width, height, depth, pitch, layer, how, border[4];
 };
 
-struct object { /* what stands behind a descriptor, for those who ask */
+struct object { /* what an object was made of, for programs that ask */
     struct descriptor seen;
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC texture;
@@ -22,7 +22,7 @@ static unsigned kind_of(CUarray_format format) {
     return format >= CU_AD_FORMAT_SIGNED_INT8 ? SIGNED : UNSIGNED;
 }
 
-/* Where the elements are, and what they are like. */
+/* The resource of an object: where the elements are, and their format. */
 static CUresult elements(const CUDA_RESOURCE_DESC *resource, struct descriptor *d) {
     CUarray_format format;
     unsigned channels, axes = 1, layered = 0;
@@ -61,8 +61,8 @@ static CUresult elements(const CUDA_RESOURCE_DESC *resource, struct descriptor *
     return CUDA_SUCCESS;
 }
 
-/* How a texture is read. Documented: address modes that turn are those of normalized coordinates alone, and whatever
-   lies outside linear memory is 0. */
+/* How a texture is read. As documented, wrap and mirror apply to normalized coordinates only, and whatever lies
+   outside linear memory is 0. */
 static CUresult reading(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture, struct descriptor *d) {
     bool linear_memory = resource->resType == CU_RESOURCE_TYPE_LINEAR, is_float = d->how >> 8 & FLOAT;
     bool normalized = texture->flags & CU_TRSF_NORMALIZED_COORDINATES;

@@ -1,7 +1,7 @@
-/* Virtual memory: ranges of addresses that are reserved, and memory that is mapped there and moved.
+/* Virtual memory: reserved ranges of addresses, and memory that is mapped there, and moved when it is mapped elsewhere.
 
-   A range is an allocation with a place in the shared file, of which as much is there as is mapped. Memory is where it is
-   mapped, and kept aside while it is mapped nowhere. */
+   A range is an allocation with a place in the shared file; as much of it is valid as is mapped. Memory lies where
+   it is mapped, and in a place of its own while it is not mapped. */
 #include "connection.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 struct handle { /* what cuMemCreate makes */
     size_t size;
     CUmemAllocationProp properties;
-    CUdeviceptr mapped; /* 0: nowhere */
+    CUdeviceptr mapped; /* 0 if it is not mapped */
     char *kept;
     bool released;
     struct handle *next;
@@ -42,7 +42,7 @@ static char *bytes(const struct range *range, CUdeviceptr address) {
     return (char *)banksim_bytes(range->start) + (address - range->start);
 }
 
-/* As much of a range is an allocation as is mapped, up to the last byte. */
+/* A range is a valid allocation up to the last byte that is mapped. */
 static void announce(struct range *range) {
     CUdeviceptr end = range->start;
     for (struct handle *one = handles; one; one = one->next)

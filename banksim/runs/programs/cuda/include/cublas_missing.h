@@ -1,4 +1,4 @@
-/* Functions of cuBLAS that banksim has not; those with two versions by the newer one's name. */
+/* Functions of cuBLAS that banksim does not have; those with two versions by the name of the newer one. */
 BANKSIM_MISSING(cublasSrot_v2)
 BANKSIM_MISSING(cublasDrot_v2)
 BANKSIM_MISSING(cublasSrotg_v2)

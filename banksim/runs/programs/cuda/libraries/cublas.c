@@ -1,4 +1,4 @@
-/* The stand-in for libcublas.so.13: handles here, what is computed in banksim, over NumPy. */
+/* The stand-in for libcublas.so.13. Handles are kept here; banksim computes the functions, with NumPy. */
 #include "cublas_v2.h"
 #include "library_calls.h"
 
@@ -73,7 +73,7 @@ const char *cublasGetStatusName(cublasStatus_t status) {
 }
 const char *cublasGetStatusString(cublasStatus_t status) { return cublasGetStatusName(status); }
 
-/* ---- copies: columns whose elements lie `inc` apart, or matrices by columns */
+/* ---- copies: vectors whose elements lie `inc` apart, and matrices stored by columns */
 static cublasStatus_t copy(size_t rows, size_t cols, const void *from, size_t from_pitch, void *to, size_t to_pitch,
                            cudaStream_t stream) {
     if (!rows || !cols) return CUBLAS_STATUS_SUCCESS;
@@ -102,8 +102,8 @@ static cublasStatus_t copy(size_t rows, size_t cols, const void *from, size_t fr
 COPIES(Set)
 COPIES(Get)
 
-/* ---- what banksim computes. The words of a call: those of its arguments in order, scalars by value where pointers to
-   them are the host's, else by their address, which the first word tells. */
+/* ---- what banksim computes. The words of a call are its arguments in order. Scalars are values where the pointers
+   to them are the host's, else addresses; the first word tells which. */
 #define POINTER(p) (uint64_t)(uintptr_t)(p)
 
 static uint64_t scalar(cublasHandle_t handle, const void *pointer, size_t size) {
@@ -189,7 +189,8 @@ static cublasStatus_t compute(cublasHandle_t handle, const char *name, const uin
 OF_TYPE(S, s, float)
 OF_TYPE(D, d, double)
 
-/* ---- products. One function has them all: the types of the matrices, of what is computed, and how many there are. */
+/* ---- products. One function does all of them, for any types of the matrices and of the computation, and any number
+   of them. */
 struct product {
     int opa, opb, m, n, k, lda, ldb, ldc, count;
     const void *alpha, *beta, *a, *b;

@@ -1,4 +1,4 @@
-/* The stand-in for libcurand.so.10: the host's generators, whose numbers are NumPy's. */
+/* The stand-in for libcurand.so.10: generators that the host calls. Their numbers come from NumPy. */
 #include "curand.h"
 #include "library_calls.h"
 
@@ -8,7 +8,7 @@
 struct curandGenerator_st {
     curandRngType_t type;
     cudaStream_t stream;
-    unsigned long long seed, offset; /* how many numbers were taken */
+    unsigned long long seed, offset; /* `offset`: how many numbers were taken */
     bool host;
 };
 
@@ -73,7 +73,8 @@ static uint64_t bits(double value) {
     return word;
 }
 
-/* Memory of the host alone gets the numbers as the answer's bytes, that of the device in place. */
+/* banksim writes numbers for the device straight to its memory, and sends those for host memory as bytes of the
+   answer. */
 static curandStatus_t generate(curandGenerator_t g, const char *name, void *to, size_t count, size_t size, double first,
                                double second) {
     NEED(g);
@@ -103,7 +104,7 @@ DISTRIBUTED(GenerateNormal, float)
 DISTRIBUTED(GenerateNormalDouble, double)
 DISTRIBUTED(GenerateLogNormal, float)
 DISTRIBUTED(GenerateLogNormalDouble, double)
-/* Of 64 bits there are quasirandom numbers only. */
+/* cuRAND has 64-bit numbers only from quasirandom generators. */
 curandStatus_t curandGenerateLongLong(curandGenerator_t g, unsigned long long *to, size_t count) {
     return CURAND_STATUS_TYPE_ERROR;
 }
