@@ -16,6 +16,7 @@ import pytest
 NEEDS = {
     "test_cutile": ("cuda.tile",),
     "test_gluon": ("triton",),
+    "test_tensor_layouts": ("tensor_layouts",),
     "test_tilelang": ("tilelang", "torch"),
     "test_triton": ("triton",),
     "test_warp": ("warp",),
