@@ -50,7 +50,8 @@ from banksim.errors import Fault
 from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace
 from helpers.places import EXAMPLES, H200, ROOT
-from helpers.recorded_launches import ENDING, ENTRIES, SOURCES, because, executed, kernels, recorded
+from helpers.recorded_launches import ENDING, ENTRIES, SOURCES, because, executed, kernels
+from helpers.recordings import text
 
 TIMED = {
     "atomics.shared_float/?-128": "warps contend for the same cells: rounds depend on time",
@@ -184,7 +185,7 @@ def test_the_guide_tells_how_many_launches_are_equal() -> None:
 @pytest.mark.parametrize("source", SOURCES)
 def test_listings(source: str) -> None:
     """The profiler saw the code that banksim reads out of the cubin."""
-    for name, opcodes in recorded(source)["listings"].items():
+    for name, opcodes in text(source)["listings"].items():
         code = [i.opcode for i in kernels(source)[name].instructions]
         assert code[: len(opcodes.split())] == opcodes.split(), name
         assert set(code[len(opcodes.split()) :]) <= {"NOP"}, name
@@ -211,7 +212,7 @@ def test_shared(name: str) -> None:
     """Transactions of every instruction; for wide loads their sum by the hardware's counter."""
     run, _ = executed(name)
     entry = ENTRIES[name]
-    opcodes = recorded(name.split(".")[0])["listings"][entry["kernel"]].split()
+    opcodes = text(name.split(".")[0])["listings"][entry["kernel"]].split()
     hardware = {row[0]: row[4] for row in entry["rows"] if len(row) > 4}
     machine: dict[int, Any] = {}
     for site in run.conflicts.sites:

@@ -19,7 +19,8 @@ from banksim.report.text.validation import report
 from banksim.requests.trace import Site
 from banksim.runs.validation.comparison import Difference, Verdict, compare, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
-from helpers.recorded_launches import ENTRIES, executed, recorded
+from helpers.recorded_launches import ENTRIES, executed
+from helpers.recordings import text
 
 Said = pytest.CaptureFixture[str]
 COLUMNS = ("Instructions Executed", "Thread Instructions Executed", "Predicated-On Thread Instructions Executed")
@@ -49,7 +50,7 @@ def raw(*counters: dict[str, int]) -> str:
 
 def recorded_page(name: str, change: Callable[[list[int]], object] = lambda row: None) -> str:
     entry = ENTRIES[name]
-    listing = recorded(name.split(".")[0])["listings"][entry["kernel"]].split()
+    listing = text(name.split(".")[0])["listings"][entry["kernel"]].split()
     rows = [list(row) for row in entry["rows"]]
     change(next(row for row in rows if len(row) > 4))
     return page(entry["kernel"], listing, rows)
