@@ -55,6 +55,10 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or modules that count what is left at the end would tell it
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
     yield
