@@ -10,7 +10,7 @@ import numpy as np
 
 from banksim.errors import ArgumentTypeError
 from banksim.kernels import demangling
-from banksim.kernels.elf import Elf
+from banksim.kernels.elf import Elf, is_cubin
 from banksim.kernels.kernel import Kernel
 from banksim.machine.structs import Struct
 
@@ -50,8 +50,9 @@ def parameter_types(kernel: Kernel) -> list[str | None]:
 
 @functools.lru_cache(64)
 def in_ptx(cubin: bytes, name: str) -> list[str | None]:
-    """The types of a kernel's parameters in the PTX that a cubin holds; None for structs and plain bits (.b32)."""
-    text = Elf(cubin).content(PTX_TEXT).replace(b"\0", b"\n").decode(errors="replace") if cubin else ""
+    """The types of a kernel's parameters in the PTX that a cubin holds; None for structs and plain bits (.b32).
+    Nothing where there is no cubin, but instructions alone."""
+    text = Elf(cubin).content(PTX_TEXT).replace(b"\0", b"\n").decode(errors="replace") if is_cubin(cubin) else ""
     entry = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^{{]*)", text)
     declared = re.split(r"(?=\.param\b)", entry[1])[1:] if entry else []
     found = [PTX_PARAMETER.match(one) for one in declared]
