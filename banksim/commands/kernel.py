@@ -24,8 +24,8 @@ from banksim.commands.shared.output_options import OutputFile, OutputFolder
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
-from banksim.kernels import demangling
 from banksim.kernels.file_and_name import file_and_name
+from banksim.machine.parameter_types import with_types
 from banksim.machine.structs import Struct
 from banksim.report.json import described
 from banksim.runs.languages.language import language_of
@@ -162,16 +162,12 @@ def entry(kernel: Any) -> dict[str, object]:
 
 
 def of_cubin(kernel: Kernel) -> dict[str, object]:
-    """A decoded kernel as plain data. Of one that C++ did not name, what its parameters are is not known."""
-    sizes = [one.size for one in kernel.parameters]
-    signature = demangling.signature(kernel.name)
-    if "(" not in signature:
-        signature += f"({', '.join(f'{size} bytes' for size in sizes)})"
+    """A decoded kernel as plain data."""
     return {
         "kernel": kernel.plain_name,
-        "signature": signature,
+        "signature": with_types(kernel),
         "symbol": kernel.name,
-        "parameters": sizes,
+        "parameters": [one.size for one in kernel.parameters],
         "registers": kernel.registers,
         "shared": max(kernel.shared_bytes - kernel.shared_base, 0),
         "block": kernel.required_block or (kernel.preset.block if kernel.preset else None),

@@ -14,6 +14,7 @@ from banksim.kernels.elf import Elf, is_cubin
 from banksim.kernels.kernel import Kernel
 from banksim.machine.structs import Struct
 
+OF_PTX = " (of PTX)"
 NUMBERS = {
     **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), ("i", 1)),
     **dict.fromkeys(("short", "unsigned short"), ("i", 2)),
@@ -22,8 +23,8 @@ NUMBERS = {
     "__half": ("f", 2),
     "float": ("f", 4),
     "double": ("f", 8),
-    **{f".{kind}{8 * size} (of PTX)": ("i", size) for kind in "us" for size in (1, 2, 4, 8)},
-    **{f".f{8 * size} (of PTX)": ("f", size) for size in (2, 4, 8)},
+    **{f".{kind}{8 * size}{OF_PTX}": ("i", size) for kind in "us" for size in (1, 2, 4, 8)},
+    **{f".f{8 * size}{OF_PTX}": ("f", size) for size in (2, 4, 8)},
 }
 """Kind and bytes of C++'s numbers, as compilers of Linux have them, and of PTX's."""
 ADDRESS = re.compile(r"\.[us]64 \(of PTX\)")
@@ -56,7 +57,19 @@ def in_ptx(cubin: bytes, name: str) -> list[str | None]:
     entry = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^{{]*)", text)
     declared = re.split(r"(?=\.param\b)", entry[1])[1:] if entry else []
     found = [PTX_PARAMETER.match(one) for one in declared]
-    return [f"{one[1]} (of PTX)" if one and not one[2] else None for one in found]
+    return [f"{one[1]}{OF_PTX}" if one and not one[2] else None for one in found]
+
+
+def with_types(kernel: Kernel) -> str:
+    """A kernel's name with its parameters: their types, or where nothing tells these their sizes; but for those that
+    no caller gives."""
+    signature = demangling.signature(kernel.name)
+    if signature.endswith(")"):
+        return signature
+    hidden = len(kernel.preset.scratch) if kernel.preset else 0
+    given = [*zip(parameter_types(kernel), kernel.parameters, strict=True)][: len(kernel.parameters) - hidden]
+    listed = (kind.removesuffix(OF_PTX) if kind else f"{parameter.size} bytes" for kind, parameter in given)
+    return f"{signature}({', '.join(listed)})"
 
 
 def split(listed: str) -> list[str]:

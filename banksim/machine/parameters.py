@@ -15,7 +15,7 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine.addresses import address_of
 from banksim.machine.host_memory import BUFFER_LIMIT, Absent, Stretch, Stretches, bounds, bytes_of
 from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
-from banksim.machine.parameter_types import as_declared, parameter_types
+from banksim.machine.parameter_types import as_declared, parameter_types, with_types
 from banksim.machine.structs import Struct, places, size_of
 from banksim.machine.tensor_maps import BYTES, MappedArray, tensor_map
 
@@ -81,7 +81,7 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[lis
     if len(arguments) != len(kernel.parameters):
         hidden = len(kernel.preset.scratch) if kernel.preset else 0
         count = len(kernel.parameters) - hidden
-        raise InputError(f"{signature} takes {count} arguments, {len(arguments)} were given")
+        raise InputError(f"{with_types(kernel)} takes {count} arguments, {len(arguments)} were given")
     memory = LaunchBuffers(arguments)
     out = []
     called, types = names_of(len(arguments)), parameter_types(kernel)
@@ -101,12 +101,12 @@ def tensor_arguments(kernel: object, arguments: Sequence[object]) -> list[object
     """The arguments with every array that is handed on as a tensor descriptor taken apart: its map, sizes, strides."""
     if not isinstance(kernel, Kernel) or not kernel.preset or not kernel.preset.tensors:
         return list(arguments)
-    described = iter(kernel.preset.tensors)
+    with_types = iter(kernel.preset.tensors)
     sizes = [parameter.size for parameter in kernel.parameters]
     out: list[object] = []
     for argument in arguments:
         is_map = sizes[len(out) : len(out) + 1] == [BYTES]
-        tensor = next(described, None) if is_map and isinstance(argument, np.ndarray) else None
+        tensor = next(with_types, None) if is_map and isinstance(argument, np.ndarray) else None
         if tensor is None or not isinstance(argument, np.ndarray):
             out.append(argument)
             continue

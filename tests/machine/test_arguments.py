@@ -277,6 +277,8 @@ def test_where_no_name_tells_the_types_ptx_does() -> None:
     ]:
         with pytest.raises(ArgumentTypeError, match=rf"^unmangled: {what}$"):
             run("unmangled", out, *wrong)
+    with pytest.raises(InputError, match=r"^unmangled\(.u64, .u32, .f32, .f64, .u8\) takes 5 arguments, 1 were given$"):
+        run("unmangled", out)
     with pytest.raises(ArgumentTypeError, match=r"^unmangled: argument 1 is 1.5 \(float\), and the parameter is .u64"):
         run("unmangled", 1.5, 1, 2.0, 3.0, True)
 
