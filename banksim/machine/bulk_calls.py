@@ -36,6 +36,11 @@ def destinations(host: Host, address: int, barrier: int, mask: int) -> list[tupl
     return [(rank | address & inside, rank | barrier & inside) for rank in ranks]
 
 
+def show(host: Host, pieces: npt.NDArray[Any], writes: bool, barrier: int = 0) -> None:
+    if host.watch:
+        host.watch(np.ascontiguousarray(pieces, np.uint32), writes, barrier)
+
+
 # ---- bulk copies: (place, mbarrier, the other end's low and high word, bytes, mask of blocks)
 
 
@@ -45,6 +50,7 @@ def copy_to_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
     address, barrier, size, mask = (int(v[n, lane]) for n in (0, 1, 4, 5))
     content = host.find(long(v, 2, lane), size, lane).copy()
     for place, word in destinations(host, address, barrier, mask):
+        show(host, np.arange(place, place + size, CHUNK), True, word)
         host.in_shared(place, size, lane)[:] = content
         complete(host, word, size, lane)
 
@@ -54,6 +60,7 @@ def reduce_in_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
     lane = lanes[0]
     address, barrier, size = (int(v[n, lane]) for n in (0, 1, 4))
     to, source = host.in_shared(address, size, lane), host.find(long(v, 2, lane), size, lane)
+    show(host, np.arange(address, address + size, CHUNK), True, barrier)
     to[:] = reduced(how(host), number_kind(host), to, source)
     complete(host, barrier, size, lane)
 
@@ -142,6 +149,7 @@ def tensor_in(host: Host, lanes: Sequence[int], v: Words) -> None:
     mask = int(v[9, lane]) >> 16 if "MULTICAST" in host.instruction.modifiers else 0
     for address, barrier in destinations(host, int(v[0, lane]), int(v[1, lane]), mask):
         memory, places = part.places(host, address, lane)
+        show(host, address + CHUNK * places, True, barrier)
         memory[places] = pieces
         complete(host, barrier, part.nbytes, lane)
 
@@ -156,6 +164,8 @@ def tensor_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     memory, places = part.places(host, int(v[0, lane]), lane)
     if not len(part.inside):
         return
+    within = places.reshape(part.count, -1)[part.inside, part.first // CHUNK : -(-part.behind // CHUNK)]
+    show(host, int(v[0, lane]) + CHUNK * within.ravel(), False)
     outside = part.written(host, lane, codes.WRITTEN | (codes.READ if reduces else 0))
     behind = part.first + outside.shape[1]
     rows = memory[places].reshape(part.count, part.row)[part.inside, part.first : behind]

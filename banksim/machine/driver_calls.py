@@ -122,6 +122,9 @@ class Host:
     """Of the block that asks."""
     notes: Sequence[Bytes] = ()
     layout: AddressMap = ARGUMENTS
+    watch: Callable[[npt.NDArray[np.uint32], bool, int], None] | None = None
+    """Told, where races are looked for, of the pieces of 16 bytes of shared memory that a copy accesses, by their
+    addresses: (addresses, whether it writes to them, its mbarrier)."""
 
     def find(self, address: int, size: int, lane: int, use: int = codes.READ, fewest: int = 0) -> Bytes:
         """`size` bytes at a generic address, or down to `fewest` where the memory ends. Refusal where there are not as

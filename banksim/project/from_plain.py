@@ -71,7 +71,8 @@ def finding(found: Plain, locate: Locate) -> Finding:
     if found["check"] == "uninitialized":
         return UninitializedRead(access(found["access"], locate), **where)
     sides: dict[str, Any] = {name: access(found[name], locate) for name in ("first", "second")}
-    return Race(**sides, **where, **{name: found[name] for name in ("same_warp", "copying", "same_value")})
+    marks = ("same_warp", "copying", "same_value", "unfenced")
+    return Race(**sides, **where, **{name: found.get(name, False) for name in marks})
 
 
 def hint(found: Plain, locate: Locate) -> Hint:

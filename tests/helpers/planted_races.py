@@ -12,11 +12,12 @@ from helpers.places import KERNELS
 PLANTED = KERNELS / "races.cu"
 
 
-def marked():
-    """Of each kernel in PLANTED: the lines marked RACE, and those marked BARRIER."""
+def marked(path, start_of_kernel):
+    """Of each kernel in a file: the lines marked RACE, and those marked BARRIER. A kernel begins with a line of this
+    form."""
     lines: dict[str, tuple[set[int], set[int]]] = {}
-    for number, line in enumerate(PLANTED.read_text().splitlines(), 1):
-        if start := re.match(r"__global__ void (\w+)\(", line):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if start := re.match(start_of_kernel, line):
             races, barriers = lines[start[1]] = set(), set()
         mark = line.partition("//")[2]
         if lines and "RACE" in mark:
@@ -26,7 +27,7 @@ def marked():
     return lines
 
 
-MARKED = marked()
+MARKED = marked(PLANTED, r"__global__ void (\w+)\(")
 
 
 def numbers():

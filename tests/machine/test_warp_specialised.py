@@ -41,3 +41,12 @@ def test_a_product(engine: str, k: int) -> None:
     bytes_read = (64 + 32) * 2 * k  # of a block
     assert sum(s.transactions or 0 for s in products) == 4 * bytes_read / 128
     assert {s.op for s in run.conflicts.sites} == {"wgmma", "bulk"}
+
+
+def test_no_race_is_found() -> None:
+    a, b, c = halves(128, 320), halves(64, 320), np.zeros((128, 64), np.float32)
+    maps = [banksim.tensor_map(a, (64, 64), swizzle=128), banksim.tensor_map(b, (32, 64), swizzle=128)]
+    checks = ("races", "uninitialized")
+    run = banksim.run(kernel(), (2, 2), 256, [*maps, c, 320], dynamic_shared=3 * 12288, check=checks)
+    np.testing.assert_array_equal(c, a.astype("f4") @ b.astype("f4").T)
+    assert not run.findings

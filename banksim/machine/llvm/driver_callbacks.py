@@ -13,7 +13,7 @@ import numpy.typing as npt
 from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
-from banksim.machine.driver_calls import Bytes, Host, Refusal
+from banksim.machine.driver_calls import Bytes, Host, Refusal, Words
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.scratch import RESULT, SERVED, SERVED_ROWS
 from banksim.machine.services import SERVICES
@@ -73,6 +73,7 @@ class Server:
         index = self.warp[0] = (warp - int(c["warps"])) // int(c["warp_size"])
         host.instruction = self.launch.kernel.instructions[pc // BYTES]
         host.block, host.shared, host.rank = int(c["block"]), self.shared, int(c["own_shared"]) >> codes.RANK_BIT
+        host.watch = partial(self.watch, warp, pc) if c["watch"] else None
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
         if not lanes or self.error[0]["code"]:
             return
@@ -86,6 +87,14 @@ class Server:
         else:
             if results is not None:
                 self.result[:] = results.reshape(-1)
+
+    def watch(self, warp: int, pc: int, pieces: Words, writes: bool, barrier: int) -> None:
+        """Show a copy to the race check."""
+        from banksim.machine.races import watched_requests
+
+        show = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_uint32, ctypes.c_void_p, *[ctypes.c_uint32] * 3)
+        where = self.context.ctypes.data, warp, pc, pieces.ctypes.data, len(pieces)
+        show(watched_requests.SYMBOLS["watch_pieces"].address)(*where, writes, barrier)
 
     def stop(self, code: int, pc: int, lane: int, warp: int, message: str = "") -> None:
         error = self.error[0]

@@ -25,7 +25,7 @@ from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.bulk_copies import UNIT
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
-from banksim.machine.races.access_kinds import COPY_EVENTS
+from banksim.machine.races.access_kinds import EVENTS, GROUP_ENDS
 from banksim.machine.state import CONTEXT, ERROR, WARP
 from banksim.machine.supported import Naming, check
 
@@ -137,33 +137,46 @@ class Translator(Sections):
     def simple(self, i: Instruction) -> None:
         if i.name in CONTROL:
             getattr(self, CONTROL[i.name].does)(i)
-        elif self.watched and i.name in COPY_EVENTS:
-            self.show_copies(i)
+        elif self.watched and i.name in EVENTS:
+            self.show_event(i)
         else:
-            if self.watched and i.name.startswith("UBLK"):
+            if self.watched and i.name in ("UBLKCP", "UBLKRED"):
                 self.show_bulk(i)
             OPERATIONS[i.name].function(self.x, i)
+            if self.watched and any(o.text == GROUP_ENDS for o in i.operands):
+                self.tell("commit_products")
 
     def show_bulk(self, i: Instruction) -> None:
-        """A bulk copy, by the lowest executing lane."""
+        """A bulk copy between shared and global memory, by the lowest executing lane. (The others are services.)"""
         e, x = self.e, self.x
-        to, source, units = i.operands
-        inward = not i.opcode.endswith(".G.S") and i.name == "UBLKCP"
+        if "G" not in i.modifiers or "MULTICAST" in i.modifiers:
+            return
+        to, source, units = i.operands[:3]
+        inward = ".G.S" not in i.opcode
         start = x.first(x.address(to if inward else source, False))
         barrier = x.first(x.raw(to.parts[0], 1)) if inward else x.const(0)
-        size = x.first(x.value(units)) * UNIT
+        size = (x.first(x.value(units)) & 0xFFFF) * UNIT
         with e.b.if_then(e.b.not_(e.empty(x.executing()))):
             values = (INT[32](i.pc), start.ir, size.ir, INT[32](int(inward)), barrier.ir)
             e.call("watch_bulk", VOID, self.context, self.warp, *values)
 
-    def show_copies(self, i: Instruction) -> None:
-        """LDGDEPBAR commits copies, DEPBAR.LE waits until at most so many groups of them are to come."""
-        e = self.e
-        if i.name == "LDGDEPBAR":
-            e.call("commit_copies", VOID, self.context, self.warp)
-        elif "LE" in i.modifiers:
-            pending = next((o.number for o in i.operands if o.kind == "imm"), 0)
-            e.call("await_copies", VOID, self.context, self.warp, INT[32](pending))
+    def show_event(self, i: Instruction) -> None:
+        """LDGDEPBAR and UTMACMDFLUSH commit copies, DEPBAR.LE waits until at most so many groups of them are to come,
+        WARPGROUP.DEPBAR the same of products; FENCE.VIEW.ASYNC is a proxy fence."""
+        pending = INT[32](next((o.number for o in i.operands if o.kind == "imm"), 0))
+        if i.name in ("LDGDEPBAR", "UTMACMDFLUSH"):
+            self.tell("commit_copies")
+        elif i.name == "DEPBAR" and "LE" in i.modifiers:
+            self.tell("await_copies", pending)
+        elif i.name == "WARPGROUP" and "DEPBAR" in i.modifiers:
+            self.tell("await_products", pending)
+        elif i.name == "FENCE" and {"VIEW", "ASYNC"} <= i.modifiers and not i.modifiers & {"G", "T"}:
+            self.tell("fence_proxies")
+
+    def tell(self, event: str, *numbers: ir.Value) -> None:
+        """Tell the race check of an event, if any lane executes it."""
+        with self.e.b.if_then(self.e.b.not_(self.e.empty(self.x.executing()))):
+            self.e.call(event, VOID, self.context, self.warp, *numbers)
 
     def prepare(self, i: Instruction) -> None:
         """Read, while the block's registers are at hand, what the control flow at its end will want."""

@@ -27,7 +27,9 @@ from banksim.machine.races.records import (
     EXCHANGE,
     FLAG_READ,
     FLAG_WRITE,
+    MULTIPLY,
     NOTHING,
+    PULL,
     READ,
     STARTING,
     TENTATIVE_READ,
@@ -36,9 +38,13 @@ from banksim.machine.races.records import (
     WRITE,
 )
 
-COPY_EVENTS = ("LDGDEPBAR", "DEPBAR")
-"""Instructions that commit copies, and that wait for them."""
+EVENTS = ("LDGDEPBAR", "UTMACMDFLUSH", "DEPBAR", "WARPGROUP", "FENCE")
+"""Instructions that commit copies, that wait for them and for products, and fences."""
 BARRIER_WIDTH = 8
+COPIES, STORES = ("UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG"), ("UTMASTG", "UTMAREDG")
+"""Bulk and tensor copies; tensor copies that read shared memory."""
+GROUP_ENDS = "gsb0"
+"""The operand of a product that ends a group of them (wgmma.commit_group)."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ def kinds(kernel: Kernel) -> Kinds:
 def width(i: Instruction) -> int:
     """Bytes of an access."""
     asked = request(i)
+    if asked is not None and asked[0] == "wgmma":
+        return 2 if {m for o in i.operands for m in o.modifiers} & {"tnspA", "tnspB"} else 4
     return asked[1] if asked is not None else BARRIER_WIDTH
 
 
@@ -92,12 +100,15 @@ def kind_of(i: Instruction) -> int:
         return STARTING if "EXCH" in i.modifiers else WAIT if "PHASECHK" in i.modifiers else ARRIVE
     if i.name == "ARRIVES":
         return COPIES_ARRIVE
-    if i.name.startswith("UBLK"):
-        return BULK
-    if i.name.startswith("UTMA") or (request(i) or ("",))[0] in ("remote", "wgmma"):
-        raise UnsupportedError(f"--check does not follow {i.name}, an access by the asynchronous proxy")
-    if request(i) is None:
+    if i.name in COPIES:
+        return PULL if i.name in STORES or ".G.S" in i.opcode else BULK
+    asked = request(i)
+    if asked is None:
         return NOTHING
+    if asked[0] == "wgmma":
+        return MULTIPLY
+    if asked[0] == "remote":
+        raise UnsupportedError(f"--check does not follow {i.name}, an access to another block's shared memory")
     if i.name == "LDGSTS":
         return COPY
     if i.name.startswith("LD"):

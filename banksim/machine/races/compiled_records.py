@@ -25,6 +25,8 @@ class Watch(Protocol):
     sites: Integer
     partial: Integer
     copies: Integer
+    proxies: Integer
+    entries: Integer
     atomics: Integer
     acquires: Integer
     instructions: Integer
@@ -36,10 +38,14 @@ class Watch(Protocol):
     writers: Integer
     copiers: Integer
     updaters: Integer
+    pullers: Integer
     reads: Integer
     earlier_reads: Integer
     updates: Integer
     earlier_updates: Integer
+    pulls: Integer
+    factors: Integer
+    issuers: Integers
     written: Integer
     executed: Integer
     members: Integer
@@ -57,6 +63,7 @@ class Member(Protocol):
     position: Integer
     seen: Integer
     commits: Integer
+    products: Integer
     row_of: Integers
     row_mask: Integers
     lanes: Integers
@@ -93,7 +100,8 @@ class WatchedRequest(NamedTuple):
 
     `row`: that of `member` for the `active` lanes, which run together; `mask`: those of them that access memory, each
     `width` bytes at its address. `entry`: how the request is remembered, but for the lane (`records.ENTRY_LANE` …).
-    `values`: what is stored, by words, all lanes of one after the other.
+    `values`: what is stored, by words, all lanes of one after the other. `barrier`: the mbarrier that counts the bytes
+    of a copy.
     """
 
     watch: Watch
@@ -108,3 +116,4 @@ class WatchedRequest(NamedTuple):
     width: Integer
     addresses: Integers
     values: Place
+    barrier: Integer

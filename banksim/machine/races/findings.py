@@ -14,14 +14,16 @@ CHECKS = {
     "uninitialized": "reads of shared memory that nothing has written",
 }
 """What can be checked, as `--check` calls it."""
+FENCE = "fence.proxy.async"
+"""What shows the asynchronous proxy what threads wrote."""
 BARRIERS = {True: ("cuda.syncwarp()", "cuda.syncthreads()"), False: ("__syncwarp()", "__syncthreads()")}
 """The barriers of a warp and of a block in Python, and in CUDA C++."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """One lane's access. `kind`: read, write, asynchronous write, atomic, atomic read, atomic write, or arrival at and
-    wait for an mbarrier."""
+    """One lane's access. `kind`: read, write, asynchronous write, asynchronous read, read by wgmma, atomic, atomic
+    read, atomic write, or arrival at and wait for an mbarrier."""
 
     kind: str
     site: Site
@@ -69,7 +71,9 @@ class Race:
 
     `first` is the one that comes first in the program, as far as one can tell; `address` counts bytes from the start of
     the block's shared memory, `block` is blockIdx of the example, `count` says how often it was seen. `copying`: nobody
-    has waited for the asynchronous copy that is `first`. `same_value`: two writes that never wrote different values.
+    has waited for the asynchronous copy or product that is `first`. `same_value`: two writes that never wrote different
+    values. `unfenced`: barriers order the two, but a copy or product does not see what threads wrote before, for lack
+    of a proxy fence.
     """
 
     first: Access
@@ -80,6 +84,7 @@ class Race:
     same_warp: bool = False
     copying: bool = False
     same_value: bool = False
+    unfenced: bool = False
     check: str = field(default="races", init=False)
 
     @property
@@ -92,14 +97,21 @@ class Race:
         inside = next_pass = False
         if self.first.line == self.second.line:
             writes = [("write" in side.kind or side.kind == "atomic") for side in (self.first, self.second)]
-            if all(writes) and not self.copying:
+            if all(writes) and not (self.copying or self.unfenced):
                 return None
             inside = writes == [False, True]
             next_pass = not inside and not self.copying
         elif self.first.site.file == site.file:
             next_pass = (self.first.site.line or 0) > site.line
         warp, block = BARRIERS[(site.file or "").endswith(".py")]
-        what = f"a wait for the copy and {block}" if self.copying else warp if self.same_warp else block
+        what = warp if self.same_warp else block
+        if self.unfenced:
+            what = FENCE
+        elif self.copying:
+            what = "a wait for the products" if self.first.kind == "read by wgmma" else "a wait for the copy"
+            by_mbarrier = "write" in self.first.kind and self.first.site.opcode.startswith("U")
+            if not by_mbarrier and ("write" in self.first.kind or not self.same_warp):
+                what += f" and {block}"
         return MissingBarrier(what, site.file, site.line, site.text.strip(), inside, next_pass)
 
     def to_json(self) -> dict[str, object]:
@@ -114,6 +126,7 @@ class Race:
             "same_warp": self.same_warp,
             "copying": self.copying,
             "same_value": self.same_value,
+            "unfenced": self.unfenced,
             "barrier": self.barrier and asdict(self.barrier),
         }
 
@@ -181,7 +194,7 @@ def kind_of(finding: Finding) -> tuple[object, ...]:
     lines = [(*access.line, access.kind) for access in accesses(finding)]
     if isinstance(finding, UninitializedRead):
         return (finding.check, *lines)
-    return (finding.check, finding.same_warp, finding.copying, *lines)
+    return (finding.check, finding.same_warp, finding.copying, finding.unfenced, *lines)
 
 
 def example_order(finding: Finding) -> tuple[object, ...]:

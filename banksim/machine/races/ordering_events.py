@@ -11,8 +11,8 @@ from banksim.machine import codes
 from banksim.machine.codes import LANES, PASSED, TOGETHER, WAITED
 from banksim.machine.races import records
 from banksim.machine.races.compiled_records import Watch
-from banksim.machine.races.records import AGENTS, COMMITS, LATEST
-from banksim.machine.races.vector_clocks import meet, members_of, pass_barrier, publish, row_of, watch_of
+from banksim.machine.races.records import COMMITS, COPIES, ENTRIES, FENCED, GROUP, LATEST, PRODUCTS
+from banksim.machine.races.vector_clocks import fence, meet, members_of, pass_barrier, publish, row_of, watch_of
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import lowest, pointer
 from banksim.system.compiled_types import Integer, Integers, Place
@@ -23,7 +23,8 @@ _WORD = records.WORD
 
 @callback(types.void(CONTEXT, WARP))
 def commit_copies(context: Place, warp: Place) -> None:
-    """LDGDEPBAR (cp.async.commit_group): the warp's copies so far become a group."""
+    """LDGDEPBAR (cp.async.commit_group), UTMACMDFLUSH (cp.async.bulk.commit_group): the warp's copies so far become a
+    group. Hardware counts both kinds together."""
     r = watch_of(carray(context, 1)[0])
     x = members_of(r)[carray(warp, 1)[0].index]
     x.committed[x.commits % COMMITS] = r.now + 1
@@ -32,15 +33,43 @@ def commit_copies(context: Place, warp: Place) -> None:
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
 def await_copies(context: Place, warp: Place, pending: Integer) -> None:
-    """DEPBAR (cp.async.wait_group): all groups of the warp's copies but the last `pending` have been done."""
+    """DEPBAR (cp.async.wait_group, cp.async.bulk.wait_group): all groups of the warp's copies but the last `pending`
+    have been done."""
     r = watch_of(carray(context, 1)[0])
     w = carray(warp, 1)[0]
     x = members_of(r)[w.index]
     newest = x.commits - 1 - np.int64(pending)
     if newest >= 0 and x.commits - newest <= COMMITS:
         row = row_of(r, x, np.int64(w.active))
-        agent = LANES + w.index
+        agent = COPIES + w.index
         x.known[row, agent] = max(x.known[row, agent], x.committed[newest % COMMITS])
+
+
+@callback(types.void(CONTEXT, WARP))
+def fence_proxies(context: Place, warp: Place) -> None:
+    """FENCE.VIEW.ASYNC (fence.proxy.async)."""
+    r = watch_of(carray(context, 1)[0])
+    w = carray(warp, 1)[0]
+    x = members_of(r)[w.index]
+    fence(r, x, row_of(r, x, np.int64(w.active)), np.int64(w.index))
+
+
+@callback(types.void(CONTEXT, WARP))
+def commit_products(context: Place, warp: Place) -> None:
+    """wgmma.commit_group: the warp's products so far become a group."""
+    members_of(watch_of(carray(context, 1)[0]))[carray(warp, 1)[0].index].products += 1
+
+
+@callback(types.void(CONTEXT, WARP, types.uint32))
+def await_products(context: Place, warp: Place, pending: Integer) -> None:
+    """WARPGROUP.DEPBAR (wgmma.wait_group): all groups of products but the last `pending` have been done, by all four
+    warps together: a product reads its operands for all of them at once. Each counts the same groups."""
+    r = watch_of(carray(context, 1)[0])
+    w = carray(warp, 1)[0]
+    x = members_of(r)[w.index]
+    row, first = row_of(r, x, np.int64(w.active)), np.int64(w.index) // GROUP * GROUP
+    for who in range(PRODUCTS + first, PRODUCTS + first + GROUP):
+        x.known[row, who] = max(x.known[row, who], x.products - np.int64(pending))
 
 
 @inner
@@ -54,8 +83,12 @@ def forget(r: Watch) -> None:
     """Start the time again from 0, and clear every time that a piece of memory or a clock holds."""
     r.now = 0
     clear(carray(pointer(r.last_write), r.pieces, np.int64))
-    for summaries in (r.readers, r.writers, r.copiers, r.updaters):
+    for summaries in (r.readers, r.writers, r.copiers, r.updaters, r.pullers):
         clear(carray(pointer(summaries), r.pieces, np.int64))
+    for entries in (r.reads, r.earlier_reads, r.updates, r.earlier_updates):
+        clear(carray(pointer(entries), r.warps * r.pieces, np.int64))
+    if r.proxies:
+        clear(carray(pointer(r.pulls), r.warps * r.pieces, np.int64))
     clear(carray(pointer(r.executed), r.warps * r.sites, np.int32))
     members = members_of(r)
     for n in range(r.warps):
@@ -78,14 +111,17 @@ def watch_block(context: Place) -> None:
     if r.now > LATEST:
         forget(r)
     r.floor = r.began = r.now + 1
-    for who in range(AGENTS):
-        r.copied[who] = r.floor
+    members = members_of(r)
+    group: Integer = np.int64(0)
+    for n in range(r.warps):
+        group = max(group, members[n].products + 1)
+    for who in range(ENTRIES):
+        r.copied[who] = group if PRODUCTS <= who < FENCED else r.floor
         for b in range(codes.OF_CLUSTER + 1):
             r.gathered[b, who] = 0
-    members = members_of(r)
     for n in range(r.warps):
         x = members[n]
-        x.commits = 0
+        x.commits, x.products = 0, group
         for lane in range(LANES):
             x.row_of[lane] = 0
             x.row_mask[lane] = 0

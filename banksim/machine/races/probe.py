@@ -28,6 +28,8 @@ from banksim.machine.races.records import (
     COPY,
     EXCHANGE,
     FLAG_READ,
+    MULTIPLY,
+    PULL,
     READ,
     STARTING,
     WAIT,
@@ -187,7 +189,7 @@ def suitable(kernel: Kernel) -> Kinds | None:
         known = kinds(kernel)
     except UnsupportedError:
         return None
-    if not known.has(WRITE, COPY) or known.has(STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK):
+    if not known.has(WRITE, COPY) or known.has(STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK, PULL, MULTIPLY):
         return None
     return known
 

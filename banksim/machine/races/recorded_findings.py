@@ -6,16 +6,21 @@ import numpy as np
 
 from banksim.machine.codes import LANES
 from banksim.machine.races import records
-from banksim.machine.races.compiled_records import WatchedRequest
+from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
+    COPIES,
     COPYING,
     ENTRY_POSITION,
     ENTRY_SITE,
     ENTRY_TIME,
     FOUND,
+    GROUP,
+    LOADS,
     POSITIONS,
+    PRODUCTS,
     SAME_WARP,
     SITES,
+    UNFENCED,
 )
 from banksim.machine.races.vector_clocks import members_of
 from banksim.requests.lane_intrinsics import pointer
@@ -67,24 +72,44 @@ def find(
 
 
 @inner
-def race(q: WatchedRequest, old: Integer, old_warp: Integer, now: Integer, piece: Integer, equal: Integer) -> None:
-    """Record a race of an old access with that of a lane now, which nothing orders. First in the program is the access
-    whose instruction the warp of the old one executed first since the last barrier, if it executed both; otherwise the
-    one first in the code."""
-    r, me = q.watch, q.warp
-    how = 0
-    if old_warp >= LANES:
-        agent, old_warp = old_warp, old_warp - LANES
-        owner = members_of(r)[old_warp]
-        if old >> ENTRY_TIME >= owner.known[owner.row_of[old & (LANES - 1)], agent]:
+def owner(r: Watch, agent: Integer) -> Integer:
+    """The warp that started what an agent does."""
+    if LOADS <= agent < PRODUCTS:
+        return np.int64(r.issuers[agent - LOADS])
+    return agent - (PRODUCTS if agent >= PRODUCTS else COPIES)
+
+
+@inner
+def is_awaited(q: WatchedRequest, entry: Integer, agent: Integer, warp: Integer) -> Integer:
+    """Whether an agent's access was waited for, by the warp that started it. (That is not known here of a warp that has
+    to wait itself: for what it started, for products of its group, for what an mbarrier counts.)"""
+    if warp == q.warp or LOADS <= agent < PRODUCTS or (agent >= PRODUCTS and warp // GROUP == q.warp // GROUP):
+        return False
+    x = members_of(q.watch)[warp]
+    return entry >> ENTRY_TIME < x.known[x.row_of[entry & (LANES - 1)], agent]
+
+
+@inner
+def race(
+    q: WatchedRequest, old: Integer, who: Integer, now: Integer, piece: Integer, how: Integer, equal: Integer
+) -> None:
+    """Record a race of an old access by `who` with that of a lane now, which nothing orders, or, as `how` says, no
+    proxy fence. First in the program is the access whose instruction the warp of the old one executed first since the
+    last barrier, if it executed both; otherwise that of an agent, or the one first in the code."""
+    r, me, old_warp = q.watch, q.warp, who
+    if who >= COPIES:
+        old_warp = owner(r, who)
+        if not how and not is_awaited(q, old, who, old_warp):
             how = COPYING
     if old_warp == me:
         how |= SAME_WARP
-    swap = not how and site_in(now) < site_in(old)
-    if not how and carray(pointer(r.executed), (r.warps, r.sites), np.int32)[old_warp, site_in(now)] == r.floor:
-        swap = position_in(now) < position_in(old)
-    if swap:
-        old, old_warp, now, me = now, me, old, old_warp
+    elif not how & UNFENCED:
+        executed = carray(pointer(r.executed), (r.warps, r.sites), np.int32)[old_warp]
+        swap = who < COPIES and site_in(now) < site_in(old)
+        if executed[site_in(now)] == r.floor and (who < COPIES or executed[site_in(old)] == r.floor):
+            swap = position_in(now) < position_in(old)
+        if swap:
+            old, old_warp, now, me, how = now, me, old, old_warp, 0
     n = find(q, how, old, old_warp, now, me, piece)
     if n >= 0 and not equal:
         carray(pointer(r.found), FOUND, _FINDING)[n].unequal += 1

@@ -1,9 +1,16 @@
 """What a worker remembers of a block's accesses: the records that compiled code works on.
 
 Time is a counter of the block's requests. A clock gives for each warp a time: the accesses of that warp before it are
-ordered before whatever the owner of the clock does next. Asynchronous copies run beside the warp that starts them, so
-they have a clock entry of their own, that of an agent: agent 32 + w copies for warp w. The accesses of an agent are
-ordered before the warp's next ones only when the warp has waited for the copies.
+ordered before whatever the owner of the clock does next. What runs beside the warp that starts it has a clock entry of
+its own, that of an agent. Its accesses are ordered before a warp's next ones only when somebody has waited for it:
+
+COPIES + w    copies in groups of warp w: cp.async, and what bulk and tensor copies read
+LOADS + n     bulk and tensor copies into shared memory, whose bytes an mbarrier counts: n by the mbarrier's address
+PRODUCTS + w  what the products of warp w's group (wgmma) read; instead of time it counts groups of products
+
+Bulk copies, tensor copies and products use the asynchronous proxy. They see what others wrote (warps, and cp.async)
+only behind a proxy fence: FENCED + n gives the time before which the accesses of warp or agent n are ordered with such
+a fence between.
 """
 
 from __future__ import annotations
@@ -11,8 +18,11 @@ from __future__ import annotations
 from banksim.machine.codes import LANES, OF_CLUSTER
 from banksim.machine.state import layout
 
-AGENTS = 2 * LANES
-"""Entries of a clock: the warps of a block, and the agents that copy for them."""
+COPIES, LOADS, PRODUCTS, FENCED, ENTRIES = LANES, 2 * LANES, 3 * LANES, 4 * LANES, 6 * LANES
+"""The first entry of each kind in a clock, and how many there are. Of a kernel that does not use the asynchronous proxy
+those from LOADS on stay 0."""
+GROUP = 4
+"""Warps that multiply together."""
 COMMITS = 16
 """For so many groups of copies (cp.async.commit_group) a warp remembers when they were committed."""
 WORDS = 1024
@@ -25,9 +35,12 @@ NOTHING, READ, WRITE, COPY, TENTATIVE_READ, FLAG_READ, FLAG_WRITE, UPDATE, EXCHA
 """Kinds of access. READ and WRITE are plain, COPY is an asynchronous write. The others are atomic: UPDATE and
 FLAG_WRITE publish at their word what their warp did so far (a release), FLAG_READ takes over what was published there
 (an acquire), EXCHANGE does both, TENTATIVE_READ neither."""
-STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK = range(9, 14)
+STARTING, ARRIVE, WAIT, COPIES_ARRIVE = range(9, 13)
 """Kinds of access of mbarriers: STARTING initialises one, ARRIVE arrives, WAIT waits for a phase, COPIES_ARRIVE arrives
-when the warp's copies have been done; BULK is a bulk copy (watched_requests.watch_bulk)."""
+when the warp's copies have been done."""
+BULK, PULL, MULTIPLY = range(13, 16)
+"""Kinds of access by the asynchronous proxy: BULK is what a bulk or tensor copy writes, PULL what one reads, MULTIPLY
+what a product of a group of warps reads."""
 ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
 """The first bit of each field of an entry, which describes an access in 63 bits: lane; site; position among the
 requests of its warp since the last barrier; whether it was atomic; time."""
@@ -44,9 +57,9 @@ NO_LINE = 0xFFFFFFFF
 """The number of no line, and of no piece."""
 RACES, UNINITIALIZED = 1, 2
 """Bits of `checks`."""
-SAME_WARP, COPYING, UNWRITTEN = 1, 2, 4
-"""Bits of a finding's `how`: a race between lanes of one warp; a race with a copy that was not waited for; a read of a
-place that nothing wrote."""
+SAME_WARP, COPYING, UNWRITTEN, UNFENCED = 1, 2, 4, 8
+"""Bits of a finding's `how`: a race between lanes of one warp; a race with a copy or product that was not waited for; a
+read of a place that nothing wrote; accesses in order, but through two proxies with no fence between."""
 
 WATCH = layout(
     ("checks", "i8"),
@@ -59,6 +72,8 @@ WATCH = layout(
     ("sites", "i8"),
     ("partial", "i8"),  # whether the kernel has anything that orders less than the whole block
     ("copies", "i8"),  # whether it copies asynchronously
+    ("proxies", "i8"),  # whether it uses the asynchronous proxy
+    ("entries", "i8"),  # those of a clock that it uses
     ("atomics", "i8"),  # whether it has atomics
     ("acquires", "i8"),  # whether an atomic's result is used
     ("instructions", "i8"),
@@ -70,18 +85,22 @@ WATCH = layout(
     ("writers", "u8"),  # the same of writes,
     ("copiers", "u8"),  # of copies (and by which agents since the block began),
     ("updaters", "u8"),  # of atomics
+    ("pullers", "u8"),  # of reads by copies and products (and by which warps' since the block began)
     ("reads", "u8"),  # (warps, pieces) entries
     ("earlier_reads", "u8"),  # (warps, pieces) entries, of lanes that had parted from the last reader
     ("updates", "u8"),  # as reads and earlier_reads, of atomics
     ("earlier_updates", "u8"),
+    ("pulls", "u8"),  # (warps, pieces) entries: what the warp's bulk and tensor copies read last
+    ("factors", "u8"),  # the same of its products; in place of the time is the number of their group
+    ("issuers", "u1", LANES),  # of each agent from LOADS on the warp that started its last copy
     ("written", "u8"),  # of each line: a block's number plus 1, and (lower half) which pieces it has written
     ("executed", "u8"),  # (warps, sites) i4: the floor at which a warp executed an instruction last
     ("members", "u8"),  # the warps' records
     ("words", "u8"),  # (WORDS) records
     ("found", "u8"),  # (FOUND) records
     ("lost", "i8"),  # findings that found no room
-    ("copied", "i4", AGENTS),  # of agents: what the whole block has waited for
-    ("gathered", "i4", (OF_CLUSTER + 1, AGENTS)),  # clocks of those who have arrived at a barrier
+    ("copied", "i4", ENTRIES),  # of agents: what the whole block has waited for; and what it has fenced
+    ("gathered", "i4", (OF_CLUSTER + 1, ENTRIES)),  # clocks of those who have arrived at a barrier
 )
 
 MEMBER = layout(
@@ -90,17 +109,18 @@ MEMBER = layout(
     ("position", "i8"),  # requests since the floor `seen`
     ("seen", "i8"),
     ("commits", "i8"),  # groups of copies committed
+    ("products", "i8"),  # the number of the group of products that comes next
     ("row_of", "i4", LANES),
     ("row_mask", "i8", LANES),
     ("lanes", "i4", (LANES, LANES)),  # of each row: clock of the lanes of its own warp
-    ("known", "i4", (LANES, AGENTS)),  # of each row: clock of the other warps, and of agents
+    ("known", "i4", (LANES, ENTRIES)),  # of each row: clock of the other warps, and of agents
     ("committed", "i4", COMMITS),  # when a group of copies was committed
 )
 
 WORD = layout(
     ("parity", "i8"),
-    ("gathered", "i4", AGENTS),  # clocks published since the phase began
-    ("passed", "i4", AGENTS),  # clocks published in the last phase
+    ("gathered", "i4", ENTRIES),  # clocks published since the phase began
+    ("passed", "i4", ENTRIES),  # clocks published in the last phase
 )
 
 FINDING = layout(

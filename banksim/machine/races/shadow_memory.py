@@ -17,30 +17,39 @@ from banksim.machine.races.recorded_findings import race
 from banksim.machine.races.records import (
     ARRIVE,
     BULK,
+    COPIES,
     COPY,
     ENTRY_STRONG,
     ENTRY_TIME,
     EXCHANGE,
+    FENCED,
     FLAG_READ,
     FLAG_WRITE,
     LINE,
+    LOADS,
     LOWER,
+    MULTIPLY,
     NO_LINE,
     PIECES,
+    PRODUCTS,
+    PULL,
     READ,
     TENTATIVE_READ,
+    UNFENCED,
     UNINITIALIZED,
     UPDATE,
     WAIT,
 )
+from banksim.machine.races.synchronizing_words import agent_of
 from banksim.machine.races.written_pieces import began_at, initialize
 from banksim.requests.lane_intrinsics import lowest, pointer
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inner
 
-WITH_WRITES, WITH_READS, WITH_UPDATES, WITH_STORES = 1, 2, 4, 8
+WITH_WRITES, WITH_READS, WITH_UPDATES, WITH_PULLS, WITH_STORES, WITH_FENCES = 1, 2, 4, 8, 16, 32
 """Bits: the earlier accesses that a request is compared with, piece by piece. WITH_STORES: the request stores values;
-where these equal the bytes that are there, a race is told as one of equal values."""
+where these equal the bytes that are there, a race is told as one of equal values. WITH_FENCES: it is one of the
+asynchronous proxy. Where something was read before it writes, it wants no fence: nothing is seen of it too late."""
 
 
 class Latest(NamedTuple):
@@ -80,6 +89,15 @@ def is_known(q: WatchedRequest, entry: Integer, who: Integer) -> Integer:
 
 
 @inner
+def is_fenced(q: WatchedRequest, entry: Integer, who: Integer) -> Integer:
+    """Whether a proxy fence stands between an access by `who` and the request, if either wants one."""
+    time = entry >> ENTRY_TIME
+    if who >= LOADS or time < q.watch.began:
+        return True
+    return time < max(q.watch.copied[FENCED + who], q.member.known[q.row, FENCED + who])
+
+
+@inner
 def same_bytes(q: WatchedRequest, lane: Integer, k: Integer, piece: Integer) -> Integer:
     """Whether a lane writes to a piece (the k-th of its access) the bytes that are there already."""
     shift = q.watch.shift
@@ -94,16 +112,39 @@ def same_bytes(q: WatchedRequest, lane: Integer, k: Integer, piece: Integer) -> 
 
 @inner
 def against_each(
-    q: WatchedRequest, now: Integer, piece: Integer, warps: Integer, before: Latest, atomic: Integer
+    q: WatchedRequest,
+    now: Integer,
+    piece: Integer,
+    warps: Integer,
+    before: Latest,
+    atomic: Integer,
+    fences: Integer,
 ) -> None:
-    """Compare an access with the latest reads (or atomics) of its piece by some warps; two atomics do not race."""
+    """Compare an access with the latest reads (or atomics) of its piece by some warps; two atomics do not race.
+    `fences`: a proxy fence is wanted between."""
     for who in range(q.watch.warps):
         if warps >> who & 1:
             for accesses in (before.last, before.earlier):
                 old = accesses[who, piece]
                 both_atomic = atomic and old >> ENTRY_STRONG & 1
                 if not both_atomic and not is_known(q, old, who):
-                    race(q, old, who, now, piece, False)
+                    race(q, old, who, now, piece, 0, False)
+                elif fences and not is_fenced(q, old, who):
+                    race(q, old, who, now, piece, UNFENCED, False)
+
+
+@inner
+def against_pulls(q: WatchedRequest, now: Integer, piece: Integer, warps: Integer) -> None:
+    """Compare a write with the latest reads of its piece by copies and products of some warps."""
+    r = q.watch
+    pulls = carray(pointer(r.pulls), (r.warps, r.pieces), np.int64)
+    factors = carray(pointer(r.factors), (r.warps, r.pieces), np.int64)
+    for who in range(r.warps):
+        if warps >> who & 1:
+            if not is_known(q, pulls[who, piece], COPIES + who):
+                race(q, pulls[who, piece], COPIES + who, now, piece, 0, False)
+            if not is_known(q, factors[who, piece], PRODUCTS + who):
+                race(q, factors[who, piece], PRODUCTS + who, now, piece, 0, False)
 
 
 @inner
@@ -115,7 +156,9 @@ def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
     writer = carray(pointer(r.writer), r.pieces, np.uint8)
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
+    pullers = carray(pointer(r.pullers), r.pieces, np.int64)
     reads, updates = latest_reads(q), latest_updates(q)
+    fences = with_ & WITH_FENCES
     for lane in range(LANES):
         if not q.mask >> lane & 1:
             continue
@@ -128,11 +171,15 @@ def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
                 old, who = last_write[piece], np.int64(writer[piece])
                 if not is_known(q, old, who):
                     equal = with_ & WITH_STORES and same_bytes(q, lane, k, piece)
-                    race(q, old, who, now, piece, equal)
+                    race(q, old, who, now, piece, 0, equal)
+                elif fences and not is_fenced(q, old, who):
+                    race(q, old, who, now, piece, UNFENCED, False)
             if with_ & WITH_READS:
-                against_each(q, now, piece, readers[line], reads, atomic)
+                against_each(q, now, piece, readers[line], reads, atomic, False)
             if with_ & WITH_UPDATES:
-                against_each(q, now, piece, updaters[line], updates, False)
+                against_each(q, now, piece, updaters[line], updates, False, fences)
+            if with_ & WITH_PULLS:
+                against_pulls(q, now, piece, pullers[line])
 
 
 @inner
@@ -154,13 +201,28 @@ def keep_writes(q: WatchedRequest) -> None:
     r = q.watch
     last_write = carray(pointer(r.last_write), r.pieces, np.int64)
     writer = carray(pointer(r.writer), r.pieces, np.uint8)
-    who = np.uint8(LANES + q.warp if q.kind in (COPY, BULK) else q.warp)
+    who = np.uint8(COPIES + q.warp if q.kind == COPY else agent_of(q.barrier) if q.kind == BULK else q.warp)
     for lane in range(LANES):
         if q.mask >> lane & 1:
             start = np.int64(q.addresses[lane]) >> r.shift
             for piece in range(start, start + (q.width >> r.shift)):
                 last_write[piece] = q.entry | lane
                 writer[piece] = who
+
+
+@inner
+def keep_pulls(q: WatchedRequest) -> None:
+    """Remember what a copy or product reads as the last of its warp's."""
+    r = q.watch
+    place, entry = r.pulls, q.entry
+    if q.kind == MULTIPLY:
+        place, entry = r.factors, q.member.products << ENTRY_TIME | q.entry & LOWER
+    latest = carray(pointer(place), (r.warps, r.pieces), np.int64)
+    for lane in range(LANES):
+        if q.mask >> lane & 1:
+            start = np.int64(q.addresses[lane]) >> r.shift
+            for piece in range(start, start + (q.width >> r.shift)):
+                latest[q.warp, piece] = entry | lane
 
 
 # ---- line by line
@@ -178,9 +240,9 @@ def are_copies_known(q: WatchedRequest, summary: Integer) -> Integer:
     warps = summary & LOWER
     if summary >> ENTRY_TIME < q.watch.began:
         return True
-    if warps & warps - 1:
+    if warps & warps - 1 or q.watch.proxies:
         return False
-    agent = LANES + lowest(warps)
+    agent = COPIES + lowest(warps)
     return summary >> ENTRY_TIME < max(q.watch.copied[agent], q.member.known[q.row, agent])
 
 
@@ -243,16 +305,20 @@ def read_together(q: WatchedRequest) -> None:
 def visit(q: WatchedRequest) -> None:
     """Compare any other request with those before, and remember it."""
     r, kind = q.watch, q.kind
-    writes = kind not in (READ, TENTATIVE_READ, FLAG_READ)
+    pulls, fences = kind in (PULL, MULTIPLY), kind in (BULK, PULL, MULTIPLY)
+    writes = not pulls and kind not in (READ, TENTATIVE_READ, FLAG_READ)
     atomic = kind in (TENTATIVE_READ, FLAG_READ, FLAG_WRITE, UPDATE, EXCHANGE, ARRIVE, WAIT)
     stores = writes and not atomic
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     writers = carray(pointer(r.writers), r.pieces, np.int64)
     copiers = carray(pointer(r.copiers), r.pieces, np.int64)
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
+    pullers = carray(pointer(r.pullers), r.pieces, np.int64)
     noted, since = readers, r.floor
     if kind in (COPY, BULK):
         noted, since = copiers, r.began
+    elif pulls:
+        noted, since = pullers, r.began
     elif stores:
         noted = writers
     elif writes:
@@ -273,10 +339,18 @@ def visit(q: WatchedRequest) -> None:
             with_ |= WITH_READS
         if r.atomics and not atomic and (parted or not is_line_known(q, updaters[line])):
             with_ |= WITH_UPDATES
+        if writes and r.proxies and pullers[line] >> ENTRY_TIME >= r.began:
+            with_ |= WITH_PULLS
+        if fences and (writers[line] >> ENTRY_TIME >= r.began or copiers[line] >> ENTRY_TIME >= r.began):
+            with_ |= WITH_WRITES
+        if fences and updaters[line] >> ENTRY_TIME >= r.began:
+            with_ |= WITH_UPDATES
         enter(q, noted, line, since)
     if with_:
-        compare(q, with_ | (stores and kind != BULK) * WITH_STORES, atomic)
-    if stores:
+        compare(q, with_ | (stores and kind != BULK) * WITH_STORES | fences * WITH_FENCES, atomic)
+    if pulls:
+        keep_pulls(q)
+    elif stores:
         keep_writes(q)
     else:
         keep(q, latest_updates(q) if writes else latest_reads(q))

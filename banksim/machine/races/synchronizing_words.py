@@ -9,12 +9,15 @@ from banksim.machine.compiled_records import Context
 from banksim.machine.races import records
 from banksim.machine.races.compiled_records import WatchedRequest, Word
 from banksim.machine.races.records import (
-    AGENTS,
     ARRIVE,
+    BULK,
+    COPIES,
     COPIES_ARRIVE,
+    ENTRIES,
     EXCHANGE,
     FLAG_READ,
     FLAG_WRITE,
+    LOADS,
     STARTING,
     UPDATE,
     WAIT,
@@ -35,9 +38,16 @@ def begin_phase(c: Context, word: Word, address: Integer) -> None:
     parity = np.int64(carray(pointer(where), 2, np.uint32)[1] >> np.uint32(31))
     if parity != word.parity:
         word.parity = parity
-        for who in range(AGENTS):
+        for who in range(ENTRIES):
             word.passed[who] = word.gathered[who]
             word.gathered[who] = 0
+
+
+@inner
+def agent_of(barrier: Integer) -> Integer:
+    """Who makes the copies whose bytes an mbarrier counts. Mbarriers 256 bytes apart share one, so that more accesses
+    count as ordered than are."""
+    return LOADS + (barrier >> 3 & (LANES - 1))
 
 
 @inner
@@ -54,9 +64,9 @@ def synchronize(q: WatchedRequest) -> None:
         word = words[address >> 2 & (WORDS - 1)]
         if kind == STARTING:
             word.parity = 0
-            for who in range(AGENTS):
+            for who in range(ENTRIES):
                 word.gathered[who] = word.passed[who] = 0
-        if kind in (ARRIVE, WAIT, COPIES_ARRIVE):
+        if kind in (ARRIVE, WAIT, COPIES_ARRIVE, BULK):
             begin_phase(q.context, word, address)
         if kind == WAIT:
             take_over(r, x, q.row, word.passed)
@@ -65,4 +75,8 @@ def synchronize(q: WatchedRequest) -> None:
         if kind in (FLAG_WRITE, UPDATE, EXCHANGE, ARRIVE):
             publish(r, x, q.row, q.warp, word.gathered)
         if kind == COPIES_ARRIVE:
-            word.gathered[LANES + q.warp] = r.now + 1
+            word.gathered[COPIES + q.warp] = r.now + 1
+        if kind == BULK:
+            agent = agent_of(address)
+            r.issuers[agent - LOADS] = q.warp
+            word.gathered[agent] = r.now + 1

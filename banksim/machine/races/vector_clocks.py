@@ -14,7 +14,7 @@ from banksim.machine.codes import AT_BARRIER, LANES, OF_CLUSTER
 from banksim.machine.compiled_records import Context
 from banksim.machine.races import records
 from banksim.machine.races.compiled_records import Member, Watch
-from banksim.machine.races.records import AGENTS
+from banksim.machine.races.records import COPIES, FENCED, LOADS
 from banksim.requests.lane_intrinsics import lowest, pointer
 from banksim.system.compiled_types import Integer, Integers, Records
 from banksim.system.jit import carray, inner
@@ -47,7 +47,7 @@ def divide(r: Watch, x: Member, row: Integer, part: Integer) -> Integer:
         x.lanes[new, lane] = x.lanes[row, lane]
         if part >> lane & 1:
             x.row_of[lane] = new
-    for who in range(AGENTS):
+    for who in range(r.entries):
         x.known[new, who] = x.known[row, who]
     return new
 
@@ -70,7 +70,7 @@ def meet(r: Watch, x: Member, mask: Integer, one: Integer) -> None:
         rest &= ~x.row_mask[row]
         for lane in range(LANES):
             x.lanes[first, lane] = max(x.lanes[first, lane], x.lanes[row, lane])
-        for who in range(AGENTS):
+        for who in range(r.entries):
             x.known[first, who] = max(x.known[first, who], x.known[row, who])
         if one:
             x.row_mask[first] |= x.row_mask[row]
@@ -86,7 +86,7 @@ def meet(r: Watch, x: Member, mask: Integer, one: Integer) -> None:
         rest &= ~x.row_mask[row]
         for lane in range(LANES):
             x.lanes[row, lane] = x.lanes[first, lane]
-        for who in range(AGENTS):
+        for who in range(r.entries):
             x.known[row, who] = x.known[first, who]
 
 
@@ -95,7 +95,9 @@ def publish(r: Watch, x: Member, row: Integer, me: Integer, clock: Integers) -> 
     """Add to a clock what a row knows and what its warp did so far."""
     for who in range(r.warps):
         clock[who] = max(clock[who], x.known[row, who])
-        clock[LANES + who] = max(clock[LANES + who], x.known[row, LANES + who])
+        clock[COPIES + who] = max(clock[COPIES + who], x.known[row, COPIES + who])
+    for who in range(LOADS, r.entries):
+        clock[who] = max(clock[who], x.known[row, who])
     clock[me] = r.now + 1
 
 
@@ -104,7 +106,19 @@ def take_over(r: Watch, x: Member, row: Integer, clock: Integers) -> None:
     """Order the accesses that a clock covers before what a row does next."""
     for who in range(r.warps):
         x.known[row, who] = max(x.known[row, who], clock[who])
-        x.known[row, LANES + who] = max(x.known[row, LANES + who], clock[LANES + who])
+        x.known[row, COPIES + who] = max(x.known[row, COPIES + who], clock[COPIES + who])
+    for who in range(LOADS, r.entries):
+        x.known[row, who] = max(x.known[row, who], clock[who])
+
+
+@inner
+def fence(r: Watch, x: Member, row: Integer, me: Integer) -> None:
+    """A proxy fence stands behind all that a row knows, and what its warp did so far."""
+    for who in range(LANES):
+        x.known[row, FENCED + who] = max(x.known[row, FENCED + who], x.known[row, who], r.floor)
+    for who in range(COPIES, LOADS):
+        x.known[row, FENCED + who] = max(x.known[row, FENCED + who], x.known[row, who], r.copied[who])
+    x.known[row, FENCED + me] = r.now + 1
 
 
 # ---- the block's barriers
@@ -115,7 +129,7 @@ def pass_barrier(c: Context, r: Watch, b: Integer) -> None:
     clock = r.gathered[b]
     if b == OF_CLUSTER or not c.expected[b]:
         r.floor = r.now + 1
-        for who in range(AGENTS):
+        for who in range(r.entries):
             r.copied[who] = max(r.copied[who], clock[who])
     else:
         members = members_of(r)
@@ -126,5 +140,5 @@ def pass_barrier(c: Context, r: Watch, b: Integer) -> None:
                 if w.group_wait[g] == AT_BARRIER + b and w.group_phase[g] == c.phase[b]:
                     x = members[n]
                     take_over(r, x, row_of(r, x, np.int64(w.group_mask[g])), clock)
-    for who in range(AGENTS):
+    for who in range(r.entries):
         clock[who] = 0

@@ -8,7 +8,14 @@ from numba import types
 from banksim.machine.codes import LANES
 from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.races.compiled_records import Watch, WatchedRequest
-from banksim.machine.races.ordering_events import await_copies, commit_copies, watch_block
+from banksim.machine.races.ordering_events import (
+    await_copies,
+    await_products,
+    commit_copies,
+    commit_products,
+    fence_proxies,
+    watch_block,
+)
 from banksim.machine.races.records import (
     BULK,
     COPIES_ARRIVE,
@@ -17,8 +24,10 @@ from banksim.machine.races.records import (
     ENTRY_STRONG,
     ENTRY_TIME,
     FLAG_READ,
+    MULTIPLY,
     NOTHING,
     POSITIONS,
+    PULL,
     RACES,
     READ,
     STARTING,
@@ -50,8 +59,9 @@ def request(
     width: Integer,
     addresses: Integers,
     values: Place,
+    barrier: Integer,
 ) -> None:
-    """A request of an instruction by its number, as what kind of access."""
+    """A request of an instruction by its number, as what kind of access; `barrier` as in `WatchedRequest`."""
     me, active = np.int64(w.index), np.int64(w.active)
     x = members_of(r)[me]
     row = np.int64(0)
@@ -67,7 +77,7 @@ def request(
         entry |= r.now << ENTRY_TIME | min(x.position, POSITIONS - 1) << ENTRY_POSITION
         if kind in (TENTATIVE_READ, FLAG_READ):
             entry |= 1 << ENTRY_STRONG
-    q = WatchedRequest(r, c, x, me, row, active, mask, entry, kind, width, addresses, values)
+    q = WatchedRequest(r, c, x, me, row, active, mask, entry, kind, width, addresses, values, barrier)
     if not r.checks & RACES:
         initialize(q)
         return
@@ -84,15 +94,37 @@ def watch(
     context: Place, warp: Place, pc: Integer, lanes: Integer, width: Integer, places: Place, values: Place
 ) -> None:
     """One request: an instruction whose `lanes` access `width` bytes each at `places`; `values`: what they store, by
-    words, all lanes of one after the other."""
+    words, all lanes of one after the other. (Those requests of copies and products that only count are no accesses.)"""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     r = watch_of(c)
     number = np.int64(pc) >> 4
     kind = np.int64(carray(pointer(r.kinds), r.instructions, np.uint8)[number])
-    if kind not in (NOTHING, BULK):
+    if kind not in (NOTHING, BULK, PULL) and not (kind == MULTIPLY and width == UNIT):
         addresses = carray(places, LANES, np.uint32)
-        request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values)
+        request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values, np.int64(0))
+
+
+@inner
+def copied(
+    c: Context, w: Warp, pc: Integer, addresses: Integers, mask: Integer, inward: Integer, barrier: Integer
+) -> None:
+    """Up to 32 pieces of 16 bytes that a copy writes, if `inward`, or reads."""
+    number, kind = np.int64(pc) >> 4, np.int64(BULK if inward else PULL)
+    values = pointer(c.scratch)
+    request(watch_of(c), c, w, number, kind, mask, np.int64(UNIT), addresses, values, np.int64(barrier))
+
+
+@inner
+def counted(c: Context, w: Warp, addresses: Integers, barrier: Integer) -> None:
+    """An mbarrier will be told when what was copied is there."""
+    r = watch_of(c)
+    if r.checks & RACES:
+        addresses[0] = barrier
+        x, me, active = members_of(r)[w.index], np.int64(w.index), np.int64(w.active)
+        row, zero, one, kind = np.int64(row_of(r, x, active)), np.int64(0), np.int64(1), np.int64(BULK)
+        values = pointer(c.scratch)
+        synchronize(WatchedRequest(r, c, x, me, row, active, one, zero, kind, one, addresses, values, zero))
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 5))
@@ -100,11 +132,8 @@ def watch_bulk(
     context: Place, warp: Place, pc: Integer, start: Integer, size: Integer, inward: Integer, barrier: Integer
 ) -> None:
     """A bulk copy out of shared memory or, if `inward`, into it, where an mbarrier is told when it is done."""
-    c = carray(context, 1)[0]
-    w = carray(warp, 1)[0]
-    r = watch_of(c)
-    number, kind = np.int64(pc) >> 4, np.int64(BULK if inward else READ)
-    addresses, values = carray(_room_for_addresses(), LANES, np.uint32), pointer(c.scratch)
+    c, w = carray(context, 1)[0], carray(warp, 1)[0]
+    addresses = carray(_room_for_addresses(), LANES, np.uint32)
     end = start + size
     while start < end:
         mask = np.int64(0)
@@ -113,14 +142,40 @@ def watch_bulk(
             if start < end:
                 mask |= np.int64(1) << lane
                 start += np.uint32(UNIT)
-        request(r, c, w, number, kind, mask, np.int64(UNIT), addresses, values)
-    if inward and r.checks & RACES:
-        addresses[0] = barrier
-        x, me, active = members_of(r)[w.index], np.int64(w.index), np.int64(w.active)
-        row, one, kind = np.int64(row_of(r, x, active)), np.int64(1), np.int64(COPIES_ARRIVE)
-        synchronize(WatchedRequest(r, c, x, me, row, active, one, np.int64(0), kind, one, addresses, values))
+        copied(c, w, pc, addresses, mask, inward, barrier)
+    if inward:
+        counted(c, w, addresses, barrier)
 
 
-CALLED = (watch, watch_bulk, watch_block, commit_copies, await_copies)
+@callback(types.void(CONTEXT, WARP, types.uint32, POINTER, *[types.uint32] * 3))
+def watch_pieces(
+    context: Place, warp: Place, pc: Integer, places: Place, count: Integer, inward: Integer, barrier: Integer
+) -> None:
+    """The same of a copy of pieces of 16 bytes at `places`."""
+    c, w = carray(context, 1)[0], carray(warp, 1)[0]
+    addresses = carray(_room_for_addresses(), LANES, np.uint32)
+    pieces = carray(places, count, np.uint32)
+    for first in range(0, np.int64(count), LANES):
+        mask = np.int64(0)
+        for lane in range(LANES):
+            if first + lane < count:
+                addresses[lane] = pieces[first + lane]
+                mask |= np.int64(1) << lane
+        copied(c, w, pc, addresses, mask, inward, barrier)
+    if inward:
+        counted(c, w, addresses, barrier)
+
+
+CALLED = (
+    watch,
+    watch_bulk,
+    watch_pieces,
+    watch_block,
+    commit_copies,
+    await_copies,
+    commit_products,
+    await_products,
+    fence_proxies,
+)
 SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
 """The functions that LLVM code calls."""

@@ -19,17 +19,22 @@ from banksim.machine.races.records import (
     COPIES_ARRIVE,
     COPY,
     COPYING,
+    ENTRIES,
     EXCHANGE,
     FINDING,
     FLAG_READ,
     FLAG_WRITE,
     FOUND,
+    LOADS,
     MEMBER,
+    MULTIPLY,
+    PULL,
     RACES,
     READ,
     SAME_WARP,
     STARTING,
     TENTATIVE_READ,
+    UNFENCED,
     UNINITIALIZED,
     UNWRITTEN,
     UPDATE,
@@ -55,7 +60,9 @@ CALLED = {
     ARRIVE: "arrival at a barrier",
     WAIT: "wait for a barrier",
     COPIES_ARRIVE: "arrival at a barrier",
-    BULK: "bulk copy",
+    BULK: "asynchronous write",
+    PULL: "asynchronous read",
+    MULTIPLY: "read by wgmma",
 }
 
 
@@ -74,12 +81,14 @@ class Watcher:
             "found": aligned(FINDING, FOUND),
             "written": np.zeros(pieces, np.int64),
         }
+        proxies = known.has(BULK, PULL, MULTIPLY)
         if "races" in checks:
             planes = ["reads", "earlier_reads", "updates", "earlier_updates"]
             self.kept |= {name: np.zeros((warps, pieces), np.int64) for name in planes}
-            self.kept |= {
-                name: np.zeros(pieces, np.int64) for name in ("last_write", "readers", "writers", "copiers", "updaters")
-            }
+            lines = ("last_write", "readers", "writers", "copiers", "updaters", "pullers")
+            self.kept |= {name: np.zeros(pieces, np.int64) for name in lines}
+            if proxies:
+                self.kept |= {name: np.zeros((warps, pieces), np.int64) for name in ("pulls", "factors")}
             self.kept["writer"] = np.zeros(pieces, np.uint8)
             self.kept["executed"] = np.zeros((warps, sites), np.int32)
             self.kept["words"] = aligned(WORD, WORDS)
@@ -87,11 +96,11 @@ class Watcher:
         for name, array in self.kept.items():
             r[name] = array.ctypes.data
         acquires = known.has(EXCHANGE, FLAG_READ)
-        partial = known.has(COPY, BULK, STARTING, ARRIVE, WAIT) or acquires or self.has_partial_barriers()
+        partial = known.has(COPY, STARTING, ARRIVE, WAIT) or proxies or acquires or self.has_partial_barriers()
         r["checks"] = sum(CHECKS[check] for check in checks)
         r["shift"], r["pieces"], r["warps"], r["sites"] = shift, pieces, warps, sites
         r["instructions"] = len(launch.kernel.instructions)
-        r["copies"] = known.has(COPY, BULK)
+        r["copies"], r["proxies"], r["entries"] = known.has(COPY, BULK), proxies, ENTRIES if proxies else LOADS
         r["atomics"] = known.has(UPDATE, EXCHANGE, FLAG_WRITE, ARRIVE, WAIT)
         r["acquires"], r["partial"] = acquires, partial
         for number in range(warps):
@@ -121,7 +130,7 @@ class Watcher:
         first, second = (self.access(f, which) for which in ("first", "second"))
         if how & UNWRITTEN:
             return UninitializedRead(second, address, block, int(f["count"]))
-        if self.is_reordered(first, second) if not how else how & SAME_WARP and is_above(second, first):
+        if self.is_reordered(first, second) if not how else how == SAME_WARP and is_above(second, first):
             first, second = second, first
         return Race(
             first=first,
@@ -129,8 +138,9 @@ class Watcher:
             address=address,
             block=block,
             count=int(f["count"]),
-            same_warp=bool(how & SAME_WARP),
+            same_warp=bool(how & SAME_WARP and not how & UNFENCED),
             copying=bool(how & COPYING),
+            unfenced=bool(how & UNFENCED),
             same_value="write" in first.kind and "write" in second.kind and not f["unequal"],
         )
 
