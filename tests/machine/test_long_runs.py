@@ -67,6 +67,17 @@ def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: pytest.
     assert time.monotonic() - began < 2 * tools.PATIENCE + 5
 
 
+def test_a_compiler_that_takes_all_memory_is_told_of_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zero.cu").write_text('#include "/dev/zero"\n__global__ void k() {}\n')
+    if tools.host_compiler() is None:
+        pytest.skip("nvcc needs a host compiler")
+    monkeypatch.setattr(tools, "MEMORY", 1 << 30)
+    with pytest.raises(CompileError, match=r"^nvcc found too little memory for .*zero\.cu: damaged, or too large$"):
+        banksim.load(tmp_path / "zero.cu")
+
+
 def test_the_translation_of_a_long_kernel_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

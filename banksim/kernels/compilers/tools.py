@@ -30,6 +30,10 @@ ENDED_BY_LIMIT = (-24, -9, 152, 137)
 """Exit status of a process that the limit ended (SIGXCPU, SIGKILL), as Python and as a shell report it."""
 DIED_BY_LIMIT = re.compile(r"died due to signal (24|9)\b|CPU time limit exceeded", re.IGNORECASE)
 """How nvcc reports that a program which it ran was ended so."""
+OUT_OF_MEMORY = re.compile(
+    r"^(\w+: )?(out of memory allocating|virtual memory exhausted|terminate .*bad_alloc)", re.MULTILINE
+)
+"""How they say that the memory did not suffice."""
 REFUSED_INSTRUCTION = re.compile(r"not supported on \.target 'sm_(\d+)'")
 """How ptxas says that an architecture has not an instruction."""
 PACKAGES = {
@@ -109,6 +113,8 @@ def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, second
         said = (errors + b"\n" + output).decode(errors="replace")
         if status in ENDED_BY_LIMIT or DIED_BY_LIMIT.search(said):
             raise CompileError(too_long)
+        if OUT_OF_MEMORY.search(said):
+            raise CompileError(f"{name} found too little memory for {what}: damaged, or too large")
         told = error_first(said) or f"{name} ended with status {status} on {what}"
         raise CompileError("\n".join(filter(None, (hint(said), variant(said), told))))
     return output
