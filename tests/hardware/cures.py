@@ -63,7 +63,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], list[tuple[str, An
         "s: a gap of 1 behind every 32",
     ),
 }  # fmt: skip
-"""Where the kernel is, its launch, the rule and the shape of each argument, and a layout that advice refuses."""
+"""By name: the kernel's file, its launch, the rule and the shape of each argument, and a layout that advice refuses."""
 
 
 def prepare(file: Path) -> None:
@@ -150,7 +150,7 @@ def variants(file: Path) -> Iterator[Variant]:
 
 
 def run(file: Path) -> None:
-    """Every variant several times, for the profiler."""
+    """Launch every variant several times, under the profiler."""
     for variant in variants(file):
         for _ in range(LAUNCHES):
             variant.launch()

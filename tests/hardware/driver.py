@@ -1,4 +1,5 @@
-"""As much of the CUDA driver's interface as launches need; the machine with the GPU needs nothing else installed."""
+"""The part of the CUDA driver's interface that launches need. So the machine with the GPU needs nothing else
+installed."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ class Driver:
         parameters: Sequence[Any],
         dynamic_shared: int = 0,
     ) -> None:
-        """Launch a kernel and wait for its end; `parameters`: what ctypes holds, byte for byte."""
+        """Launch a kernel and wait for its end. `parameters`: objects of ctypes, whose bytes are passed."""
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(one) for one in parameters))
         shape = [*grid, 1, 1][:3] + [*block, 1, 1][:3]
         self("cuLaunchKernel", function, *shape, dynamic_shared, None, addresses, None)
@@ -76,5 +77,5 @@ class Driver:
 
 
 def raw(value: bytes) -> Any:
-    """A parameter of these bytes."""
+    """A kernel's parameter that has these bytes."""
     return (ctypes.c_ubyte * len(value)).from_buffer_copy(value)

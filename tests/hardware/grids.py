@@ -22,7 +22,7 @@ import numpy as np
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
 SMALL = 4 << 20
-"""Bytes of an array of what has no memory of its own."""
+"""Bytes of each array of launches that do not say how much memory they need."""
 COUNTERS = (
     ("smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
     tuple(f"smsp__inst_executed_op_shared_{kind}.sum" for kind in ("ld", "st", "atom")),
@@ -91,7 +91,7 @@ GRIDS = [
 
 
 def compile_all() -> None:
-    """With the compiler that banksim finds."""
+    """Compile the kernels with the compiler that banksim finds."""
     from banksim.kernels.compilers import compile_cuda
 
     (DATA / "grids.cubin").write_bytes(compile_cuda(HERE / "grids.cu", "sm_90"))
@@ -112,7 +112,7 @@ def launch_all(names: Sequence[str]) -> None:
 
 
 def device(out: Path) -> None:
-    """The profiler on all launches: each group of counters, and the source page."""
+    """Run the profiler on all launches: once for each group of counters, and once for the source page."""
     work = Path("/tmp/grids")
     work.mkdir(exist_ok=True)
     program = [sys.executable, __file__, "launch"]

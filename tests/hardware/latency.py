@@ -69,9 +69,10 @@ def readings(kernel: str) -> int:
 
 
 def settled(clocks: np.ndarray, active: int) -> np.ndarray:
-    """(32, passes, readings) raw → the warm passes, since the earliest reading of each, -1 where nobody took part."""
+    """Raw clocks (32 warps, passes, readings) as cycles since the earliest reading of each pass, without the cold pass;
+    -1 for warps that took no part."""
     on = np.array([active >> w & 1 for w in range(32)], bool)
-    found = (clocks[:, 1:] - clocks[on][0, 1:, :1]).astype(np.int32)  # the clock wraps
+    found = (clocks[:, 1:] - clocks[on][0, 1:, :1]).astype(np.int32)  # the clock wraps around
     first = found[on].min(axis=(0, 2))
     return np.where(on[:, None, None], found - first[None, :, None], -1).astype(np.int32)
 

@@ -9,7 +9,7 @@ from rules import launch
 
 
 def bfloat(expression: str) -> str:
-    """The bits of bfloat16 numbers that need no rounding."""
+    """The bits of an expression as bfloat16, for numbers that need no rounding."""
     return f"np.float32({expression}).view(np.uint32) >> 16"
 
 
@@ -335,7 +335,7 @@ def sums() -> None:
 
 def copies() -> None:
     def table(pieces: str) -> str:
-        """An index for copy k and lane l: rows of w pieces that lie apart, or anywhere."""
+        """The index that lane l of copy k accesses: in rows of w pieces, which lie apart or anywhere."""
         return f"int32[2048] = (lambda k, l, w: {pieces})(i // 32, i % 32, 2 ** (i // 32 % 6))"
 
     rows = "l // w * (w + hash(k, {seed}) % {apart}) + l % w"
@@ -389,7 +389,8 @@ def blocks() -> None:
 
 def python_kernels() -> None:
     def array(dtype: str, rule: str, *shape: int) -> tuple[str, ...]:
-        """The parameters that Numba makes of an array: two objects, size, bytes an element, data, shape, strides."""
+        """The parameters that Numba makes of an array: two pointers to objects, size, bytes of an element, data, shape,
+        strides."""
         width = int("".join(c for c in dtype if c.isdigit())) // 8
         strides = [width * math.prod(shape[k + 1 :]) for k in range(len(shape))]
         numbers = (0, 0, math.prod(shape), width), (*shape, *strides)

@@ -46,7 +46,8 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Product:
-    """mma.sync of a shape: kinds and numbers of registers of A, B and of C and D."""
+    """An mma.sync instruction: its shape; the kind of numbers and the number of registers of A, of B, and of C and
+    D."""
 
     shape: str
     a: tuple[str, int]
@@ -122,8 +123,8 @@ def source() -> str:
 
 
 def numbers(kind: Kind, flavour: int, count: int, rng: Any) -> Any:
-    """`count` bit patterns. Flavours: 0 near one; 1 of every magnitude; 2 a third of them zeros; 3 tiny and denormal;
-    4 huge; 5 some infinite or no number; 6 near one but for a few; 7 any bits."""
+    """`count` bit patterns. Flavours: 0 near one; 1 of every magnitude; 2 a third of them zeros; 3 tiny and denormal; 4
+    huge; 5 some infinite or NaN; 6 near one with a few exceptions; 7 any bits."""
     if not kind.digits:
         bits = rng.integers(0, 1 << kind.bits, count, dtype=np.uint64)
         top = np.uint64(1 << (kind.bits - 1))

@@ -24,17 +24,14 @@ KINDS = {
     "f16x2": (np.uint32, "r"), "bf16x2": (np.uint32, "r"),
     "s64": (np.uint64, "l"), "u64": (np.uint64, "l"), "double": (np.uint64, "d"),
 }  # fmt: skip
-"""What an expression's operands are: of which bits, and under which letter of inline PTX."""
+"""The kinds of operands of expressions: by C type, their bits and their letter in inline PTX."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """Of operands a, b, c of C type `kind` (or pairs of halves in an unsigned); with `result`, a PTX instruction of
-    {d}, {a}, {b}, {c}.
-
-    `table`: it reads the tables of MUFU, so that its last bits may differ from exact arithmetic; for logarithms
-    near 1 these are the last bits of 1 (PTX ISA, lg2.approx).
-    """
+    """An expression of operands a, b, c of the C type `kind` (or of pairs of halves in an unsigned). With `result` it
+    is a PTX instruction of {d}, {a}, {b}, {c}. `table`: it reads the tables of MUFU, so that its last bits may differ
+    from exact arithmetic. For logarithms near 1, these are the last bits of the number 1 (PTX ISA, lg2.approx)."""
 
     kind: str
     text: str
@@ -266,7 +263,7 @@ def half_instructions() -> Iterator[Expression]:
 
 
 def narrow_instructions() -> Iterator[Expression]:
-    """Conversions to 8 and 16 bits, with every rounding and saturating, and back."""
+    """Conversions to 8 and 16 bits, with every rounding mode and with saturation, and back."""
     take, give = "{.reg .b16 s; cvt.u16.u32 s, {a}; ", "cvt.u32.u16 {d}, t;}"
     for form in ("e4m3x2", "e5m2x2"):
         for relu in ("", ".relu"):
@@ -308,7 +305,8 @@ def narrow_instructions() -> Iterator[Expression]:
 
 
 def groups() -> dict[str, list[Expression]]:
-    """Expressions by the kernel that computes them: of one kind, not too many, tables apart."""
+    """Expressions by the kernel that computes them. A kernel has expressions of one kind, not too many; those that read
+    tables have kernels of their own."""
     every = [*c_expressions(), *float_instructions(), *integer_instructions()]
     every += [*warp_instructions(), *half_instructions(), *narrow_instructions()]
     out: dict[str, list[Expression]] = {}
@@ -344,7 +342,7 @@ def source() -> str:
 
 
 def operands(kind: str) -> Any:
-    """Bits of a, b and c, of shape (3, COUNT): half of them odd values, the rest of every magnitude."""
+    """The bits of a, b and c, of shape (3, COUNT): half of them special values, the rest of every magnitude."""
     if kind in ("f16x2", "bf16x2"):
         return pairs(kind)
     dtype = KINDS[kind][0]
@@ -380,7 +378,8 @@ def operands(kind: str) -> Any:
 
 
 def pairs(kind: str) -> Any:
-    """Operands of two halves each: powers of two and their neighbours, whole numbers, infinities, NaNs, anything."""
+    """Operands of two halves each: powers of two and their neighbours, whole numbers, infinities, NaNs, and any
+    bits."""
     rng = np.random.default_rng(16 + (kind == "f16x2"))
     digits = 10 if kind == "f16x2" else 7
     powers = np.arange(0, 0x8000, 1 << digits, dtype=np.uint16)

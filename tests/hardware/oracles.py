@@ -1,7 +1,6 @@
 """What the kernels of libraries.py compute, by NumPy: for each kernel the arrays that it leaves, by argument number.
 
-Where a kernel adds numbers in an order of its own, libraries.py gives it numbers whose sums need no rounding.
-"""
+Some kernels add numbers in an order of their own. libraries.py gives them numbers whose sums need no rounding."""
 
 from __future__ import annotations
 
@@ -129,7 +128,8 @@ def cyclic_reduction(lower: Any, middle: Any, upper: Any, right: Any, out: Any) 
 # ---- sorts
 @oracle("bitonic_pairs", "odd_even_merge")
 def sort_pairs(keys: Any, values: Any, given: Any, number: Any, length: int, up: int) -> Expected:
-    """Keys in runs of `length`; a network is not stable, so the values are only held to their keys."""
+    """Keys sorted in runs of `length`. A sorting network is not stable, so each value must only be one that came with
+    its key."""
     runs = np.sort(given.reshape(-1, length), axis=1)
     return {0: runs if up else runs[:, ::-1]}
 
@@ -197,7 +197,7 @@ def scan_shuffles(data: Any, width: int, sums: Any) -> Expected:
     if width == 32:
         scanned = np.cumsum(data.reshape(2, -1), axis=1)
         return {0: scanned, 2: scanned[:, -1]}
-    # Lanes above the width add what shuffles of that width leave them, as the sample would
+    # lanes from the width on add what shuffles of that width leave in them, as in the sample
     v, lane = data.reshape(-1, 32).astype(np.int64), np.arange(32)
     k = 1
     while k <= width:
@@ -237,7 +237,7 @@ def scan_chained(numbers: Any, out: Any, state: Any, ticket: Any) -> Expected:
 
 @oracle("histogram_bytes")
 def histogram_bytes(partial: Any, numbers: Any, n: int) -> Expected:
-    """Each block counts the fours that its threads meet."""
+    """Each block counts the vectors of four words that its threads read."""
     fours, expected = numbers.reshape(-1, 4)[:n], []
     for block in range(2):
         words = fours[np.arange(n) // 64 % 2 == block]
@@ -536,8 +536,8 @@ def recursive_filter(image: Any, out: Any, width: int, height: int, a: float) ->
 
 @oracle("disparity")
 def disparity(left: Any, right: Any, out: Any, width: int, height: int, lowest: int, highest: int) -> Expected:
-    """Of each block's tile (with 4 more on each side) only the inner numbers become sums of columns before the sums
-    of rows are taken."""
+    """In each block's tile (with 4 more on each side), only the inner numbers become sums of columns; then the sums of
+    rows are taken."""
     expected = np.zeros((height, width), np.uint32)
 
     def at(image: Any, x: Any, y: Any) -> Any:
@@ -578,7 +578,8 @@ def bilateral(image: Any, out: Any, n: int, r: int, e: float) -> Expected:
 
 @oracle("relax_flow")
 def relax_flow(u: Any, v: Any, ix: Any, iy: Any, iz: Any, u1: Any, v1: Any, w: int, h: int, alpha: float) -> Expected:
-    """The field is mirrored at its first row and column; at its last, within a tile, it is held."""
+    """Beyond its first row and column the field is mirrored; beyond the last ones of a tile, its last values
+    continue."""
 
     def mean(field: Any) -> Any:
         p = np.pad(np.pad(field.reshape(h, w), ((1, 0), (1, 0)), mode="reflect"), ((0, 1), (0, 1)), mode="edge")
@@ -592,7 +593,7 @@ def relax_flow(u: Any, v: Any, ix: Any, iy: Any, iz: Any, u1: Any, v1: Any, w: i
 # ---- sums
 @oracle("reduce_first", "reduce_ballot", "reduce_group", "reduce_barrier")
 def reduced(numbers: Any, out: Any, n: int) -> Expected:
-    """All that the blocks find, together."""
+    """The sum of what all blocks find."""
     return {1: numbers.sum()}
 
 
@@ -685,7 +686,7 @@ def flash_attention(q: Any, k: Any, v: Any, out: Any, n: int, scale: float) -> E
 @oracle("bodies")
 def bodies(given: Any, out: Any, n: int, tiles: int) -> Expected:
     p = given.astype(np.float64).reshape(-1, 4)
-    blocks = 128 if tiles == 4 else 64  # bodies that the launch moves
+    blocks = 128 if tiles == 4 else 64  # the bodies that the launch moves
     r = p[None, :, :3] - p[:blocks, None, :3]
     a = (r * (p[:, 3] / ((r**2).sum(axis=2) + 0.01) ** 1.5)[..., None]).sum(axis=1)
     expected = np.zeros((n, 4))
@@ -773,7 +774,7 @@ def interpolate(table: Any, at: Any, out: Any, n: int) -> Expected:
 # ---- copies
 @oracle("copy_patterns")
 def copy_patterns(given: Any, source: Any, target: Any, out: Any) -> Expected:
-    """The last copy to a place stays."""
+    """Of several copies to one place, the last stays."""
     size = given.size // 2048
     pieces, expected = given.reshape(-1, size), np.zeros((out.size // size, size), np.uint8)
     for k, (a, b) in enumerate(zip(source, target, strict=True)):
@@ -785,7 +786,8 @@ def copy_patterns(given: Any, source: Any, target: Any, out: Any) -> Expected:
 
 @oracle("shuffle_absent")
 def shuffle_absent(given: Any, out: Any, n: int) -> Expected:
-    """Threads from n on give the first n nothing but zero; of the others the odd ones shuffle by themselves."""
+    """Shuffles among the first n threads get zeros from threads beyond. Among the first n, the odd threads shuffle by
+    themselves."""
     lane = np.arange(32)
     there = np.where(lane < n, given, 0)
     inside = lane + 3 < 32
@@ -819,7 +821,7 @@ def scan_cub(numbers: Any, out: Any) -> Expected:
 
 @oracle("radix_sort_cub")
 def radix_sort_cub(keys: Any, out: Any, values: Any, end: int) -> Expected:
-    """Stable, the greatest first."""
+    """A stable sort, the greatest first."""
     order = np.argsort(-keys.reshape(2, -1).astype(np.int64), axis=1, kind="stable") + np.array([[0], [256]])
     return {1: keys[order], 2: order}
 
@@ -844,10 +846,10 @@ def exchange_cub(numbers: Any, out: Any) -> Expected:
     """From runs of each thread to stripes, to the ranks, from stripes to runs, to stripes of each warp."""
     found = []
     for row in numbers.reshape(2, 256):
-        striped = row.reshape(4, 64).T.reshape(-1)  # what thread t holds: t, t + 64, …
+        striped = row.reshape(4, 64).T.reshape(-1)  # thread t holds t, t + 64, …
         ranked = np.empty(256, np.int32)
         ranked[np.arange(256) * 37 % 256] = striped
-        runs = ranked.reshape(64, 4).T.reshape(-1)  # held as stripes, now as runs
+        runs = ranked.reshape(64, 4).T.reshape(-1)  # they were held as stripes, and are runs now
         found.append(runs.reshape(2, 4, 32).transpose(0, 2, 1))
     return {1: found}
 
@@ -871,7 +873,7 @@ def warps_cub(numbers: Any, out: Any, counts: Any) -> Expected:
     return {1: np.maximum.accumulate(numbers.reshape(-1, 16), axis=1), 2: np.where(head, sums, 0)}
 
 
-# ---- Numba's: each array is one of several parameters
+# ---- kernels of Numba's: each array takes several parameters
 def arrays(*arguments: Any) -> list[Any]:
     return [a for a in arguments if np.ndim(a)]
 

@@ -21,7 +21,7 @@ def kernel(*types: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 @kernel(float32[:, ::1], float32[:, ::1], float32[:, ::1])
 def py_product(a, b, c):
-    """Tiles of any matrix, with bounds checked."""
+    """A product of matrices of any size by tiles, with bounds checked."""
     sa = cuda.shared.array((16, 16), float32)
     sb = cuda.shared.array((16, 17), float32)
     column, row = cuda.grid(2)
@@ -164,7 +164,7 @@ def py_warps(values, out):
 
 @kernel(float64[:, ::1], float64[::1], float64[::1], int32)
 def py_jacobi(a, b, x, rounds):
-    """Rounds of Jacobi's method by one block, a row a thread."""
+    """Rounds of Jacobi's method, in one block with one row for each thread."""
     s = cuda.shared.array(64, float64)
     t = cuda.threadIdx.x
     s[t] = 0.0
@@ -181,7 +181,7 @@ def py_jacobi(a, b, x, rounds):
 
 @kernel(int32[::1], int32[::1], int32[::1])
 def py_search(table, wanted, found):
-    """Bisections and Collatz steps: loops that end by lane."""
+    """Bisections and Collatz steps: loops that end at different times in different lanes."""
     i = cuda.grid(1)
     if i >= wanted.size:
         return

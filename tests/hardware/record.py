@@ -57,7 +57,7 @@ class Recorder(Driver):
         self.modules: dict[str, ctypes.c_void_p] = {}
 
     def kernel(self, launch: Launch, fresh: bool) -> ctypes.c_void_p:
-        """The kernel; a fresh module has its variables at their first values."""
+        """The kernel. `fresh`: of a newly loaded module, whose variables have their initial values."""
         if fresh and launch.source in self.modules:
             self("cuModuleUnload", self.modules.pop(launch.source))
         if launch.source not in self.modules:
@@ -127,7 +127,7 @@ def shell(command: list[str], log: Path, limit: float) -> bool:
 
 
 def device(out: Path) -> None:
-    """Everything at once, on the machine with the GPU."""
+    """All that is done on the machine with the GPU."""
     started = time.monotonic()
     work, log = Path("/tmp/record"), out / "log.txt"
     results = work / "results"

@@ -25,13 +25,13 @@ import numpy as np
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
 SIZES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
-"""Bytes of an element by its type, numbered as the driver's."""
+"""Bytes of an element, by the driver's number of its type."""
 SPACE = 1 << 17
 """Bytes of global memory that tensors lie in."""
 CHUNK = 16
-"""Bytes of which coordinates along the innermost axis are multiples: others are illegal."""
+"""Coordinates along the innermost axis must be at multiples of so many bytes; others are illegal."""
 MOST = 4096
-"""Bytes of a box."""
+"""Most bytes of a box."""
 WHOLE = (2, 3, 4, 5)
 REDUCED = {
     20: (2, 3, 4, 6, 7, 9, 10),
@@ -43,13 +43,14 @@ REDUCED = {
     26: WHOLE,
     27: WHOLE,
 }
-"""Types of elements that a reduction (add, min, max, inc, dec, and, or, xor) takes, by the number of it."""
+"""The types of elements that each reduction takes (add, min, max, inc, dec, and, or, xor, by number)."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A map, innermost axis first, and one copy. `how`: 1 to 5: tile mode, 13 to 15: im2col, of so many axes; stores,
-    from 20 on: reductions of two axes. `corners`: of im2col, with the channels and pixels of a box."""
+    """A map, with the innermost axis first, and one copy. `how`: 1 to 5 for loads in tile mode of so many axes, 13 to
+    15 in im2col mode; more: stores, and from 20 on reductions of two axes. `corners`: for im2col, with the channels and
+    pixels of a box."""
 
     how: int
     kind: int
@@ -70,7 +71,8 @@ class Case:
 
     @property
     def span(self) -> int:
-        """Bytes of shared memory: rows that are shorter than the swizzle are as far apart as it is wide."""
+        """Bytes of shared memory that a box takes. Rows that are shorter than the swizzle is wide lie as far apart as
+        it is wide."""
         row = self.box[0] * SIZES[self.kind]
         return self.bytes // row * max(row, (0, 32, 64, 128)[self.swizzle])
 
@@ -195,7 +197,7 @@ def cases() -> list[Case]:
 
 @cache
 def memory(kind: int, seed: int) -> Any:
-    """SPACE bytes of numbers of an element type; of floats some are denormal or not finite."""
+    """SPACE bytes of numbers of an element type. Some floats are denormal, infinite or NaN."""
     rng = np.random.default_rng(seed)
     if kind not in (6, 7, 8, 9, 10, 11, 12):
         return rng.integers(0, 256, SPACE, np.uint8)
@@ -235,7 +237,7 @@ def encoded(driver: Any, case: Case, address: int) -> tuple[int, Any]:
 
 
 def perform(driver: Any, functions: Any, case: Case, seed: int, times: int = 1) -> dict[str, Any]:
-    """The error of a map that cannot be, or the map, what was told, and what lies in memory afterwards."""
+    """The driver's error if it refuses the map; else the map, what the kernel told, and the memory afterwards."""
     from driver import raw
 
     space = driver.upload(memory(case.kind, seed % 7))
@@ -273,7 +275,7 @@ def perform(driver: Any, functions: Any, case: Case, seed: int, times: int = 1) 
 
 
 def launch(folder: Path, first: int) -> None:
-    """All cases; after one that the GPU stops at, the rest in another process."""
+    """Run all cases. After one at which the GPU stops, the rest run in another process."""
     from driver import Driver
 
     driver = Driver()
@@ -322,7 +324,7 @@ def convert(folder: Path) -> None:
 
 
 def shapes() -> list[Case]:
-    """Boxes whose rows and swizzles differ, all in bounds."""
+    """Cases with different rows and swizzles, all in bounds."""
     found = []
     for stores in (False, True):
         for inner, rows in ((16, 64), (32, 64), (64, 64), (128, 64), (256, 32), (128, 8), (16, 255)):

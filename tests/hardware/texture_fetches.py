@@ -1,8 +1,7 @@
-"""Textures and surfaces of every kind, and what an H200 makes of them: the kernels of data/kernels/textures.cu.
+"""Textures and surfaces of every kind, read and written by the kernels of data/kernels/textures.cu on an H200.
 
-`python texture_fetches.py compile` writes their cubin into this folder, `launch FOLDER` (on a machine with the GPU)
-runs them and writes `texture_fetches.npz`; `convert FILE` keeps of it a digest of each row of results of `fetches`.
-"""
+`python texture_fetches.py compile` writes their cubin into this folder. `launch FOLDER` (on a machine with the GPU)
+runs them and writes `texture_fetches.npz`. `convert FILE` keeps a digest of each row of the results of `fetches`."""
 
 from __future__ import annotations
 
@@ -71,7 +70,8 @@ class Reading(ctypes.Structure):
 
 
 class Texture:
-    """On the GPU, of data (layers or depth, rows, columns, channels); `how`: "array", "linear" or "pitch"."""
+    """A texture on the GPU, of data (layers or depth, rows, columns, channels). `how` its memory is laid out: "array",
+    "linear" or "pitch"."""
 
     def __init__(self, driver: Any, data: Any, axes: int, layered: bool = False, **reading: Any) -> None:
         self.driver, self.data, self.axes = driver, data, axes
@@ -159,7 +159,7 @@ def coordinates(normalized: bool, number: int = 0) -> Any:
 
 
 def fetches() -> list[tuple[str, str, int, dict[str, Any], int]]:
-    """Kernel, format, channels, how it is read, number of the coordinates."""
+    """The fetches: kernel, format, channels, how the texture is read, number of the coordinates."""
     found: list[Any] = []
     for (kind, channels, read), how, linear in itertools.product(FLOATS, MODES, (False, True)):
         found.append(("floats", kind, channels, {"linear": linear, **read, **how}, 0))
@@ -176,7 +176,8 @@ def fetches() -> list[tuple[str, str, int, dict[str, Any], int]]:
 
 
 def content(shape: tuple[int, ...], channels: int, kind: str) -> Any:
-    """`corner`: 1 at even places, 0 elsewhere, so that weights are read."""
+    """The data of a texture. The kind `corner` is 1 at even places and 0 elsewhere, so that results show the
+    weights."""
     if kind != "corner":
         return filled(shape, channels, kind)
     z, y, x = np.indices(shape)
@@ -191,7 +192,8 @@ class Runner:
         self.module = self.driver.module((HERE / "texture_fetches.cubin").read_bytes())
 
     def run(self, name: str, given: list[Any]) -> list[Any]:
-        """The arrays of a launch after it; textures stand for their objects, and lists of these are arrays."""
+        """The arrays of a launch after it. A texture is passed as its object, and a list of textures as an array of
+        objects."""
         words, buffers = [], []
         for one in given:
             if isinstance(one, list):
@@ -265,7 +267,7 @@ def launch(folder: Path) -> None:
 
 
 def digests(out: Any) -> Any:
-    """Of each row of results."""
+    """A digest of each row of results."""
     rows = (hashlib.sha256(np.ascontiguousarray(row).tobytes()).digest()[:8] for row in out)
     return np.array([np.frombuffer(row, np.uint64)[0] for row in rows])
 

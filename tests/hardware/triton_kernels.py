@@ -70,11 +70,11 @@ SHARED = {
     "exchange_nvmma": 8192, "exchange_floats": 16384, "gluon_transpose": 8192, "gluon_total": 16, "gluon_softmax": 8,
     "gluon_product": 16384, "warpgroup_product": 16384,
 }  # fmt: skip
-"""Bytes of dynamic shared memory, as Triton says."""
+"""Bytes of dynamic shared memory that Triton asks for."""
 
 
 def triton_kernels() -> None:
-    """Registers the launches. Behind the arguments come those that Triton adds: two pointers, here to nothing."""
+    """Registers the launches. After the arguments come those that Triton adds: two pointers, which are null here."""
     for name, (_, _, grid, arguments, const) in KERNELS.items():
         block = 32 * const.get("num_warps", 4)
         rules = (*arguments, "uint64 = 0", "uint64 = 0")

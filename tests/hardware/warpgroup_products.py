@@ -45,7 +45,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Form:
-    """Of wgmma: types of D, A and B; columns of B; whether A is in registers; what is transposed and negated."""
+    """A form of wgmma: types of D, A and B; columns of B; whether A is in registers; what is transposed and negated."""
 
     d: str
     a: str
@@ -73,8 +73,8 @@ class Form:
 
     @property
     def ptx(self) -> str:
-        """An entry of (D of each block in and out, images of shared memory and their bytes, A's registers, descriptors
-        of each block, whether D is added)."""
+        """A kernel of (D of each block, in and out; images of shared memory; their bytes; A's registers; descriptors of
+        each block; whether D is added to the product)."""
         d = [f"%r{n}" for n in range(self.words)]
         a = [f"%q{n}" for n in range(4)]
         left = f"{{{', '.join(a)}}}" if self.registers else "%da"
@@ -121,7 +121,7 @@ COPY:
 
 
 def value_forms() -> list[Form]:
-    """Whose sums are looked at."""
+    """Forms whose sums are recorded."""
     found = []
     for a in ("f16", "bf16", "tf32"):
         found += [Form("f32", a, a, 8), Form("f32", a, a, 8, registers=True, signs=(-1, 1))]
@@ -136,7 +136,7 @@ def value_forms() -> list[Form]:
 
 
 def shape_forms() -> list[Form]:
-    """Of which numbers of columns are looked at."""
+    """Forms with every number of columns."""
     found = [Form("f32", "f16", "f16", n) for n in range(16, 257, 8)]
     for n in (16, 24, 96, 128, 192, 256):
         found += [Form("f32", a, a, n) for a in ("bf16", "tf32", "e4m3")]
@@ -146,18 +146,19 @@ def shape_forms() -> list[Form]:
 
 
 def layout_forms() -> list[Form]:
-    """By whose results it is seen where descriptors read."""
+    """Forms whose results show where descriptors read."""
     found = [Form("f32", "f16", "f16", 16, across=(a, b)) for a in (0, 1) for b in (0, 1)]
     return [*found, Form("s32", "s8", "s8", 16), Form("f32", "tf32", "tf32", 16)]
 
 
 TILES = {"e4m3": 64, "e5m2": 64}
 LAYOUTS = 48
-"""Descriptors of each form."""
+"""How many descriptors each form has."""
 
 
 def operands(form: Form) -> tuple[Any, Any, Any, Any]:
-    """Of `value_forms`: D (tiles, words, 128), images, A's registers (tiles, 4, 128), descriptors (tiles, 2)."""
+    """The operands of one of `value_forms`: D (tiles, words, 128), images, A's registers (tiles, 4, 128), descriptors
+    (tiles, 2)."""
     rng = np.random.default_rng(sum(form.name.encode()))
     tiles = TILES.get(form.a, 24 if KINDS[form.a].digits else 8)
     image_bytes = 2048 + 32 * form.columns + 511 & ~511
@@ -179,7 +180,7 @@ def operands(form: Form) -> tuple[Any, Any, Any, Any]:
 
 
 def packed(name: str, flavour: int, count: int, rng: Any) -> Any:
-    """`count` bytes of numbers."""
+    """`count` bytes of numbers of a type."""
     kind = KINDS[name]
     bits = numbers(kind, flavour, count * 8 // kind.bits, rng)
     if name == "e4m3" and flavour == 5:  # it has one NaN, and no infinity
@@ -191,7 +192,7 @@ def packed(name: str, flavour: int, count: int, rng: Any) -> Any:
 
 
 def small_numbers(name: str, count: int, rng: Any) -> Any:
-    """`count` bytes of numbers whose sums are exact."""
+    """`count` bytes of numbers of a type, whose sums are exact."""
     if name == "b1":
         return rng.integers(0, 256, count).astype(np.uint8)
     v = rng.integers(-8, 9, count * 8 // KINDS[name].bits)
@@ -204,7 +205,7 @@ def small_numbers(name: str, count: int, rng: Any) -> Any:
 
 
 def shapes(form: Form) -> tuple[Any, Any, Any, Any]:
-    """One tile of exact sums, as `operands`, rows of A and B swizzled by 128 bytes."""
+    """The operands of one tile of exact sums, with rows of A and B swizzled by 128 bytes."""
     rng = np.random.default_rng(form.columns)
     size = 64 * 128 + 128 * form.columns
     image = np.zeros(size + 511 & ~511, np.uint8)
@@ -216,7 +217,7 @@ def shapes(form: Form) -> tuple[Any, Any, Any, Any]:
 
 
 def layouts(form: Form) -> tuple[Any, Any, Any, Any]:
-    """LAYOUTS tiles by random descriptors, which all stay within the image."""
+    """The operands of LAYOUTS tiles with random descriptors, all of which stay within the image."""
     rng = np.random.default_rng(sum(form.name.encode()) + 1)
     image = small_numbers(form.a, IMAGE, rng)
     which = np.array([[descriptor(rng, n) for _ in range(2)] for n in range(LAYOUTS)], np.uint64)
@@ -226,7 +227,7 @@ def layouts(form: Form) -> tuple[Any, Any, Any, Any]:
 
 
 def descriptor(rng: Any, number: int) -> int:
-    """Plain ones, then ones that begin anywhere, then ones with a base offset, then any."""
+    """A descriptor. By its number it is plain, begins anywhere, has a base offset, or is any."""
     swizzle = int(rng.integers(0, 4))
     line = {0: 16, 1: 128, 2: 64, 3: 32}[swizzle]
     how = number % 4
@@ -284,12 +285,12 @@ def launch(folder: Path, count: bool) -> None:
 
 
 def digests(out: Any) -> Any:
-    """Of each tile, 8 bytes."""
+    """A digest of 8 bytes for each tile."""
     return np.array([np.frombuffer(hashlib.sha256(tile.tobytes()).digest()[:8], np.uint64)[0] for tile in out])
 
 
 def convert(table: Path) -> None:
-    """Add what the profiler counted to what was recorded: by forms, the counts of their launches."""
+    """Add the profiler's counts of launches, by form, to the recording."""
     with table.open() as lines:
         head, _, *rows = csv.reader(lines)
     name, count = head.index("Kernel Name"), next(n for n, word in enumerate(head) if word.endswith("op_gmma.sum"))

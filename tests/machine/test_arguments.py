@@ -71,7 +71,7 @@ def test_numba_kernels_reach_as_far() -> None:
 
 
 def test_several_architectures_begin_with_the_same_memory() -> None:
-    """What a kernel changes beyond its views is put back too."""
+    """What a kernel changes outside the given views is restored too."""
     a = np.zeros(64, f4)
     a[:32] = np.arange(32)
     run("before", a[32:], a[1:2], arch="sm_90")
@@ -134,7 +134,7 @@ def test_a_place_is_that_of_its_address(index: int, byte: int) -> None:
 
 @given(st.integers(0, 300), st.integers(1, 36), st.integers(0, 8), st.booleans())
 def test_no_slip_of_an_index_leads_into_another_buffer(index: int, size: int, shift: int, back: bool) -> None:
-    """2**31 or 2**32 elements of any size below STRIDE."""
+    """An index that is off by 2**31 or 2**32 elements, of any size below STRIDE."""
     for bits in 31, 32:
         slip = (size << bits + shift) * (-1 if back else 1)
         number, byte = place_of(address_of(index) + slip)
@@ -263,7 +263,7 @@ def test_what_they_take() -> None:
 
 
 def test_where_no_name_tells_the_types_ptx_does() -> None:
-    """extern "C": an int for a float was its bits, a float for an int as well."""
+    """extern "C": an int given for a float was once taken as the float's bits, and the other way round."""
     out = np.zeros(32, f4)
     run("unmangled", out, 1, 2, 3, True)
     assert out[0] == 7

@@ -23,7 +23,7 @@ def kernels() -> Any:
 
 
 def ranks(grid: tuple[int, int], cluster: tuple[int, int]) -> np.ndarray:
-    """Of each block of a grid of two dimensions, by its number, the number of its cluster and its rank."""
+    """For each block of a grid of two dimensions, by number: the number of its cluster, and its rank there."""
     y, x = np.mgrid[: grid[1], : grid[0]]
     number = (y // cluster[1]) * (grid[0] // cluster[0]) + x // cluster[0]
     return np.stack([number.ravel(), (y % cluster[1] * cluster[0] + x % cluster[0]).ravel()])

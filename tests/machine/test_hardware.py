@@ -73,7 +73,8 @@ NOISY = {
     "blocks.scan_cub<memoize>": 2,
     "blocks.scan_cub<raking>": 2,
 }
-"""Launches whose counter of loads holds noise: by how much it is above the source page's rows, which all agree."""
+"""Launches whose counter of loads holds noise: by how much it is above the sum of the source page's rows, which
+agree."""
 
 RACING = {
     "atomics.shared_long": "warps race for the values that atomics return",
@@ -105,7 +106,8 @@ APPROXIMATE = {
     "triton_kernels.attention": 1e-5,
     "triton_kernels.layer_norm": 1e-6,
 }
-"""Results through the special-function unit, whose last bits are its own: the error allowed, absolute or relative."""
+"""Results of the special-function unit, whose last bits differ from exact arithmetic: the error allowed, absolute or
+relative."""
 
 JOINS = "which ready threads join, and when, is not known well enough here"
 RECURSION = "calls of different depth share convergence barriers on the GPU"
@@ -184,7 +186,7 @@ def test_the_guide_tells_how_many_launches_are_equal() -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_listings(source: str) -> None:
-    """The profiler saw the code that banksim reads out of the cubin."""
+    """The profiler listed the same code that banksim reads from the cubin."""
     for name, opcodes in text(source)["listings"].items():
         code = [i.opcode for i in kernels(source)[name].instructions]
         assert code[: len(opcodes.split())] == opcodes.split(), name
@@ -202,7 +204,7 @@ def test_rows(name: str) -> None:
 
 
 def test_warps_that_poll_take_turns() -> None:
-    """Those that wait for others do not poll until their turn is over."""
+    """A warp that polls for another does not keep its turn until that is over."""
     run, _ = executed("sums.reduce_wide_tiles")
     assert run.instructions < 2 * sum(row[1] for row in ENTRIES["sums.reduce_wide_tiles"]["rows"])
 
@@ -236,7 +238,7 @@ COMPARED = ("*bitonic*", "atomics.shared_conflicts/*", "atomics.table_*/row", "s
 
 @pytest.mark.parametrize("name", [name for name in ENDING if any(fnmatch.fnmatchcase(name, one) for one in COMPARED)])
 def test_nsights_ideal(name: str) -> None:
-    """What the source page calls ideal, of every instruction whose transactions it has right."""
+    """The source page's ideal transactions, for every instruction whose transactions it has right."""
     traces: list[Trace] = []
     run, _ = executed.__wrapped__(name, traces.append)
     found: dict[int | None, int] = {}
@@ -272,7 +274,7 @@ def test_results(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if "hangs" in entry])
 def test_hangs(name: str) -> None:
-    """What never ends on the GPU is a fault here."""
+    """A launch that never ends on the GPU is a fault here."""
     with pytest.raises(Fault):
         executed(name)
 
@@ -281,7 +283,7 @@ def test_hangs(name: str) -> None:
     "name", ["scan_shuffles/8", "scan_shuffles/32", "radix_digits/8", "radix_digits/20", "aggregate_partition"]
 )
 def test_warpsync_is_counted_once_more(name: str) -> None:
-    """By how much the hardware's counters are above the source page's rows, where nothing but WARPSYNC explains it."""
+    """How far the hardware's counters are above the sum of the source page's rows: only WARPSYNC explains it."""
     recorded = json.loads((H200 / "sorts.json").read_text())
     (launch,) = [one for one in recorded["launches"] if one["name"] == f"sorts.{name}"]
     opcodes = recorded["listings"][launch["kernel"]].split()

@@ -76,7 +76,8 @@ vectors = st.one_of(
 
 @given(st.sampled_from(hostile.INSTRUCTIONS), vectors)
 def test_an_access_anywhere_does_what_the_reference_says_and_nothing_else(text: str, addresses: list[int]) -> None:
-    """The same error, or the same results and memory; and memory around the buffer stays what it was."""
+    """Both engines give the same error, or the same results and memory, and memory around the buffer does not
+    change."""
     outcomes = []
     for engine in ("llvm", "numpy"):
         around = np.full(3 * 4096, 0xA5, np.uint8)
@@ -144,7 +145,7 @@ def endless(name: str) -> Kernel:
 
 
 def instruction_to(i: Instruction, line: str) -> Instruction:
-    """With its target as the decoder settles it."""
+    """The instruction of a line, with its branch target resolved as the decoder does."""
     return replace(i, operands=(*i.operands[:-1], Operand("code", int(line.split()[-1], 16))))
 
 

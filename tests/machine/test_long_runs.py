@@ -101,7 +101,8 @@ if (t & 1 << {n} % 5) {{ x += s[t * {n} & 63]; __syncwarp(__activemask()); s[x &
 if (x >> {n} % 5 & 1) x += __shfl_xor_sync(__activemask(), x, {n} % 31 + 1); else x ^= o[x & 31];
 x = f(x, {n} + o[x & 31]);
 """
-"""Statements that part the code of a kernel: each collective region may end at each, each call return to each."""
+"""Statements at which threads diverge. In a kernel with many of them, a collective region may end at any of them, and a
+call may return to any."""
 AROUND = """__shared__ volatile int s[64];
 __noinline__ __device__ int f(int x, int n) { return x * n ^ s[x + n & 63]; }
 __global__ void k(int* o) { int t = threadIdx.x, x = t; s[t] = t; __syncthreads(); %s o[t] = x; }
@@ -109,7 +110,7 @@ __global__ void k(int* o) { int t = threadIdx.x, x = t; s[t] = t; __syncthreads(
 
 
 def test_what_takes_long_code_has_it_once(tmp_path: Path) -> None:
-    """`__match_any_sync` compares every lane with every other."""
+    """`__match_any_sync` compares every lane with every other, which takes long code. A kernel contains that once."""
     sizes = {}
     for count in (1, 33):
         calls = "".join(f"o[{n} + t] = __match_any_sync(~0u, o[{n} + t]);" for n in range(0, 32 * count, 32))

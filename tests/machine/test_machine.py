@@ -259,7 +259,7 @@ def test_arrays_that_cannot_be_passed():
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
 def test_a_trace_holds_every_request(engine):
-    """Judged afterwards, the requests that were written down cost what the machine counted."""
+    """The requests in a trace, judged afterwards, cost what the machine counted."""
     a, out = kernels.random("f4", 64, 64), np.zeros((64, 64), "f4")
     chunks = []
     got = run(kernels.transpose, (2, 2), (32, 32), out, a, trace=chunks.append, engine=engine)

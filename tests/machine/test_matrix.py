@@ -34,7 +34,7 @@ MASK = (1 << 32) - 1
 
 @pytest.fixture(scope="module", name="ptx")
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The PTX of both files, which is the same for all architectures from its own on."""
+    """The PTX of both files. It is the same for all architectures from the one that it is compiled for."""
 
     @cache
     def made(stem: str, least: str) -> Path:
@@ -51,7 +51,7 @@ def integers(seed: int, *shape: int, low: int = 0, high: int = 1000) -> Any:
 
 
 def odd(seed: int, count: int, kind: str) -> Any:
-    """Whole numbers of all sizes, those at the ends among them."""
+    """Integers of all magnitudes, the least and the greatest among them."""
     rng = np.random.default_rng(seed)
     info = np.iinfo(kind)
     values = rng.integers(info.min, info.max, count, kind) >> rng.integers(0, info.bits, count).astype(kind)
@@ -65,7 +65,7 @@ def signed(v: int, bits: int = 32) -> int:
 
 
 def quotient(a: int, b: int) -> int:
-    """Cut toward zero, as C divides."""
+    """A quotient rounded toward zero, as C divides."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
@@ -303,7 +303,7 @@ def test_what_came_with_sm_80(arch: str, engine: str, ptx: Any) -> None:
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_87", "sm_103", "sm_110", "sm_121"])
 def test_numba(arch: str) -> None:
-    """Numba's own PTX for each, through tiles in shared memory."""
+    """Numba compiles for each architecture; data goes through tiles in shared memory."""
     a, b = (numba_kernels.random("f4", 32, 32, seed=seed) for seed in (0, 1))
     c = np.zeros_like(a)
     got = banksim.run(numba_kernels.product(16, 1), (2, 2), (16, 16), [a, b, c], arch=arch)

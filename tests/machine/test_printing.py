@@ -96,7 +96,7 @@ def conversions(draw: st.DrawFn) -> tuple[bytes, list[Any], list[tuple[int, byte
         precision = ""
     marks = draw(flags)
     if kind in "cs":
-        marks = "-" if "-" in marks else ""  # what the others mean there C leaves open
+        marks = "-" if "-" in marks else ""  # C leaves open what the others mean there
     if kind not in "oxXfFeEgG":
         marks = marks.replace("#", "")
     if width == "*" and number_of(passed[0]) < 0:
@@ -178,7 +178,7 @@ def test_what_is_not_finite_is_a_word_in_every_conversion(kind: str) -> None:
 # ---- in kernels
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_89", "sm_90", "sm_100"])
 def test_code_of_every_architecture_prints(arch: str, tmp_path: Path) -> None:
-    """Up to sm_89 the call's return address is counted from the place of LEPC, from sm_90 on LEPC names it."""
+    """Up to sm_89 the call's return address is relative to the LEPC instruction; from sm_90 on LEPC holds it."""
     file = tmp_path / "prints.cu"
     file.write_text(
         '#include <cstdio>\n__noinline__ __device__ void say(int i) { printf("%d,", i); }\n'

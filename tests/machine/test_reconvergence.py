@@ -1,4 +1,4 @@
-"""Every way to execute a kernel lets the same threads run together: as the H200 did, and on code of any shape."""
+"""However a kernel is executed, the same threads run together: as on the H200, and for code of any shape."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 Exit = tuple[tuple[int, ...], str]
-"""The way out of a loop: the convergence barriers that are left, and where it ends."""
+"""The way out of a loop: the convergence barriers that threads leave, and the label that they go to."""
 
 
 class Program:
-    """A random program in SASS whose threads part and meet: R0 is the lane, R8 a number of its own, R20 a result."""
+    """A random program in SASS whose threads diverge and converge. R0: the lane; R8: a number that differs from lane to
+    lane; R20: the result."""
 
     def __init__(self, seed: int) -> None:
         self.choose = random.Random(seed)
@@ -64,7 +65,7 @@ class Program:
         return lines
 
     def condition(self) -> None:
-        """P0: for some of the threads."""
+        """Set P0 in some of the threads."""
         self.add(f"IMAD R21, R20, {self.choose.randrange(3, 999, 2):#x}, R0")
         self.add(f"SHF.R.U32.HI R21, RZ, {self.choose.randrange(1, 20):#x}, R21")
         self.add("LOP3.LUT R21, R21, 0x7, RZ, 0xc0, !PT")
@@ -154,12 +155,12 @@ LEAVING = {
     "named": ["BREAK P1, B0", "@P1 BRA {out}"],
     "apart": ["@!P1 BRA {stay}", "BREAK B0", "BRA {out}"],
 }
-"""Ways in which compilers let threads leave a convergence barrier."""
+"""Code by which compilers let threads leave a convergence barrier."""
 
 
 def leaving(way: str) -> Any:
-    """A kernel whose threads part, by bit 0 of a word each, to a BSSY of their own, meet, and leave by bit 8. R20: who
-    goes on together."""
+    """A kernel whose threads diverge by bit 0 of a word to two BSSYs, converge, and leave by bit 8. R20: which threads
+    go on together."""
     lines = [
         "S2R R0, SR_LANEID",
         "IMAD.WIDE.U32 R2, R0, 0x4, c[0x0][0x210]",
@@ -189,8 +190,8 @@ def leaving(way: str) -> Any:
 @pytest.mark.parametrize("way", LEAVING)
 @pytest.mark.parametrize(("upper", "leave"), [(0xFFFF0000, 0x00F000F0), (0x55555555, 0x00020318)])
 def test_nobody_waits_for_threads_that_left_a_barrier(way: str, upper: int, leave: int) -> None:
-    """Whichever BSSY they came to it by: as the H200 did with this very code (and what BMOV reads there is one mask for
-    all threads, to which BSSY adds and from which BREAK takes)."""
+    """Whichever BSSY the threads came through. The H200 did the same with this very code. (BMOV reads one mask for all
+    threads, to which BSSY adds and from which BREAK takes.)"""
     words = np.array([upper >> lane & 1 | (leave >> lane & 1) << 8 for lane in range(32)], np.uint32)
     expected = [leave if leave >> lane & 1 else ~leave & 0xFFFFFFFF for lane in range(32)]
     for name, how in {"llvm": {}, **WAYS}.items():

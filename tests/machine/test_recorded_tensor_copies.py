@@ -17,9 +17,9 @@ from helpers import recordings
 CASES = list(enumerate(recorder.cases()))
 GROUPS = ("load", "store", "im2col load", "im2col store", "reduction")
 KINDS = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, FLUSHED, 7, FLUSHED)
-"""The types of the driver as PTX numbers them."""
+"""PTX's numbers of the driver's types."""
 PROMOTION = np.array([0xFF] * 10 + [0xF9] + [0xFF] * 53, np.uint8)
-"""The bits of a map but those that say how much the L2 cache fetches."""
+"""A mask of all bits of a map but those that say how much the L2 cache fetches."""
 RECORDED = recordings.arrays("tensor_copies")
 
 
@@ -46,7 +46,7 @@ def map_of(case: Case, address: int) -> TensorMap:
 
 @dataclass(frozen=True, eq=False)
 class Given(MappedArray):
-    """An array by the map of a case."""
+    """An array, seen through the map of a case."""
 
     case: Case
 
@@ -97,7 +97,7 @@ def test_copies(what: str) -> None:
         if group(case) != what or case.interleave:
             continue
         if what == "reduction" and case.kind in (5, 10) and not RECORDED["outcome"][number]:
-            refused += 1  # of types that a reduction does not take
+            refused += 1  # types that a reduction does not take
             continue
         assert outcome(number, case, "llvm") == RECORDED["outcome"][number], (number, case)
     assert refused <= 4

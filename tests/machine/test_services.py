@@ -137,7 +137,7 @@ def test_atomics_of_halves_and_pairs(engine: str) -> None:
 
 
 def eighths(digits: int, bias: int) -> Any:
-    """The values of all bytes without sign, in order, up to the largest number."""
+    """The values of all bytes without a sign bit, in order, up to the largest finite number."""
     values = []
     for byte in range(128):
         exponent, fraction = byte >> digits, byte & (1 << digits) - 1
@@ -147,7 +147,7 @@ def eighths(digits: int, bias: int) -> Any:
 
 
 def nearest(values: Any, v: Any) -> Any:
-    """The byte of the nearest value, of two the even one."""
+    """The byte of the nearest value; of two equally near ones, the even byte."""
     distance = np.abs(np.abs(v)[:, None] - values)
     best = distance.argmin(1)
     rows, above = np.arange(len(v)), np.minimum(best + 1, len(values) - 1)

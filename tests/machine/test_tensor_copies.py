@@ -44,7 +44,7 @@ def swizzled(place: int, swizzle: int) -> int:
 
 
 def in_shared_memory(m: MappedArray, start: tuple[int, ...]) -> tuple[np.ndarray, dict[tuple[int, ...], int]]:
-    """What a copy of a box puts there, byte by byte, and the place of each element that is in bounds."""
+    """The bytes that a copy of a box puts into shared memory, and the place of each element that is in bounds."""
     steps = (*m.steps[:-1], 1)
     counts = [-(-n // step) for n, step in zip(m.box, steps, strict=True)]
     size = m.array.itemsize
@@ -113,7 +113,8 @@ def test_a_view_with_gaps_is_copied_as_it_lies() -> None:
 
 
 def test_each_architecture_begins_with_the_same_memory_behind_maps() -> None:
-    """A sum that is stored by a map is added once, not once for each; counts alone change nothing."""
+    """A sum that is stored through a map is added once, not once for each architecture; counting alone changes
+    nothing."""
     before = numbers((40, 32), "u4")
     m, given = banksim.tensor_map(aligned(before), (16, 8)), np.ones(128, np.uint32)
     args = [m, given.view(np.uint8), given.nbytes, 0, 0, 1]
@@ -144,7 +145,7 @@ def brain(v: Any) -> Any:
 def test_bulk_copies_between_blocks_and_reductions(engine: str) -> None:
     random = np.random.default_rng(4)
     lane, out = np.arange(32), np.zeros((2, 64), np.uint32)
-    sent = (1000 + lane).astype(np.uint32)  # block 1's
+    sent = (1000 + lane).astype(np.uint32)  # of block 1
     counts = random.integers(0, 2000, 32).astype(np.uint32)
     halves, brains = random.random(32).astype("f2"), brain(random.random(32)).astype("u2")
     floats, doubles = random.random(32).astype("f4"), random.random(16)
@@ -218,7 +219,7 @@ def test_maps_that_cannot_be(shape: Any, kind: str, box: Any, how: dict[str, Any
 
 
 def test_a_tensor_descriptor_of_triton_is_taken_apart() -> None:
-    """Its map, its sizes, its strides: as Triton's launcher hands one on."""
+    """The kernel gets its map, its sizes and its strides, as from Triton's launcher."""
     sizes = (4, 128, 4, 4, 8, 8, 8)
     preset = Preset((32, 1, 1), 0, (), (((4, 16), 64),))
     parameters = tuple(Parameter(n, 128 * n, size) for n, size in enumerate(sizes))

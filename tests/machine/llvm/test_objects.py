@@ -1,4 +1,4 @@
-"""What LLVM compiles of a kernel, and what of it kernels share."""
+"""What LLVM compiles for a kernel, and which of it kernels share."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def check(trees: list[Tree], seed: int = 0) -> None:
 
 
 def difference(tree: Tree, row: Any, values: dict[tuple[str, str], Any]) -> str:
-    """Where a tree's results are not NumPy's: one line, empty if nowhere."""
+    """A line that says where the results of a tree differ from NumPy's; empty if nowhere."""
     dtype = np.dtype(TYPES[tree_type(tree)][1])
     got = row.view(np.uint8).reshape(COUNT, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0]
     expected = tree.compute(values)

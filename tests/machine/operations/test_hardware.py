@@ -12,8 +12,8 @@ import banksim
 from helpers import recordings
 
 LAST_BITS, LOGARITHM = 4096, 2.0**-21
-"""By how many units in the last place results that read MUFU's tables may be off, after what follows the table; and
-by how much a logarithm."""
+"""How far results that depend on MUFU's tables may be off: in units of the last place, after the operations that
+follow; and a logarithm, absolutely."""
 GROUPS = recorder.groups()
 
 

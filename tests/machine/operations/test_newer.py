@@ -19,7 +19,7 @@ LONG = 1 << 64
 
 
 def pair(r: list[int], number: int) -> int:
-    """R8 and on are rows 0 and on."""
+    """The 64 bits of a pair of registers. Rows 0 and up are R8 and up."""
     return r[number - 8] | r[number - 7] << 32
 
 
@@ -92,14 +92,14 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 
 def same(got: Any, want: Any) -> None:
-    """Bit by bit, but that every NaN is the GPU's."""
+    """The same bits; for every NaN the bits that the GPU writes."""
     want = np.where(np.isnan(want), np.uint32(0x7FFFFFFF), want.astype("f4").view("u4"))
     np.testing.assert_array_equal(got, want)
 
 
 @ENGINES
 def test_pairs_of_floats(engine: str) -> None:
-    """An operand that is no pair serves both, also where it is written before it is read again."""
+    """An operand that is not a pair serves both halves, even if the first half's result overwrites it."""
     values = floats(1)
     a, b, c = values[0:2], values[2:4], values[4:6]
     marks = ".F32x2.HI_LO"
@@ -120,7 +120,7 @@ def test_extrema_of_three(engine: str) -> None:
     lines = ["FMNMX3 R20, R8, |R9|, R10, !PT", "FMNMX3 R20, R8, R9, -R10, PT", "FMNMX3.NAN R20, R8, R9, R10, PT"]
     wanted = [np.fmax(np.fmax(a, abs(b)), c), np.fmin(np.fmin(a, b), -c), np.minimum(np.minimum(a, b), c)]
     for got, want in zip(run(lines, values.view("u4"), engine), wanted, strict=True):
-        zero = want == 0  # which of two zeros it is NumPy does not say
+        zero = want == 0  # NumPy does not say which of the two zeros it is
         same(got[0][~zero], want[~zero])
         assert not (got[0][zero] << 1).any()
 

@@ -170,7 +170,7 @@ def source(text: str, r: list[int], uniform: list[int]) -> tuple[int, int]:
     )
 )  # fmt: skip
 def test_sums_with_carries(engine: str, forms: list[Any]) -> None:
-    """IADD3: the sum of three and of carries in, and as many carries out as are asked for."""
+    """IADD3: the sum of three operands and of the carries in, with as many carries out as are asked for."""
     lines = []
     for opcode, out, a, b, c, carries in forms:
         incoming = "" if carries is None else ", " + ", ".join(carries)
@@ -248,7 +248,7 @@ SHIFTS += ["L.W.U32", "R.S32", "R.W.U32.HI"]
 @ENGINES
 @pytest.mark.parametrize("amount", ["R10", 0, 1, 7, 31, 32, 33, 45, 63, 64, 200])
 def test_funnel_shifts(amount: str | int, engine: str) -> None:
-    """One word of the pair c:a, shifted; the count stops at the type's width, or wraps with W."""
+    """One word of the shifted pair c:a. The count is clamped at the width of the type, or wraps around with W."""
     written = amount if isinstance(amount, str) else hex(amount)
     lines = [f"SHF.{form} R20, R9, {written}, R11" for form in SHIFTS]
 
@@ -314,7 +314,7 @@ def test_comparisons_of_64_bits(engine: str) -> None:
         a, b = (r[1], r[2]) if u else (signed(r[1]), signed(r[2]))
         holds = names[name](2 * a, 2 * b)
         if a == b:
-            holds = p[2]  # what the lower words say; of EQ and NE too
+            holds = p[2]  # what the lower words say, for EQ and NE too
         elif name in ("LE", "GE"):
             holds = names[name[0] + "T"](a, b)
         q = not p[3]

@@ -1,4 +1,5 @@
-"""Fetches from textures as an H200 does them: what is not filtered, and fractions along one and two axes."""
+"""Fetches from textures as an H200 does them: those without a filter, and those with linear filters of one and two
+axes."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ OF_THREE_AXES = 2
 
 
 def is_followed(kind: str, how: dict[str, Any]) -> bool:
-    """Whether results are equal bit for bit. (The border's colour of integers is given as elements here.)"""
+    """Whether results are equal bit for bit. (A border's colour of integers is the one exception among those without a
+    filter: here it is in units of elements.)"""
     if not how.get("linear"):
         return kind.startswith("f") or how["modes"][0] != BORDER
     return kind in ("u1", "u2", "i2", "corner") and how["modes"][0] == CLAMP

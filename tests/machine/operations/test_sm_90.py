@@ -1,4 +1,4 @@
-"""What ptxas makes for sm_90 of the PTX ISA's newer instructions: what they give, and what is refused, and why."""
+"""The PTX ISA's newer instructions, as ptxas compiles them for sm_90: what they give, or why they are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFUSED = {
     "atom.global.exch.b128 %q1, [%x1], %q2;": r"\.128 of ATOMG",
     "red.global.v2.f16x2.add.noftz [%x1], {%r1, %r2};": r"\.F16x4 of REDG",
 }
-"""By instruction the reason: sums or maps that only the hardware could tell of, memory of several GPUs, or not done."""
+"""Why instructions are refused: results that only hardware could show, memory of several GPUs, or not implemented."""
 TAKEN = [
     f"{IM2COL} [%r1], [%x1, {{%r2, %r3, %r4}}], [%r5], {{%h1}};",
     "fence.proxy.async; fence.proxy.async.global; fence.mbarrier_init.release.cluster;",
@@ -43,7 +43,7 @@ TAKEN = [
     "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%x1], 2;",
     "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%x1], [%x2], 128;",
 ]
-"""Lines that are executed."""
+"""Lines that are executed without a result to check."""
 GIVEN = {
     "elect.sync %r1|%p1, -1; selp.u32 %r2, 100, 0, %p1; add.u32 %r1, %r1, %r2;": lambda v: (np.arange(32) == 0) * 100,
     "redux.sync.add.s32 %r1, %r2, -1;": lambda v: np.full(32, v.sum()),
@@ -53,7 +53,7 @@ GIVEN = {
     "nanosleep.u32 40; add.u32 %r1, %r2, 2;": lambda v: v + 2,
     "setmaxnreg.dec.sync.aligned.u32 40; add.u32 %r1, %r2, 3; setmaxnreg.inc.sync.aligned.u32 232;": lambda v: v + 3,
 }
-"""What lines leave in %r1, of the numbers in %r2."""
+"""By lines: what they leave in %r1 for the numbers in %r2."""
 
 
 def entry(name: str, body: str) -> str:
@@ -81,7 +81,7 @@ LINES = [*REFUSED, *TAKEN, *GIVEN]
 
 @cache
 def kernels() -> Any:
-    """One for each line, of one module."""
+    """A kernel for each line, all in one module."""
     text = "".join(entry(f"k{n}", line) for n, line in enumerate(LINES))
     return decode(assemble(f".version 8.6\n.target sm_90a\n.address_size 64\n{text}", "sm_90a"))
 

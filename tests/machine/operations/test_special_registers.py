@@ -45,7 +45,7 @@ def rounded(arch: str) -> int:
 
 
 def expected(arch: str) -> dict[str, Expected]:
-    """The values of all that is known, by the name of the register; those of %clock and the like are the clocks'."""
+    """The values of the known registers, by name. Those of %clock and the like are left to the clocks."""
     axes = {
         "tid": [lambda b, t: t, fixed(0), fixed(0)],
         "ntid": [fixed(n) for n in BLOCK],
@@ -104,7 +104,7 @@ LATE = re.compile(r"envreg(\d|1[0-5])")
 
 
 def refused(arch: str) -> set[str]:
-    """The names of all that is not known."""
+    """The names of the registers that are not known."""
     hopper, ampere = capability(arch) >= 90, capability(arch) >= 80
     names = REFUSALS | {f"pm{n}" for n in range(8)} | {f"envreg{n}" for n in range(32) if n not in (1, 2)}
     if hopper:
@@ -113,7 +113,8 @@ def refused(arch: str) -> set[str]:
 
 
 def refused_late(arch: str) -> list[str]:
-    """Those of them that are refused when they are read: a register is added to their place."""
+    """Those of the unknown registers that are refused only when they are read, because their address is computed from a
+    register."""
     return sorted(name for name in refused(arch) if capability(arch) >= 100 and LATE.fullmatch(name))
 
 
@@ -178,7 +179,7 @@ def test_values(arch: str) -> None:
 
 
 def refusals(arch: str, names: Sequence[str]) -> list[str]:
-    """What is refused in turn, each time without the instructions before."""
+    """What is refused, one instruction after the other: each time the code is tried without those refused before."""
     found, told = kernel(arch, names), []
     while True:
         try:
@@ -197,7 +198,7 @@ def refusals(arch: str, names: Sequence[str]) -> list[str]:
 
 @pytest.mark.parametrize("arch", MACHINES)
 def test_refusals(arch: str) -> None:
-    """From sm_100 on a register, in which is 0, is added to the place of some."""
+    """From sm_100 on, the address of some of these registers is computed with a register, which holds 0."""
     assert {*refusals(arch, refused_early(arch))} == {*refused_early(arch)}
     if arch == "sm_100":
         for name in refused_late(arch):
@@ -215,7 +216,7 @@ def test_refusals_of_the_reference(name: str) -> None:
 
 @pytest.mark.parametrize("arch", FIRST)
 def test_every_register_is_a_value_a_clock_or_refused(arch: str) -> None:
-    """What ptxas takes for this architecture of all names of the PTX ISA; none is in two of the lists."""
+    """Of all names in the PTX ISA, those that ptxas accepts for this architecture; none is in two of the lists."""
     lists = [set(expected(arch)), set(CLOCKS), refused(arch)]
     assert sum(map(len, lists)) == len(set.union(*lists))
     newest = set(expected("sm_120")) | refused("sm_120")
@@ -252,7 +253,7 @@ extern "C" __global__ void pick(Four four, int *out, int n) {{
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
 def test_computed_place_that_nothing_wrote(arch: str, tmp_path: Path) -> None:
-    """A place of the bank that a register tells: the parameters are read, what lies behind them is refused."""
+    """A register holds the offset in the constant bank: parameters can be read, what lies behind them is refused."""
     file = tmp_path / "pick.cu"
     file.write_text(COMPUTED.format(how="+"))
     found = banksim.load(file, arch)["pick"]
@@ -284,7 +285,7 @@ def test_padding_between_parameters_is_read_along(tmp_path: Path) -> None:
 
 
 def test_constant_variable_read_beyond_its_bank(tmp_path: Path) -> None:
-    """Beyond the module's constant variables nothing is zero either."""
+    """Reads beyond the module's constant variables do not give zeros, but are refused too."""
     file = tmp_path / "far.cu"
     file.write_text(
         "__constant__ int table[4] = {1, 2, 3, 4};\n"

@@ -76,7 +76,7 @@ def test_asynchronous_copies(name: str, engine: str) -> None:
 
 
 def test_copies_are_counted_where_the_count_is_known() -> None:
-    """The source counts too; past the L1 cache the figure is the profiler's."""
+    """Copies count the transactions of their source too. Past the L1 cache, the profiler's figure stands."""
     done, _ = run("gemm_async", "llvm")
     copies = [s for s in done.conflicts.sites if s.op.startswith("cp_async")]
     assert [(s.op, s.width, s.status, s.transactions) for s in copies] == [
@@ -103,7 +103,7 @@ def test_kernels_of_matrix_products(name: str, engine: str) -> None:
 @both_engines
 @pytest.mark.parametrize("product", matrix.products(), ids=lambda p: p.name)
 def test_products_equal_the_h200_bit_for_bit(product: Any, engine: str) -> None:
-    """Tiles of numbers near one, of all sizes, with zeros, denormal, huge, infinite, no numbers, any bits."""
+    """Tiles of numbers near one, of all magnitudes, with zeros, denormal, huge, infinite and NaN, and of any bits."""
     tiles = 64 if engine == "llvm" else 8
     arguments = matrix.operands(product)
     expected = recordings.arrays("matrix")[product.name]
@@ -139,7 +139,7 @@ def test_other_forms_are_refused(name: str, opcode: str, engine: str) -> None:
 
 @both_engines
 def test_threads_wait_at_a_transaction_barrier(engine: str) -> None:
-    """As often as on the H200: an instruction that waits is executed once."""
+    """Instructions are executed as often as on the H200: one that waits is executed once."""
     done, arguments = run("transaction_barrier", engine)
     np.testing.assert_array_equal(arguments[1], recorded_results("transaction_barrier", 1))
     assert_rows_equal("transaction_barrier", done)

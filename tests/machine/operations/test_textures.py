@@ -68,7 +68,7 @@ def bits(values: Any, like: npt.DTypeLike) -> npt.NDArray[np.uint32]:
 
 
 def agree(out: Array, expected: Any, exact: bool) -> None:
-    """The weighted sum is exact here and rounded once; the model's has been rounded at each step."""
+    """Compare results. The weighted sum is exact here and rounded once, while the model rounds at each step."""
     wanted = np.array(expected).astype(out.dtype)
     if exact:
         np.testing.assert_array_equal(out.view(np.uint32), np.ascontiguousarray(wanted).view(np.uint32))
@@ -77,7 +77,7 @@ def agree(out: Array, expected: Any, exact: bool) -> None:
 
 
 def expected_of(textures: list[Texture], at: npt.NDArray[np.float32]) -> list[list[list[float]]]:
-    """What `fetch_all` of textures.cu reads, in its order."""
+    """The fetches of `fetch_all` in textures.cu, in its order."""
     one, two, three, layers, more = textures
     lanes = range(LANES)
     return [
@@ -172,7 +172,7 @@ def test_gathers(engine: str) -> None:
 
 
 def numbers(engine: str, arch: str) -> None:
-    """Sizes, and elements by their numbers: 0 beyond linear memory."""
+    """Check sizes, and elements of linear memory by number, which are 0 beyond its end."""
     out, deep = np.zeros(3, np.int32), Texture(filled((5, 6, 9), 1, "f4"), 3)
     run("sizes", [out, deep], engine, arch)
     assert out.tolist() == [9, 6, 5]

@@ -16,7 +16,7 @@ from helpers.operations import ENGINES
 
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1, "b1": 0}
 A_BYTES = 1 << 14
-"""Of shared memory, in front of B."""
+"""Bytes of shared memory in front of B."""
 
 
 def ptx(form: Form) -> str:
@@ -72,7 +72,7 @@ def kernel(form: Form) -> Any:
 
 
 class Layout(NamedTuple):
-    """Of an operand: the bytes of its swizzle, and how far core matrices lie apart."""
+    """The layout of an operand: the bytes of its swizzle, and how far core matrices lie apart."""
 
     swizzle: int
     leading: int
@@ -112,7 +112,7 @@ def lay(rows: np.ndarray, layout: Layout, start: int, image: np.ndarray, across:
 
 
 def as_bytes(values: np.ndarray, kind: str) -> np.ndarray:
-    """Rows of 32 bytes."""
+    """Values as rows of 32 bytes."""
     if kind == "b1":
         return np.packbits(values.astype(bool), axis=1, bitorder="little")
     if kind == "bf16":
@@ -235,7 +235,7 @@ def test_nothing_is_added_where_the_scale_is_0(engine: str) -> None:
 
 @ENGINES
 def test_a_pattern_that_begins_elsewhere(engine: str) -> None:
-    """The base offset is the line, modulo 8, with which the swizzle's pattern begins."""
+    """A descriptor's base offset is the line, modulo 8, at which the swizzle's pattern begins."""
     form, shift = FORMS[0], 3 * 128
     plain = Layout(128, 16, 1024)
     image = np.zeros(40960, np.uint8)

@@ -61,7 +61,8 @@ NOT_AS_RACECHECK = {
 
 @pytest.mark.parametrize("name", RACECHECK)
 def test_racecheck(name):
-    """What racecheck said on an H200 of the marked lines, which are what is found (test_planted)."""
+    """compute-sanitizer's racecheck named the marked lines on an H200; test_planted shows that these are the ones
+    found."""
     races, _ = MARKED[name]
     text = dict(enumerate(PLANTED.read_text().splitlines(), 1))
     said = {line for _, accesses, _ in RACECHECK[name] for _, line in accesses}
@@ -77,7 +78,7 @@ def test_a_race_names_threads_and_byte(planted):
     thread, other = (32 * side.warp + side.lane for side in (race.first, race.second))
     assert race.address == 4 * thread == 4 * (127 - other)
     assert race.block == (0, 0, 0)
-    assert race.count == 2 * 128  # of each word the later of the two accesses is noticed, in both blocks
+    assert race.count == 2 * 128  # for each word the later of the two accesses is reported, in both blocks
 
 
 def test_where_it_races_only_in_one_block(planted):
@@ -134,7 +135,7 @@ def test_product_without_its_barriers(first, second):
 
 
 def test_correct_kernels_of_numba():
-    """A few of what numba_kernels has (the product: above)."""
+    """Some of the kernels in numba_kernels (the product stands above)."""
     a = [kernels.random("f4", 64, 64, seed=s) for s in range(2)]
     numbers = kernels.random("f4", 64 * 256)
     keys = kernels.random("u1", 10_000).astype("i4")

@@ -1,4 +1,4 @@
-"""What a run without checks says of races: nothing that a check does not find, and nothing of correct kernels."""
+"""Hints at races by a run without checks: nothing that a check does not find, and nothing about correct kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNSEEN = {
     "racy_transaction_barrier_not_awaited": "kernels with transaction barriers are not looked at",
     "racy_bulk_copy_awaited_by_one_warp": "kernels with transaction barriers are not looked at",
 }
-"""Planted races of which there is no hint."""
+"""Planted races that give no hint."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def planted():
 
 @pytest.mark.parametrize("name", MARKED)
 def test_planted(planted, name):
-    """A hint names lines that race; of a correct kernel there is none."""
+    """A hint names lines that race; a correct kernel gives none."""
     hints = banksim.run(planted[name], 2, 128, numbers()).hints
     assert len(hints) == (name.startswith("racy_") and name not in UNSEEN)
     for hint in hints:
