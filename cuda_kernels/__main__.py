@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from banksim.__main__ import Parser
-from banksim.commands.shared.output_options import OutputFile
+from banksim.commands.shared.output_options import OutputInFolder
 from banksim.errors import InputError
 from banksim.system import ending
 from cuda_kernels import catalogue, evidence_records
@@ -68,7 +68,7 @@ def parser() -> Parser:
     one.add_argument("names", **names)  # type: ignore[arg-type]
     one.add_argument("--evidence", metavar="FILE", type=Path, help="hold against this record, not against a GPU")
     one.add_argument("--no-gpu", action="store_true", help="hold against the H200's record even where there is a GPU")
-    file = {"action": OutputFile, "type": Path}
+    file = {"action": OutputInFolder, "type": Path}
     one.add_argument("--save", **file, metavar="FILE.json", help="keep what the GPU measured, as evidence")  # type: ignore[arg-type]
     one.add_argument("--picture", **file, metavar="FILE.svg", help="draw measured against predicted")  # type: ignore[arg-type]
     one.add_argument("--json", **choices["--json"])  # type: ignore[arg-type]

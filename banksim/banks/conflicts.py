@@ -10,6 +10,7 @@ from banksim.requests.copies import destinations, source_banks
 from banksim.requests.counts import Count, Range, Status, above, ends, largest, per_request, total
 from banksim.requests.kinds import COPIES
 from banksim.system.reported import Reported
+from banksim.wording import plural
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
@@ -146,16 +147,16 @@ class Conflicts(Reported):
     sites: tuple[SiteConflicts, ...]
 
     def __repr__(self) -> str:
-        return f"<Conflicts of {len(self.sites)} sites {self.summary}>"
+        return f"<Conflicts of {plural(len(self.sites), 'site')} {self.summary}>"
 
     @property
     def summary(self) -> str:
         """`on sm_90: 64 requests, 1,056 transactions, 64 ideal`, as a repr has room for."""
         if self.transactions is None:
-            return f"on {self.arch.name}: {self.requests:,} requests, transactions unknown"
+            return f"on {self.arch.name}: {plural(self.requests, 'request')}, transactions unknown"
         low, high = ends(self.transactions)
         spent = f"{low:,}" if low == high else f"{low:,}–{high:,}"
-        return f"on {self.arch.name}: {self.requests:,} requests, {spent} transactions, {self.ideal:,} ideal"
+        return f"on {self.arch.name}: {plural(self.requests, 'request')}, {spent} transactions, {self.ideal:,} ideal"
 
     @property
     def requests(self) -> int:

@@ -58,7 +58,8 @@ class Trace(Shown):
         return len(self.op)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self):,} requests from {len(self.sites):,} sites>"
+        counts = ((len(self), "request"), (len(self.sites), "site"))
+        return f"<Trace of {' from '.join(f'{count:,} {what}' + 's' * (count != 1) for count, what in counts)}>"
 
     @classmethod
     def from_arrays(

@@ -59,21 +59,27 @@ def part_in(folder: str) -> str:
     return os.path.join(folder, f".banksim-{secrets.token_hex(8)}.part")
 
 
-def require_writable(path: str | os.PathLike[str]) -> None:
-    """`InputError`, before there is anything to write, for what `replaced` would refuse to write."""
+def require_writable(path: str | os.PathLike[str], makes_folders: bool = False) -> None:
+    """`InputError`, before there is anything to write, for what `replaced` would refuse to write. `makes_folders`:
+    missing folders above it will be made."""
     named = os.fspath(path)
     mode = mode_of(named)
     if mode is None or stat.S_ISREG(mode):
-        require_room(os.path.dirname(os.path.realpath(named)), named)
+        folder = os.path.dirname(os.path.realpath(named))
+        require_room(existing(folder) if makes_folders else folder, named)
 
 
 def require_writable_folder(path: str | os.PathLike[str]) -> None:
     """The same for a folder, which may have to be made, with those above it."""
     named = os.fspath(path)
-    there = os.path.realpath(named)
-    while not os.path.lexists(there):
-        there = os.path.dirname(there)
-    require_room(there, named)
+    require_room(existing(os.path.realpath(named)), named)
+
+
+def existing(folder: str) -> str:
+    """The folder itself, or the nearest above it that is there."""
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def require_room(folder: str, named: str) -> None:

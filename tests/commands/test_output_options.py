@@ -6,13 +6,13 @@ import json
 import re
 from argparse import Action, ArgumentParser
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
 from banksim.__main__ import main, parser_of
 from banksim.commands import COMMANDS
-from banksim.commands.shared.output_options import OutputFile, OutputFolder, OutputStream
+from banksim.commands.shared.output_options import OutputFile, OutputFolder, OutputInFolder, OutputStream
 from cuda_kernels.__main__ import main as catalogue
 from cuda_kernels.__main__ import parser as catalogue_parser
 
@@ -67,15 +67,17 @@ def test_every_option_refuses_every_place_that_cannot_be_written_to(
     (tmp_path / "file").write_text("old")
     (tmp_path / "folder").mkdir()
     for run, name, option in outputs():
-        is_folder = isinstance(option, OutputFolder)
         bad = {
             "/sys/made-by-nobody": f"{of_system('/sys/made-by-nobody')}: nothing was written",
             str(tmp_path / "file" / "below"): "Not a directory: nothing was written",
         }
-        if not is_folder:
+        if not isinstance(option, (OutputFolder, OutputInFolder)):
             missing = "there is no such folder: nothing was written, choose a folder that exists"
             bad |= {str(tmp_path / "none" / "file"): missing}
+        if not isinstance(option, OutputFolder):
             bad |= {str(tmp_path / "folder"): "Is a directory: nothing was written"}
+        if ending := PurePath(str(option.metavar)).suffix:
+            bad |= {"plot.png": f"{ending[1:].upper()} is written: give a name that ends in {ending}"}
         if not isinstance(option, (OutputFolder, OutputStream)):
             bad |= {"-": "standard output has another use: give a file"}
         for path, reason in bad.items():

@@ -63,6 +63,12 @@ def test_a_program_is_reported_as_written(name: str, made: Launches, width: int)
     assert_golden(text + "\n", f"launches-{name}-{width}")
 
 
+def test_what_was_launched_is_a_line() -> None:
+    assert repr(launches(["copy"], ["sm_90"])) == (
+        "<2 launches of 1 kernel on sm_90: 1,024 requests, 1,024 transactions, 1,024 ideal>"
+    )
+
+
 def test_every_line_can_be_shown() -> None:
     made = launches(["stencil", "copy"], ["sm_90"])
     assert f"{FILE}:12" in report("main.py", made, 100, "none", all_lines=True).plain

@@ -50,7 +50,8 @@ def test_objects_are_a_line(module: Module, run: Run) -> None:
         "on kepler-4: 64 requests, 544 transactions, 64 ideal>"
     )
     assert repr(run.conflicts) == "<Conflicts of 2 sites on sm_90: 64 requests, 1,056 transactions, 64 ideal>"
-    assert repr(PATTERN) == "<Trace of 32 requests from 1 sites>"
+    assert repr(PATTERN) == "<Trace of 32 requests from 1 site>"
+    assert repr(banksim.replay(PATTERN, "sm_90")).startswith("<Conflicts of 1 site on sm_90: ")
     assert repr(module).endswith("transpose.cu: transpose>")
     assert repr(run.launch) == "<launch of transpose, grid (1, 1, 1), block (32, 32, 1)>"
     assert len(repr(run.kernel)) < 100

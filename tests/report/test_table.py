@@ -38,7 +38,7 @@ def test_heads_break_and_labels_fold_before_anything_moves() -> None:
         "                                         trans-        per\n"
         "                              op        actions    request\n"
         "tile[threadIdx.x]             ld 4 B          7          7\n"
-        "[threadIdx.y]\n"
+        "    [threadIdx.y]\n"
         "                              total   1,048,576  1,048,576"
     )
 

@@ -13,6 +13,8 @@ from banksim.report.text.style import QUIET
 
 LEAST_LABEL = 28
 """Characters that a long label gets beside its figures, at least."""
+HANG = 4
+"""Spaces before what follows of a label that is folded, so that it looks like no row of its own."""
 PLACE = re.compile(r"\S+:\d+(?=\s|$)")
 """A file and line, which is never broken."""
 
@@ -43,7 +45,7 @@ def beside(labels: Sequence[Text], columns: Sequence[Column], width: int) -> lis
         if room >= min(longest, least):
             lines = [Text.assemble(" " * room, head) for head in grid.heads()]
             for row, label in enumerate(labels):
-                first, *rest = fold(label, room)
+                first, *rest = fold(label, room, HANG)
                 lines.append(Text.assemble(first, " " * (room - len(first.plain)), grid.row(row)))
                 lines += rest
             for line in lines:
@@ -59,7 +61,7 @@ def above(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list
         if grid.width <= width:
             lines = list(grid.heads())
             for row, label in enumerate(labels):
-                lines += fold(label, width) if label else ()
+                lines += fold(label, width, HANG) if label else ()
                 figures = grid.row(row)
                 lines += [figures] if figures or not label else ()
             return lines
@@ -70,7 +72,7 @@ def prose(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list
     """Each row as a label and a list of names and figures, for any width."""
     lines: list[Text] = []
     for row, label in enumerate(labels):
-        lines += fold(label, width) if label else ()
+        lines += fold(label, width, HANG) if label else ()
         for group, members in groupby(columns, key=lambda column: column.group):
             figures = [Text.assemble((f"{c.name} ", QUIET), c.cells[row]) for c in members if c.cells[row]]
             line = Text.assemble((f"{group}: " if group else "", QUIET), Text(", ").join(figures))
@@ -124,14 +126,17 @@ class Grid:
         return line
 
 
-def fold(label: Text, width: int) -> list[Text]:
-    """`label` in lines of `width`, broken behind a space, a comma or a bracket if there is one."""
+def fold(label: Text, width: int, hang: int = 0) -> list[Text]:
+    """`label` in lines of `width`, broken behind a space, a comma or a bracket if there is one. `hang`: spaces before
+    all lines but the first."""
     lines = []
-    while len(label.plain) > width:
-        first, label = label.divide([break_of(label.plain, width)])
+    indent = ""
+    while len(label.plain) > width - len(indent):
+        first, label = label.divide([break_of(label.plain, width - len(indent))])
         first.rstrip()
-        lines.append(first)
-    return [*lines, label]
+        lines.append(Text.assemble(indent, first))
+        indent = " " * hang
+    return [*lines, Text.assemble(indent, label)]
 
 
 def break_of(text: str, width: int) -> int:

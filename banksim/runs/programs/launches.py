@@ -23,6 +23,7 @@ from banksim.runs.programs.clock import Clock
 from banksim.runs.resolve import compiled_for
 from banksim.runs.run import execute_launch
 from banksim.system.reported import Shown
+from banksim.wording import plural
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -214,7 +215,7 @@ class Launches(Shown):
 
     def __repr__(self) -> str:
         found = "; ".join(one.summary for one in self.judged)
-        return f"<{self.count:,} launches of {len(self.kernels)} kernels {found}>"
+        return f"<{plural(self.count, 'launch')} of {plural(len(self.kernels), 'kernel')} {found}>"
 
     def execute(
         self,
