@@ -9,9 +9,10 @@ import __future__
 
 import ast
 import importlib.util
+import io
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -29,8 +30,9 @@ FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_
 def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError] | None = None) -> ModuleType:
     """Import a Python file, with a stand-in for a GPU of `arch` where the file asks which one there is.
 
-    A statement that fails is an `InputError`, and nothing is left of the import. With `left_out` it is appended there,
-    and the statements after it are executed.
+    What it prints goes to standard error. A statement that fails is an `InputError`, and nothing is left of the import.
+    With `left_out` it is appended there, and the statements after it are executed; what they print may tell of results
+    that are not there, and is dropped.
     """
     file = Path(path).resolve()
     if not file.is_file():
@@ -45,7 +47,8 @@ def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError
         raise failure(path, error) from error
     loaded = importlib.util.module_from_spec(spec)
     loaded.__doc__ = ast.get_docstring(tree, clean=False)
-    with findable(loaded, file), answered(tree, arch):
+    with findable(loaded, file), answered(tree, arch), ExitStack() as output:
+        output.enter_context(redirect_stdout(sys.stderr))
         for statement in tree.body:
             code = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
             try:
@@ -57,6 +60,7 @@ def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError
                 if left_out is None:
                     raise told from error
                 left_out.append(told)
+                output.enter_context(redirect_stdout(io.StringIO()))
                 if isinstance(error, SystemExit):
                     break
     return loaded

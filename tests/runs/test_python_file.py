@@ -13,7 +13,7 @@ from banksim.errors import InputError
 from banksim.runs.python_file import load_python
 
 PROGRAM = """from __future__ import annotations
-from numba import cuda
+from numba import cuda; print("before")
 import no_such_package_of_plots
 
 def device() -> NotEvaluated:
@@ -24,6 +24,7 @@ def first(x):
     x[cuda.threadIdx.x] += 1
 
 NAME = device().name
+print("all is equal")
 first[1, 32](cuda.to_device([0] * 32))
 print(NAME)
 
@@ -88,7 +89,8 @@ def test_kernels_between_what_needs_a_gpu(tmp_path: Path, capsys: pytest.Capture
     assert main(["kernel", "--list", str(file)]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == ["first(x)", "second(x)"]
-    [note] = said.err.splitlines()
+    before, note = said.err.splitlines()
+    assert before == "before"
     assert note.endswith(
         "program.py:3: importing it failed with ModuleNotFoundError: No module named 'no_such_package_of_plots' "
         "(left out, with 3 more statements)"
