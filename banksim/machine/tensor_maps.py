@@ -23,8 +23,10 @@ KINDS = ("u1", "u2", "u4", "i4", "u8", "i8", "f2", "f4", "f4", "f8", "bf16")
 FLUSHED = 8
 SIZES = tuple(2 if kind == "bf16" else np.dtype(kind).itemsize for kind in KINDS)
 SWIZZLES = (0, 32, 64, 128)
-UNKNOWN = {3 << 11: "interleaving", 1 << 22: "a swizzle of 96 bytes"}
+UNKNOWN = {1 << 22: "a swizzle of 96 bytes"}
 """Bits of the word at byte 8 whose effect is not simulated."""
+INTERLEAVES, INTERLEAVE_BIT = (0, 16, 32), 11
+"""Bytes of a slice of channels by the number of the interleaving, and the bit of that word from which on it stands."""
 IM2COL, NANS, TF32 = 1, 1 << 15, 1 << 16
 """Others of them."""
 CORNER_BITS = {1: 16, 2: 8, 3: 5}
@@ -63,6 +65,25 @@ class TensorMap:
     def nans(self) -> bool:
         """Whether what is out of bounds reads as NaN."""
         return bool(self.flags & NANS)
+
+    @property
+    def interleave(self) -> int:
+        """The bytes of a slice of channels, which is what an interleaved tensor has in place of an element; 0: it has
+        elements."""
+        return INTERLEAVES[self.flags >> INTERLEAVE_BIT & 3]
+
+    def by_bytes(self) -> TensorMap:
+        """An interleaved map as a plain one of bytes, with the slices' bytes as the first axis. A copy takes one slice
+        of the axis of channels, the last but one, whatever the box says."""
+        slice_, (*box, _, last) = self.interleave, self.box
+        return replace(
+            self,
+            kind=0,
+            sizes=(slice_, *self.sizes),
+            strides=(slice_, *self.strides),
+            box=(slice_, *box, 1, last),
+            steps=(1, *self.steps),
+        )
 
     @property
     def tf32(self) -> bool:
@@ -112,6 +133,10 @@ def decoded(content: bytes) -> TensorMap:
             raise UnsupportedError(f"a tensor map with {what}")
     if axes > AXES or kind >= len(KINDS) or (word & IM2COL and axes - 2 not in CORNER_BITS):
         raise UnsupportedError(f"a tensor map of {f'type {kind}' if kind >= len(KINDS) else f'{axes} axes'}")
+    swizzle, interleave = SWIZZLES[word >> 13 & 3], word >> INTERLEAVE_BIT & 3
+    if interleave and (axes < 3 or word & IM2COL or (interleave, swizzle) not in ((1, 0), (2, 32))):
+        what = "for im2col" if word & IM2COL else f"of {axes} axes with a swizzle of {swizzle} bytes"
+        raise UnsupportedError(f"an interleaved tensor map {what}")
     (upper,) = struct.unpack_from("<I", content, 0x1C)
     low = struct.unpack_from(f"<{axes - 1}I", content, 0xC)
     steps, corners, pixels = struct.unpack_from("<III", content, 0x34)
@@ -125,8 +150,8 @@ def decoded(content: bytes) -> TensorMap:
         strides=tuple((n | (upper >> 4 * at & 15) << 32) * UNIT for at, n in enumerate(low)),
         box=(*(n + 1 for n in content[0x37 : 0x37 + (1 if im2col else axes)]),),
         steps=tuple((steps >> 3 * n & 7) + 1 for n in range(axes)),
-        swizzle=SWIZZLES[word >> 13 & 3],
-        flags=word & (NANS | TF32),
+        swizzle=swizzle,
+        flags=word & (NANS | TF32 | 3 << INTERLEAVE_BIT),
         im2col=im2col,
     )
 

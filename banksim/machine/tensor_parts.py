@@ -3,8 +3,9 @@ dense on both sides.
 
 In tile mode the rows are those of a box. In im2col mode a row is the channels of a pixel: of those of a bounding box,
 one after the other from the given one on, and then of the next image's. What of rows is out of bounds is read as 0, or
-as NaN where the map says so. All this is as an H200 does it (tests/data/hardware/tensor_copies.npz), and so is what it
-refuses as illegal instructions.
+as NaN where the map says so. An interleaved tensor has slices of 16 or 32 bytes in place of elements, each a row,
+whatever the type of its elements. All this is as an H200 does it (tests/data/hardware/tensor_copies.npz), and so is
+what it refuses as illegal instructions.
 """
 
 from __future__ import annotations
@@ -71,10 +72,13 @@ class Part:
         self, host: Host, lane: int, address: int, coordinates: Sequence[int], offsets: int | None, writes: bool
     ) -> None:
         try:
-            self.map = tensor_maps.decoded(bytes(host.find(address, tensor_maps.BYTES, lane)))
+            m = self.map = tensor_maps.decoded(bytes(host.find(address, tensor_maps.BYTES, lane)))
+            if m.interleave:
+                if writes:
+                    raise UnsupportedError("a store by an interleaved tensor map")
+                m, coordinates = m.by_bytes(), (0, *coordinates)
         except UnsupportedError as error:
             raise Refusal(codes.NOT_SIMULATED, lane, f"{error}, which is not simulated") from None
-        m: TensorMap = self.map
         self.size = SIZES[m.kind]
         legal(m, coordinates, offsets is not None, writes, lane)
         rows = rows_of_pixels(m, m.im2col, coordinates, offsets or 0) if m.im2col else rows_of_box(m, coordinates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,14 @@ class Given(MappedArray):
         return map_of(self.case, address).encoded()
 
 
+def bytes_of(case: Case) -> int:
+    """Those that come; the recorder took an interleaved tensor for one of elements, and waited in vain for as many."""
+    if not case.interleave:
+        return case.bytes
+    counts = [-(-n // step) for n, step in zip(case.box, case.steps, strict=True)]
+    return 16 * case.interleave * math.prod(counts) // counts[-2]
+
+
 def outcome(number: int, case: Case, engine: str) -> int:
     """What `recorder.convert` keeps of a case; 0 for an illegal instruction."""
     before = recorder.memory(case.kind, number % 7)
@@ -73,7 +82,7 @@ def outcome(number: int, case: Case, engine: str) -> int:
             changed = np.flatnonzero(space != before).astype(np.int32)
             return int(recorder.digest(changed, space[changed]))
         out = np.zeros(size, np.uint8)
-        args = [m, case.how, at, out, case.bytes, 1, size, told]
+        args = [m, case.how, at, out, bytes_of(case), 1, size, told]
         banksim.run(recordings.kernels("tensor_copies")["load"], 1, 64, args, dynamic_shared=65536, engine=engine)
     except Fault as fault:
         if "an illegal instruction on the GPU" not in str(fault):
@@ -94,7 +103,7 @@ def test_maps_are_the_drivers() -> None:
 def test_copies(what: str) -> None:
     refused = 0
     for number, case in CASES:
-        if group(case) != what or case.interleave:
+        if group(case) != what:
             continue
         if what == "reduction" and case.kind in (5, 10) and not RECORDED["outcome"][number]:
             refused += 1  # types that a reduction does not take
@@ -105,7 +114,7 @@ def test_copies(what: str) -> None:
 
 def test_copies_on_the_other_engine() -> None:
     for what in GROUPS:
-        found = [(number, case) for number, case in CASES if group(case) == what and not case.interleave]
+        found = [(number, case) for number, case in CASES if group(case) == what]
         for number, case in found[:: len(found) // 3]:
             if RECORDED["outcome"][number]:
                 assert outcome(number, case, "numpy") == RECORDED["outcome"][number], (number, case)

@@ -190,8 +190,11 @@ def test_faults(engine: str) -> None:
     outside = TensorMap(0x1234560, 7, (16, 8), (64,), (16, 4), (1, 1)).encoded()
     with pytest.raises(Fault, match=r"tensor copy: 256 bytes out of bounds of global memory.*tensor_copies\.cu:"):
         run(outside)
-    with pytest.raises(Fault, match="a tensor map with interleaving, which is not simulated"):
+    with pytest.raises(Fault, match="an interleaved tensor map of 2 axes with a swizzle of 0 bytes, which is not"):
         run(TensorMap(0, 7, (16, 8), (64,), (16, 4), (1, 1), flags=1 << 11).encoded())
+    slices = TensorMap(0, 7, (4, 8, 2), (64, 512), (4, 4, 1), (1, 1, 1), flags=1 << 11).encoded()
+    with pytest.raises(Fault, match="a store by an interleaved tensor map, which is not simulated"):
+        banksim.run(kernels()["store"], 1, 32, [slices, out, 256, 0, 0, 0], dynamic_shared=1024, engine=engine)
     at[0] = 3
     with pytest.raises(Fault, match="from byte 12 of a row on, which is no multiple of 16: an illegal instruction"):
         run(m)
