@@ -171,7 +171,7 @@ def in_a_process(target: str, first: int, count: int) -> int:
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(done.stdout.decode(errors="replace"))
+    print(done.stdout.decode(errors="replace"), end="", flush=True)
     if done.returncode not in (0, 1):
         print(f"died with {done.returncode}: {done.stderr.splitlines()[-3:]}", flush=True)
     return int(done.returncode != 0)
