@@ -6,7 +6,8 @@ Its compiler is the one that banksim uses for CUDA C++, so what it makes is real
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,10 @@ TRANSPOSE = FakeKernel(
     ("out", "in", "n"),
     ("TILE", "PAD"),
 )
+
+
+def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
+    return nullcontext()
 
 
 def owns(value: object) -> bool:

@@ -9,8 +9,8 @@ from copy import copy
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from types import FunctionType, SimpleNamespace
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -24,6 +24,9 @@ from banksim.runs.languages.diagnostics import outlived, uncoloured
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
 from banksim.runs.options import Call, Grid
 
+if TYPE_CHECKING:
+    from banksim.runs.languages.triton_objects import Binary, Descriptor, JitFunction, Target
+
 NAME = "Triton"
 TYPES: dict[str, str] = {
     "i1": "i1", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u1": "u1", "u8": "u1", "u16": "u2", "u32": "u4",
@@ -32,60 +35,6 @@ TYPES: dict[str, str] = {
 """NumPy's types of scalars by Triton's."""
 MULTIPROCESSORS = 132
 """Of an H200 (cudaDeviceGetAttribute)."""
-
-
-# ---- what is used of Triton's objects
-class Parameter(Protocol):
-    name: str
-    is_constexpr: bool
-
-
-class JitFunction(Protocol):
-    """What `@triton.jit` and `@gluon.jit` make."""
-
-    fn: FunctionType
-    signature: inspect.Signature
-    params: Sequence[Parameter]
-
-    def is_gluon(self) -> bool: ...
-
-    def _pack_args(self, *args: object) -> tuple[Options, dict[str, str], object, object]: ...
-
-
-class Options(Protocol):
-    """Options of the compiler, such as num_warps, as attributes."""
-
-
-class Configuration(Protocol):
-    """One of those that `@triton.autotune` chooses from."""
-
-    kwargs: Mapping[str, object]
-
-    def all_kwargs(self) -> Mapping[str, object]: ...
-
-
-class Target(Protocol):
-    """Which GPU is compiled for."""
-
-    arch: int
-
-
-class Descriptor(Protocol):
-    """A tensor descriptor; strides are in elements."""
-
-    base: object
-    shape: Sequence[int]
-    strides: Sequence[int]
-    block_shape: Sequence[int]
-    padding: str
-    round_f32_to_tf32: bool
-
-
-class Binary(Protocol):
-    """A compiled kernel; `asm` has what each stage wrote, by its name."""
-
-    asm: Mapping[str, bytes]
-    metadata: Any
 
 
 Named: TypeAlias = dict[str, object]

@@ -6,6 +6,7 @@ tests/languages holds those of real ones, whose compilers are too large to be in
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,15 @@ from helpers import fake_language
 from helpers.fake_language import TRANSPOSE
 
 CONST = {"TILE": 16, "PAD": 0}
+
+
+@pytest.mark.parametrize("module", sorted({*language.LANGUAGES.values(), "helpers.fake_language"}))
+def test_a_language_has_every_function(module: str) -> None:
+    wanted = {
+        name for name in (*vars(language.Language), *language.Language.__annotations__) if not name.startswith("_")
+    }
+    assert wanted >= {"NAME", "importing", "owns", "compile", "pack"}
+    assert wanted - vars(import_module(module)).keys() == set()
 
 
 @pytest.fixture(autouse=True)
