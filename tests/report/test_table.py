@@ -113,3 +113,19 @@ def test_folding_loses_nothing_but_spaces(text: str, width: int) -> None:
 )
 def test_a_fold_comes_behind_a_bracket_if_one_is_near(width: int, lines: list[str]) -> None:
     assert [line.plain for line in fold(Text("tile[threadIdx.x][threadIdx.y]"), width)] == lines
+
+
+def test_what_is_folded_goes_on_below_its_beginning() -> None:
+    text = "  before one, two, three, four"
+    assert [line.plain for line in fold(Text(text), 16)] == ["  before one,", "  two, three,", "  four"]
+    assert [line.plain for line in fold(Text(text), 16, 4)] == [
+        "  before one,",
+        "      two,",
+        "      three,",
+        "      four",
+    ]
+    for width in range(1, 40):
+        for hang in (0, 4):
+            lines = [line.plain for line in fold(Text(text), width, hang)]
+            assert max(map(len, lines)) <= width
+            assert "".join(lines).replace(" ", "") == text.replace(" ", "")

@@ -127,15 +127,16 @@ class Grid:
 
 
 def fold(label: Text, width: int, hang: int = 0) -> list[Text]:
-    """`label` in lines of `width`, broken behind a space, a comma or a bracket if there is one. `hang`: spaces before
-    all lines but the first."""
+    """`label` in lines of `width`, broken behind a space, a comma or a bracket if there is one. All lines but the first
+    begin with as many spaces as that does, and `hang` more."""
     lines = []
     indent = ""
+    further = " " * min(hang + len(label.plain) - len(label.plain.lstrip(" ")), width // 2)
     while len(label.plain) > width - len(indent):
         first, label = label.divide([break_of(label.plain, width - len(indent))])
         first.rstrip()
         lines.append(Text.assemble(indent, first))
-        indent = " " * hang
+        indent = further
     return [*lines, Text.assemble(indent, label)]
 
 
