@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,11 @@ def test_the_map_of_a_folder_names_every_file(folder: str) -> None:
     files = {one.name for one in (ROOT / folder).glob("*.py")} - {"__init__.py"}
     folders = {f"{one.parent.name}/" for one in (ROOT / folder).glob("*/__init__.py")}
     assert not {name for name in files | folders if name not in text}
+
+
+def test_contributing_names_every_room() -> None:
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    floors = next(one["layers"] for one in linter["contracts"] if one.get("containers") == ["banksim"])
+    rooms = {room for floor in floors for room in floor.split(" | ")} - {"__main__"}
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == rooms
