@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
-from numba import cfunc, njit
+from numba import njit
 from numba.core import event
 from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
@@ -62,7 +64,14 @@ def inlined(function: Function) -> Function:
 
 def outer(function: Function) -> Function:
     """A function that Python calls: its code is kept in numba's cache. Other threads of Python run meanwhile."""
-    compiled: Function = kept(function, lambda **how: njit(nogil=True, **OUTER, **how)(function))
+
+    def made(cache: bool = False) -> Any:
+        dispatcher: Any = njit(nogil=True, **OUTER)(function)
+        if cache:
+            dispatcher._cache = KeptCode(function)  # type: ignore[no-untyped-call]
+        return dispatcher
+
+    compiled: Function = kept(function, made)
     return compiled
 
 
@@ -82,8 +91,15 @@ class Callback:
     @cached_property
     def address(self) -> int:
         with event.trigger_event(COMPILE, {"dispatcher": self}):
-            compiled = kept(self.py_func, lambda **how: cfunc(self.signature, **OUTER, **how)(self.py_func))
-            return int(compiled.address)
+            return int(kept(self.py_func, self.compiled).address)
+
+    def compiled(self, cache: bool = False) -> Any:
+        signature = normalize_signature(self.signature)  # type: ignore[no-untyped-call]
+        code: Any = CFunc(self.py_func, signature, {}, FRUGAL, pipeline_class=Passes)  # type: ignore[arg-type]
+        if cache:
+            code._cache = KeptCode(self.py_func)  # type: ignore[no-untyped-call]
+        code.compile()
+        return code
 
 
 def callback(signature: Signature) -> Callable[[Callable[..., object]], Callback]:
@@ -100,6 +116,16 @@ def kept(function: Callable[..., object], compiled: Callable[..., object]) -> An
             raise
         tell_once()
         return compiled()
+
+
+class KeptCode(FunctionCache):
+    """Numba's cache of the code of a function. Before it looks there, numba itself registers the types and code of all
+    that it knows, which takes a fifth of a second and which code that is ready does not need; what is not there yet is
+    compiled, and this begins so too."""
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, context)  # type: ignore[no-untyped-call]
 
 
 class OfOneVersion(_CacheLocator):

@@ -71,6 +71,22 @@ def test_machine_code_is_written_for_what_is_called_from_outside_only(monkeypatc
     assert "twice" not in written
 
 
+def test_code_that_was_kept_is_loaded_without_all_that_numba_knows() -> None:
+    """Numba's `refresh` registers that, and takes longer than loading the code."""
+    program = """
+import sys
+from numba.core.base import BaseContext
+refreshed = []
+refresh = BaseContext.refresh
+BaseContext.refresh = lambda context: refreshed.append(refresh(context))
+from banksim.machine.llvm.native_symbols import SYMBOLS
+assert SYMBOLS["settle"].address
+print(len(refreshed))
+"""
+    counts = [int(subprocess.check_output([sys.executable, "-c", program])) for _ in range(2)]
+    assert counts[1] == 0
+
+
 def test_where_no_code_can_be_kept_it_is_compiled_and_said_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
