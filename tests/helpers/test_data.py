@@ -7,7 +7,12 @@ from pathlib import Path
 
 from helpers.places import DATA
 
-ROWS = re.findall(r"^\| `([^`]+)` \| (\d+|–) \|", (DATA / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+README = (DATA / "README.md").read_text(encoding="utf-8")
+TABLES = [
+    re.findall(r"^\| `([^`]+)` \| (\d+|–) \|", text, re.MULTILINE)
+    for text in README.partition("## The recordings in `hardware`")[::2]
+]
+ROWS, RECORDINGS = TABLES
 
 
 def files(pattern: str) -> list[Path]:
@@ -24,3 +29,12 @@ def test_sizes_are_so() -> None:
     recorded = {pattern: int(size) for pattern, size in ROWS if size != "–"}
     sizes = {pattern: -(-sum(path.stat().st_size for path in files(pattern)) // 1024) for pattern in recorded}
     assert sizes == recorded
+
+
+def test_every_recording_is_described_by_its_name() -> None:
+    named = {name for name, _ in RECORDINGS} | set(re.findall(r"`(\w+)\.\w+`", README))
+    assert {path.name.partition(".")[0] for path in files("hardware/*")} <= named
+    sizes = {
+        name: -(-sum(path.stat().st_size for path in files(f"hardware/{name}.*")) // 1024) for name, _ in RECORDINGS
+    }
+    assert sizes == {name: int(size) for name, size in RECORDINGS}
