@@ -189,10 +189,29 @@ def i2i(x: Engine, i: Instruction) -> None:
         raise UnsupportedError(f"the form {i.opcode}")
     v = x.value(source)
     wide = x.signed(x.sext(v) if given == "S32" else x.zext(v))
-    low, high = limits(INTEGERS[result], result[0] == "S")
+    x.write(to, saturated(x, wide, INTEGERS[result], result[0] == "S"))
+
+
+def saturated(x: Engine, wide: Value, bits: int, signed: bool) -> Value:
+    """A signed integer of 64 bits as the nearest of so many."""
+    low, high = limits(bits, signed)
     wide = x.where(wide < low, x.signed(x.const(low & (1 << 64) - 1, 64)), wide)
     wide = x.where(wide > high, x.signed(x.const(high, 64)), wide)
-    x.write(to, x.low(wide) & (1 << INTEGERS[result]) - 1)
+    return x.low(wide) & (1 << bits) - 1
+
+
+@operation("I2IP", "S32 SAT S16 U16 S8 U8")
+def i2ip(x: Engine, i: Instruction) -> None:
+    """Two words to 16 or 8 bits each, saturating: the second lowest, above it the first, above both the third's lowest
+    bits (PTX ISA, cvt.pack)."""
+    to, first, second, others = i.operands
+    result = i.opcode.split(".")[1]
+    bits = int(result[1:])
+    if not i.opcode.endswith(".S32.SAT") or bits > 16:
+        raise UnsupportedError(f"the form {i.opcode}")
+    a, b = (saturated(x, x.signed(x.sext(x.value(o))), bits, result[0] == "S") for o in (first, second))
+    rest = x.value(others) << 2 * bits if bits < 16 else x.const(0)
+    x.write(to, rest | a << bits | b)
 
 
 def limits(bits: int, signed: bool) -> tuple[int, int]:

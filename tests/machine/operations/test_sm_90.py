@@ -23,7 +23,7 @@ REFUSED = {
     f"{SPARSE} {FLOATS}, {WORDS}, {MORE}, {FLOATS}, %r9, 0;": "of HMMA is not known",
     "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%x1];": r"multimem. is not simulated",
     "mbarrier.arrive.noComplete.shared.b64 %x1, [%r1], 3;": "RPCMOV is not known|TMASK of SYNCS",
-    "cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, %r4;": "I2IP is not known",
+    "cvt.pack.sat.u4.s32.b32 %r1, %r2, %r3, %r4;": "of I2IP is not known",
     "atom.global.exch.b128 %q1, [%x1], %q2;": r"\.128 of ATOMG",
     "red.global.v2.f16x2.add.noftz [%x1], {%r1, %r2};": r"\.F16x4 of REDG",
 }
@@ -49,6 +49,12 @@ GIVEN = {
     "redux.sync.add.s32 %r1, %r2, -1;": lambda v: np.full(32, v.sum()),
     "redux.sync.max.u32 %r1, %r2, -1;": lambda v: np.full(32, v.max()),
     "redux.sync.xor.b32 %r1, %r2, -1;": lambda v: np.full(32, np.bitwise_xor.reduce(v)),
+    "add.u32 %r3, %r2, -1000; shr.u32 %r2, %r2, 13; cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, %r4;": lambda v: (
+        v << 16 | np.clip(v >> 13, 0, 127) << 8 | np.clip(v.astype("i4") - 1000, -128, 127).astype("u1")
+    ),
+    "sub.u32 %r3, 500000, %r2; cvt.pack.sat.s16.s32 %r1, %r3, %r2;": lambda v: (
+        np.clip(500_000 - v.astype("i4"), -32768, 32767).astype("u2").astype("u4") << 16 | np.clip(v, 0, 32767)
+    ),
     "griddepcontrol.wait; add.u32 %r1, %r2, 1; griddepcontrol.launch_dependents;": lambda v: v + 1,
     "nanosleep.u32 40; add.u32 %r1, %r2, 2;": lambda v: v + 2,
     "setmaxnreg.dec.sync.aligned.u32 40; add.u32 %r1, %r2, 3; setmaxnreg.inc.sync.aligned.u32 232;": lambda v: v + 3,

@@ -11,7 +11,7 @@ import pytest
 
 import banksim
 from banksim.machine.races.findings import Race
-from helpers.places import KERNELS
+from helpers.places import KERNELS, TRITON
 from helpers.planted_races import marked
 
 FILE = KERNELS / "proxies.cu"
@@ -87,3 +87,14 @@ def test_a_finding_as_data() -> None:
     older = finding(plain, lambda name: name)
     assert isinstance(older, Race)
     assert not older.unfenced
+
+
+def test_a_product_of_triton() -> None:
+    """Its threads write tiles, fence, and multiply as a group."""
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-4, 5, (128, 128)).astype(np.float16) for _ in range(2))
+    c = np.zeros((128, 128), np.float32)
+    product = banksim.load(TRITON / "sm_90" / "product.cubin")["product"]
+    run = banksim.run(product, (2, 2), 128, [a, b, c, 128], check=("races", "uninitialized"))
+    np.testing.assert_array_equal(c, a.astype("f4") @ b.astype("f4"))
+    assert not run.findings
