@@ -47,7 +47,7 @@ CONTROL = {
     "BPT": row("trap", Then.NOWHERE, "TRAP DRAIN PAUSE_QUIET"),
     "BSSY": row("gather", Then.SAME, "RECONVERGENT RELIABLE", names_code=True),
     "BSYNC": row("converge", Then.NEXT, "RECONVERGENT RELIABLE"),
-    "BREAK": row("break_away", Then.SAME, "RECONVERGENT RELIABLE"),
+    "BREAK": row("break_away", Then.NEXT, "RECONVERGENT RELIABLE"),
     "BMOV": row("move_convergence", Then.SAME, "32 CLEAR"),
     "WARPSYNC": row("warpsync", Then.NEXT, "ALL COLLECTIVE EXCLUSIVE", names_code=True),
     "ENDCOLLECTIVE": row("end_collective", Then.GATHERED),

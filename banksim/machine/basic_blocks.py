@@ -48,7 +48,7 @@ def basic_blocks(kernel: Kernel, longest: int | None = None) -> dict[int, Block]
     for i in code:
         if i.name in ENDS:
             entries.add(i.pc + BYTES)
-        if try_wait(i):
+        if try_wait(i) or i.name == "BSYNC":  # executed again
             entries.add(i.pc)
         if i.name in ENDS:
             entries |= _elsewhere(kernel, i)

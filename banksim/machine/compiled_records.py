@@ -53,7 +53,6 @@ class Context(Protocol):
     mapped_start: Integer
     mapped_pages: Integer
     threads: Integer
-    outside: Integer
     live: Integer
     resumed: Integer
     blocks_done: Integer
@@ -89,7 +88,7 @@ class Warp(Protocol):
     block: Integers
     slot: Integer
     collected: Integer
-    mixed: Integer
+    again: Integer
     cluster_phase: Integer
     reduced: Integer
     group_mask: Integers
@@ -99,7 +98,8 @@ class Warp(Protocol):
     predicates: Integers
     uniform_predicates: Integers
     uniform: Integers
-    convergence: Integers
+    barriers: Integers
+    named: Integers
     resume: Integers
     thread: Integers
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.code_layout import CONSTANT_BANKS
-from banksim.machine.codes import BLOCK_BARRIERS, CONVERGENCE, GROUPS, LANES
+from banksim.machine.codes import BLOCK_BARRIERS, CONVERGENCE, GROUPS, LANES, WARPSYNC
 
 
 def layout(
@@ -38,7 +38,7 @@ WARP = layout(
     ("block", "u4", 3),  # blockIdx
     ("slot", "u4"),  # mask of the part that the last branch parked: it goes on next, and alone; 0: none
     ("collected", "u4"),  # mask of the group that came last to the last collective region
-    ("mixed", "u4"),  # 1: groups have joined whose convergence barriers may gather different threads
+    ("again", "u4"),  # threads that wait at the BSYNC where the group begins to run, and execute it again with it
     ("cluster_phase", "u4"),  # of the cluster's barrier, when the warp arrived there last
     ("reduced", "i4"),  # the block barrier of the warp's last BAR.RED, for B2R.RESULT
     ("group_mask", "u4", GROUPS),
@@ -48,7 +48,8 @@ WARP = layout(
     ("predicates", "u4", 8),
     ("uniform_predicates", "u4", 8),
     ("uniform", "u4", 256),
-    ("convergence", "u4", (CONVERGENCE, LANES)),  # for each thread, which threads its barrier gathers
+    ("barriers", "u4", WARPSYNC),  # for each convergence barrier, which threads it gathers
+    ("named", "u4", (CONVERGENCE - WARPSYNC, LANES)),  # for each thread, which its last WARPSYNC named; of a COLLECTIVE
     ("resume", "u4", LANES),  # where each thread goes on behind a collective region
     ("thread", "u4", (3, LANES)),  # threadIdx
 )
@@ -148,7 +149,6 @@ CONTEXT = layout(
     ("mapped_start", "u8"),
     ("mapped_pages", "u8"),  # how many there are; 0: no access beyond an allocation passes
     ("threads", "i8"),  # of a block
-    ("outside", "i8"),  # where the code of the kernel ends and that of its functions begins
     ("live", "i8"),  # threads of the block that have not exited
     (
         "resumed",

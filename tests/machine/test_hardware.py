@@ -17,8 +17,7 @@ active mask, place and clock at every step of every lane):
   kernel has by itself (break_continue 7,837 warp instructions, unprofiled 7,843).
 - Indirect branches, calls and returns split off the threads that go where the lowest thread goes; the others
   execute the instruction again (counted by the hardware, not by the profiler's source page).
-- BSYNC waits for threads that are blocked elsewhere, not for those that have yielded (spin_lock_naive: its 32
-  threads pass one at a time). BREAK and EXIT release it at once.
+- What BSSY, BSYNC, BREAK and BMOV do to the masks of convergence barriers: test_convergence_barriers.py.
 - Where groups come to a WARPSYNC one after the other, its threads execute it once more together when the last has
   come: counted by the hardware's counters, not by the profiler's source page, whose rows are compared here
   (scan_shuffles, radix_digits, aggregate_partition: test_warpsync_is_counted_once_more). So it is with 2, 3, 4 and 8
@@ -110,7 +109,9 @@ APPROXIMATE = {
 relative."""
 
 JOINS = "which ready threads join, and when, is not known well enough here"
-RECURSION = "calls of different depth share convergence barriers on the GPU"
+RECURSION = (
+    "calls share convergence barriers, and the profiler's patches change who joins (test_convergence_barriers.py)"
+)
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
 BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
 YIELDS = "which threads join behind a YIELD is not known well enough"
@@ -142,7 +143,7 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "schedule.schedule_states/8-0": JOINS,
         "schedule.schedule_states/1-[12]": NATIVE,
         "schedule.schedule_loop/8-0": NATIVE,
-        "schedule.schedule_recursion/0": RECURSION,
+        "schedule.schedule_recursion/0": NATIVE,
     },
 }
 """What banksim does not reproduce yet, by aspect and launch, and why."""

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from banksim.machine import codes
-from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, OF_CLUSTER, POPC
+from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, OF_CLUSTER, POPC, READY, YIELDED
 from banksim.machine.compiled_records import Context
 from banksim.machine.llvm.groups import cluster_of, put_aside, tell
 from banksim.machine.record_types import CONTEXT, WARP
@@ -69,9 +69,13 @@ def arrive(
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
 def leave(context: Place, warp: Place, mask: Integer) -> None:
-    """Threads exit. The phase of a barrier of the block that waited only for them ends."""
+    """Threads exit. The phase of a barrier of the block that waited only for them ends; threads that have yielded are
+    as others again."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
+    for g in range(w.groups):
+        if w.group_wait[g] == YIELDED:
+            w.group_wait[g] = READY
     w.live &= ~mask
     c.live -= ones(mask)
     for b in range(BLOCK_BARRIERS):

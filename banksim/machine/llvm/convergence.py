@@ -1,7 +1,8 @@
 """Convergence of the LLVM engine: how the groups of a warp wait for each other, and go on as one.
 
-A convergence barrier holds, for each thread, the mask of those with which it converges. BSSY fills it, BSYNC waits;
-WARPSYNC and the regions that it opens are waited for in the same way, each with a barrier of its own.
+A convergence barrier (B0 to B15) holds the mask of the threads that it gathers, one for all threads of the warp. BSSY
+adds the executing threads, BREAK takes them out, and BSYNC waits for the others. WARPSYNC and the regions that it opens
+are waited for in the same way, for the threads that each thread has named.
 """
 
 from __future__ import annotations
@@ -21,38 +22,47 @@ from banksim.machine.supported import barrier_number
 class Convergence(ControlFlow):
     """One method for each instruction that gathers threads of a warp."""
 
-    def convergence(self, i: Instruction) -> ir.Value:
-        return self.e.field(self.warp, WARP, "convergence", 32 * barrier_number(i))
-
-    def masked(self, row: ir.Value, mask: ir.Value, lanes: ir.Value) -> None:
-        """Store `mask` for each of `lanes` as the threads that the convergence barrier gathers."""
-        e = self.e
-        e.masked_store(row, e.as_bools(lanes), Value(e.builder, "u", 32, 1, mask).spread().ir)
+    def barrier_mask(self, number: int) -> ir.Value:
+        """The place of the mask of threads that a convergence barrier gathers."""
+        return self.e.field(self.warp, WARP, "barriers", number)
 
     def gather(self, i: Instruction) -> None:
         """BSSY: the executing threads are to converge at the BSYNC of the same barrier."""
-        self.masked(self.convergence(i), self.x.executing(), self.x.executing())
+        e, mask = self.e, self.barrier_mask(barrier_number(i))
+        e.store(e.b.or_(e.load(mask, INT[32]), self.x.executing()), mask)
 
-    def break_away(self, i: Instruction) -> None:
+    def break_away(self, i: Instruction, next_pc: int) -> None:
         """BREAK: at this barrier nobody waits any more for the executing threads (only for those whose predicate
         operand does not hold)."""
         e, x = self.e, self.x
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = x.executing() if condition is None else x.ballot(x.predicate(condition)).ir
-        row = self.convergence(i)
-        e.store(e.b.and_(e.load(row, WORDS), splat(e.b, e.b.not_(leaving))), row)
+        mask = self.barrier_mask(barrier_number(i))
+        e.store(e.b.and_(e.load(mask, INT[32]), e.b.not_(leaving)), mask)
+        number = INT[32](barrier_number(i))
+        on, some = e.b.append_basic_block("on"), e.b.append_basic_block("some")
+        e.b.cbranch(e.empty(x.executing()), on, some)
+        e.b.position_at_end(some)
+        give_way = e.call("leave_barrier", INT[32], self.context, self.warp, x.active_mask, INT[32](next_pc), number)
+        e.b.cbranch(e.empty(give_way), on, self.scheduler)
+        e.b.position_at_end(on)
+        self.go(next_pc, i.pc)
 
     def move_convergence(self, i: Instruction) -> None:
-        """BMOV R, B saves a convergence barrier in a register, BMOV B, R restores it; each thread has its own value."""
+        """BMOV R, B saves a convergence barrier in a register, and CLEAR empties it; BMOV B, R restores it, to what the
+        lowest executing thread holds."""
         e, x = self.e, self.x
-        row = self.convergence(i)
         to, source = i.operands[0], i.operands[-1]
+        place = self.barrier_mask(barrier_number(i))
+        held, none = e.load(place, INT[32]), e.empty(x.executing())
         if to.kind == "B":
-            held = e.field(self.warp, WARP, "convergence", 32 * source.number) if source.kind == "B" else None
-            v = x.raw(source).spread().ir if held is None else e.load(held, WORDS)
-            e.masked_store(row, e.as_bools(x.executing()), v)
-        else:
-            x.write(to, x.new("u", 32, 32, e.load(row, WORDS)))
+            other = source.kind == "B"
+            given = e.load(self.barrier_mask(source.number), INT[32]) if other else x.first(x.raw(source)).ir
+            e.store(e.b.select(none, held, given), place)
+            return
+        if "CLEAR" in i.modifiers:
+            e.store(e.b.select(none, held, INT[32](0)), place)
+        x.write(to, x.new("u", 32, 1, held))
 
     def converge(self, i: Instruction, next_pc: int) -> None:
         self.gather_at(barrier_number(i), i, next_pc)
@@ -62,7 +72,7 @@ class Convergence(ControlFlow):
         mask = self.x.const(0xFFFFFFFF) if operand is None else self.x.value(operand)
         executing = self.x.executing()
         number = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
-        row = self.e.field(self.warp, WARP, "convergence", 32 * number)
+        row = self.e.field(self.warp, WARP, "named", 32 * (number - WARPSYNC))
         self.e.masked_store(row, self.e.as_bools(executing), mask.spread().ir)
         if number == COLLECTIVE:
             resume = splat(self.e.b, INT[32](target(i) or 0))
@@ -111,17 +121,19 @@ class Convergence(ControlFlow):
         e = self.e
 
         def act(mask: ir.Value) -> None:
-            row = e.field(self.warp, WARP, "convergence", 32 * number)
-            lane = e.b.zext(e.first_lane(mask), INT[64])
-            wanted = e.b.and_(e.load(e.at(row, lane, INT[32]), INT[32]), e.get(self.warp, WARP, "live"))
-            missing = e.b.and_(wanted, e.b.not_(mask))
-            together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
-            here = e.empty(missing)
             if number < WARPSYNC:
-                alike = e.empty(e.get(self.warp, WARP, "mixed")) if i.predicate is None else INT[1](0)
-                here = e.b.and_(here, alike)
-            e.b.cbranch(here, together, wait)
+                wanted = e.load(self.barrier_mask(number), INT[32])
+            else:
+                row = e.field(self.warp, WARP, "named", 32 * (number - WARPSYNC))
+                wanted = e.load(e.at(row, e.b.zext(e.first_lane(mask), INT[64]), INT[32]), INT[32])
+            missing = e.b.and_(e.b.and_(wanted, e.get(self.warp, WARP, "live")), e.b.not_(mask))
+            together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
+            if number < WARPSYNC:
+                missing = e.b.or_(missing, e.get(self.warp, WARP, "again"))
+            e.b.cbranch(e.empty(missing), together, wait)
             e.b.position_at_end(together)
+            if number < WARPSYNC:
+                e.store(e.b.select(e.empty(e.b.and_(wanted, mask)), wanted, INT[32](0)), self.barrier_mask(number))
             if number == COLLECTIVE:
                 e.set(self.warp, WARP, "collected", mask)
             self.go_on(mask, i, next_pc)

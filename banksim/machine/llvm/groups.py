@@ -13,6 +13,7 @@ import numpy as np
 from numba import types
 from numba.core import cgutils
 
+from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
 from banksim.machine.codes import APART, COLLECTIVE, CONVERGENCE, READY, WARPSYNC, YIELDED
 from banksim.machine.compiled_records import Context, Warp
@@ -59,43 +60,78 @@ def put_aside(w: Warp, mask: Integer, pc: Integer, wait: Integer, phase: Integer
 
 
 @inner
+def copy_group(w: Warp, source: Integer, to: Integer) -> None:
+    w.group_mask[to] = w.group_mask[source]
+    w.group_pc[to] = w.group_pc[source]
+    w.group_wait[to] = w.group_wait[source]
+    w.group_phase[to] = w.group_phase[source]
+
+
+@inner
 def remove(w: Warp, g: Integer) -> None:
     """Take a group out of those that are parked; the others keep their order."""
     w.groups -= 1
     for h in range(g, w.groups):
-        w.group_mask[h] = w.group_mask[h + 1]
-        w.group_pc[h] = w.group_pc[h + 1]
-        w.group_wait[h] = w.group_wait[h + 1]
-        w.group_phase[h] = w.group_phase[h + 1]
+        copy_group(w, h + 1, h)
 
 
 @inner
 def come_to(w: Warp, g: Integer) -> Integer:
-    """The threads that wait at the same convergence barrier as group g, for the same threads."""
+    """The threads that wait at the same convergence barrier as group g, and that it gathers; of a WARPSYNC, those that
+    have named the same threads."""
     b = w.group_wait[g]
-    gathered = w.convergence[b, lowest(w.group_mask[g])]
     come = np.uint32(0)
+    if b < WARPSYNC:
+        for h in range(w.groups):
+            if w.group_wait[h] == b:
+                come |= w.group_mask[h]
+        return come & w.barriers[b]
+    named = w.named[b - WARPSYNC]
+    gathered = named[lowest(w.group_mask[g])]
     for h in range(w.groups):
-        same = w.group_wait[h] == b and w.convergence[b, lowest(w.group_mask[h])] == gathered
+        same = w.group_wait[h] == b and named[lowest(w.group_mask[h])] == gathered
         if same and (b != WARPSYNC or w.group_pc[h] == w.group_pc[g]):
             come |= w.group_mask[h]
     return come
 
 
 @inner
+def keep_back(w: Warp, released: Integer, b: Integer) -> Integer:
+    """Part the groups at a convergence barrier of whose threads it gathers some only: the others wait on. Returns how
+    many groups there are more."""
+    before = w.groups
+    h: Integer = 0
+    while h < w.groups:
+        back = w.group_mask[h] & ~released
+        if w.group_wait[h] == b and back and w.group_mask[h] & released:
+            w.groups += 1
+            for k in range(w.groups - 1, h, -1):
+                copy_group(w, k - 1, k)
+            w.group_mask[h] = back
+            w.group_mask[h + 1] &= released
+            h += 1
+        h += 1
+    return w.groups - before
+
+
+@inner
 def release(c: Context, w: Warp, g: Integer, released: Integer) -> Integer:
     """Group g is the last to come to its convergence barrier: it goes on with all threads of `released`. Returns its
-    new place among the groups. Threads left behind at the barrier no longer wait for those released. Groups that came
-    to the barrier at different pcs go on apart, unless the barrier opens a collective region."""
+    new place among the groups. Groups that came to the barrier at different pcs go on apart, unless the barrier opens a
+    collective region. A barrier that has released threads gathers none; at a WARPSYNC, threads left behind no longer
+    wait for those released."""
     b = w.group_wait[g]
-    gathered = w.convergence[b, lowest(w.group_mask[g])]
+    pc = w.group_pc[g]
+    if b < WARPSYNC:
+        g += keep_back(w, released, b)
+    first = lowest(w.group_mask[g])
     w.group_wait[g] = READY if b < WARPSYNC else APART
     if b == COLLECTIVE:
         w.collected = w.group_mask[g]
     h = g - 1
     while h >= 0:
         if w.group_wait[h] == b and w.group_mask[h] & released:
-            if w.group_pc[h] == w.group_pc[g] or b == COLLECTIVE:
+            if w.group_pc[h] == pc or b == COLLECTIVE:
                 w.group_mask[g] |= w.group_mask[h]
                 remove(w, h)
                 g -= 1
@@ -104,54 +140,80 @@ def release(c: Context, w: Warp, g: Integer, released: Integer) -> Integer:
         h -= 1
     if c.watch:
         tell(c.follow, c, w, released, codes.WAITED, 0)
-    for lane in range(32):
-        left_behind = (gathered & ~released) >> np.uint32(lane) & np.uint32(1)
-        if left_behind and w.convergence[b, lane] == gathered:
-            w.convergence[b, lane] &= ~released
+    if b >= WARPSYNC:
+        named = w.named[b - WARPSYNC]
+        gathered = named[first]
+        for lane in range(32):
+            left_behind = (gathered & ~released) >> np.uint32(lane) & np.uint32(1)
+            if left_behind and named[lane] == gathered:
+                named[lane] &= ~released
     return g
 
 
 @inner
-def with_yield(w: Warp) -> Integer:
-    """The threads that have yielded."""
-    yielded = np.uint32(0)
+def blocked(w: Warp) -> Integer:
+    """The threads that wait for others of their warp."""
+    found = np.uint32(0)
     for g in range(w.groups):
-        if w.group_wait[g] == YIELDED:
-            yielded |= w.group_mask[g]
-    return yielded
+        if 0 <= w.group_wait[g] < CONVERGENCE:
+            found |= w.group_mask[g]
+    return found
+
+
+@inner
+def is_complete(w: Warp, g: Integer, come: Integer) -> bool:
+    """Whether all live threads have come for which group g waits at its convergence barrier."""
+    b = w.group_wait[g]
+    if b < WARPSYNC:
+        return come & w.group_mask[g] and not w.barriers[b] & w.live & ~come
+    return not w.named[b - WARPSYNC, lowest(w.group_mask[g])] & w.live & ~come
+
+
+@inner
+def try_again(w: Warp) -> None:
+    """All groups at a BSYNC are to execute it again."""
+    for g in range(w.groups):
+        if 0 <= w.group_wait[g] < WARPSYNC:
+            w.group_wait[g] = READY
+            w.group_pc[g] -= BYTES
 
 
 @inner
 def join(c: Context, w: Warp) -> None:
-    """Make the groups at a convergence barrier one ready group where all the live threads that it gathers have come.
-    A BSYNC does not wait for threads that have yielded (measured on one H200)."""
-    yielded = with_yield(w)
+    """Make the groups at a convergence barrier one ready group where all the live threads that it gathers have come."""
     g = w.groups - 1
     while g >= 0:
         b = w.group_wait[g]
         if 0 <= b < CONVERGENCE:
-            wanted = w.convergence[b, lowest(w.group_mask[g])] & w.live
-            if b < WARPSYNC:
-                wanted &= ~yielded
             come = come_to(w, g)
-            if not wanted & ~come:
+            if is_complete(w, g, come):
+                if b < WARPSYNC:
+                    w.barriers[b] = 0
                 g = release(c, w, g, come)
         g -= 1
 
 
 @inner
-def left_alone(c: Context, w: Warp) -> Integer:
-    """The place of a group at a WARPSYNC that goes on though threads which it names have not come; -1 if there is none.
-    It may, where all of those wait at a BSYNC and no other group can go on (measured on one H200; numba-cuda's own
-    reduction relies on it)."""
-    converging = np.uint32(0)
+def force(c: Context, w: Warp, g: Integer) -> Integer:
+    """Let group g go on past its BSYNC, with those that have come, whoever has not. Returns its new place."""
+    b = w.group_wait[g]
+    come = come_to(w, g) | w.group_mask[g]
+    w.barriers[b] = 0
+    return release(c, w, g, come)
+
+
+@inner
+def stuck(c: Context, w: Warp) -> Integer:
+    """The place of a group at a BSYNC that goes on though threads which it gathers have not come, since no other can
+    but those that have yielded: the last that came; -1 if there is none."""
     for g in range(w.groups):
-        if 0 <= w.group_wait[g] < WARPSYNC:
-            converging |= w.group_mask[g]
+        if w.group_wait[g] != YIELDED and not 0 <= w.group_wait[g] < CONVERGENCE:
+            return -1
     for g in range(w.groups - 1, -1, -1):
-        mask = w.group_mask[g]
-        if w.group_wait[g] == WARPSYNC and not w.convergence[WARPSYNC, lowest(mask)] & w.live & ~mask & ~converging:
-            return release(c, w, g, np.uint64(mask))  # as `join` calls it: compiled once
+        if 0 <= w.group_wait[g] < WARPSYNC:
+            place = force(c, w, g)
+            try_again(w)
+            return place
     return -1
 
 

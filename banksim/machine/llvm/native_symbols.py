@@ -7,6 +7,7 @@ from banksim.machine.llvm.request_counts import judge_new, note, settle
 from banksim.machine.llvm.scheduler import (
     end_collective,
     give_way,
+    leave_barrier,
     meet,
     part,
     scatter,
@@ -16,8 +17,8 @@ from banksim.machine.llvm.scheduler import (
 from banksim.system.jit import Callback
 
 CALLED = (
-    schedule, part, end_collective, scatter, sync_by_mask, meet, give_way, arrive, cluster_arrive, leave, judge_new,
-    note, settle,
+    schedule, part, end_collective, scatter, sync_by_mask, meet, leave_barrier, give_way, arrive, cluster_arrive, leave,
+    judge_new, note, settle,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
 from banksim.machine.codes import (
     APART,
@@ -19,21 +20,24 @@ from banksim.machine.codes import (
     DONE,
     READY,
     RUN,
+    WARPSYNC,
     YIELDED,
 )
 from banksim.machine.compiled_records import Warp
 from banksim.machine.llvm.groups import (
+    blocked,
     cluster_of,
     come_to,
     find_parts,
+    force,
     join,
-    left_alone,
     phase_over,
     put_aside,
     release,
     remove,
+    stuck,
     tell,
-    with_yield,
+    try_again,
 )
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import lowest, ones, room
@@ -44,14 +48,20 @@ _room_for_parts = room(32)
 POINTER = types.voidptr
 
 
+@inner
+def waits_before(w: Warp, g: Integer, pc: Integer) -> bool:
+    """Whether group g waits at the BSYNC at `pc`; `group_pc` is where it goes on."""
+    return 0 <= w.group_wait[g] < WARPSYNC and w.group_pc[g] == pc + BYTES
+
+
 @callback(types.int32(CONTEXT, WARP))
 def schedule(context: Place, warp: Place) -> Integer:
     """Choose the group that runs next. Returns RUN (`active` and `pc` are set), BLOCKED or DONE.
 
     The part that the last branch parked (`slot`) goes first, and alone. If there is none, groups are a stack: of those
-    that are ready, the one parked last goes on, joined by all that are ready at the same pc (but not inside functions,
-    where they may come from different calls). If none is ready, the group goes on that was the first to yield. This
-    order was measured on one H200: tests/machine/test_hardware.py.
+    that are ready, the one parked last goes on, joined by all that are ready at the same pc, and, where that is a
+    BSYNC's, by those that wait there, for whatever threads (`again`). If none is ready, the group goes on that was the
+    first to yield. This order was measured on one H200: tests/machine/test_hardware.py.
     """
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
@@ -76,28 +86,30 @@ def schedule(context: Place, warp: Place) -> Integer:
     for g in range(w.groups):
         if w.group_mask[g] == w.slot and (w.group_wait[g] == READY or w.group_wait[g] == APART):
             best = g
+    if best < 0:
+        best = stuck(c, w)
     g = w.groups - 1
     while best < 0 and g >= 0:
         if w.group_wait[g] == YIELDED:
             best = g
         g -= 1
     if best < 0:
-        best = left_alone(c, w)
-    if best < 0:
         return BLOCKED
     alone = w.group_mask[best] == w.slot or (w.group_wait[best] != READY and w.group_wait[best] != YIELDED)
     yielded = w.group_wait[best] == YIELDED
-    w.slot = 0
+    w.slot, w.again = 0, 0
     w.active = w.group_mask[best]
     w.pc = w.group_pc[best]
     remove(w, best)
-    if not alone and w.pc < c.outside:
+    if not alone:
         g = w.groups - 1
         while g >= 0:
-            if (w.group_wait[g] == READY or (w.group_wait[g] == YIELDED and yielded)) and w.group_pc[g] == w.pc:
+            ready = w.group_wait[g] == READY or (w.group_wait[g] == YIELDED and yielded)
+            if ready and w.group_pc[g] == w.pc:
                 w.active |= w.group_mask[g]
-                w.mixed = 1
                 remove(w, g)
+            elif waits_before(w, g, w.pc):
+                w.again |= w.group_mask[g]
             g -= 1
     c.resumed += 1
     if c.watch:
@@ -157,7 +169,7 @@ def sync_by_mask(warp: Place, mask: Integer, pc: Integer, number: Integer) -> No
     """WARPSYNC of threads that name different masks: only threads with the same mask wait for each other."""
     w = carray(warp, 1)[0]
     parts = carray(_room_for_parts(), 32, np.uint32)
-    find_parts(mask, w.convergence[number], parts)
+    find_parts(mask, w.named[number - WARPSYNC], parts)
     for n in range(31, -1, -1):
         if parts[n]:
             put_aside(w, parts[n], pc, number, 0)
@@ -165,28 +177,63 @@ def sync_by_mask(warp: Place, mask: Integer, pc: Integer, number: Integer) -> No
 
 @callback(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32))
 def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Integer) -> Integer:
-    """BSYNC of a group whose threads may wait for different threads. Those for whom all have come go on at once,
-    together with the threads that waited for them (`active` and `pc` are set); the others wait. Returns the threads
-    that go on, 0 if none does."""
+    """BSYNC. If all have come that do not wait elsewhere, the group goes on with those that waited (`active` and `pc`
+    are set); else it waits, but for threads that the barrier does not gather: these go on. Returns the threads that go
+    on, 0 if none does."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
-    parts = carray(_room_for_parts(), 32, np.uint32)
-    find_parts(mask, w.convergence[number], parts)
-    go = np.uint32(0)
-    for n in range(31, -1, -1):
-        if parts[n]:
-            put_aside(w, parts[n], pc, number, 0)
-            g = w.groups - 1
-            come = come_to(w, g)
-            if not w.convergence[number, lowest(parts[n])] & w.live & ~come & ~with_yield(w):
-                g = release(c, w, g, come)
-                go |= w.group_mask[g]
-                remove(w, g)
-    if go:
-        w.active, w.pc = go, pc
-        if c.watch:
-            tell(c.follow, c, w, go, codes.TOGETHER, 0)
-    return go
+    goes = mask
+    for h in range(w.groups):
+        if w.group_wait[h] == number and w.group_pc[h] == pc:
+            goes |= w.group_mask[h] & w.again
+    w.again = 0
+    gathers = w.barriers[number]
+    put_aside(w, mask, pc, number, 0)
+    g: Integer = w.groups - 1
+    come = come_to(w, g)
+    elsewhere = np.uint32(0)
+    if gathers & w.live & ~goes & ~blocked(w):
+        goes &= ~gathers
+        if not goes & mask:
+            return np.uint32(0)
+    elif gathers & goes:
+        goes |= come
+        w.barriers[number] = 0
+        for h in range(w.groups):
+            if 0 <= w.group_wait[h] < WARPSYNC:
+                elsewhere |= w.group_mask[h] & gathers & ~goes
+    g = release(c, w, g, goes)
+    if elsewhere:
+        try_again(w)
+    w.active, w.pc = w.group_mask[g], pc
+    remove(w, g)
+    if c.watch:
+        tell(c.follow, c, w, w.active, codes.TOGETHER, 0)
+    return w.active
+
+
+@callback(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32))
+def leave_barrier(context: Place, warp: Place, mask: Integer, pc: Integer, number: Integer) -> Integer:
+    """BREAK has left threads for a convergence barrier that all wait, or none: it gathers none any more, and they go
+    on, before the group where they are fewer. Returns 1 if they do: then the group is parked."""
+    w = carray(warp, 1)[0]
+    c = carray(context, 1)[0]
+    rest = w.barriers[number] & w.live
+    if rest & ~blocked(w):
+        return np.uint32(0)
+    w.barriers[number] = 0
+    released, g = np.uint32(0), 0
+    while g < w.groups:
+        if 0 <= w.group_wait[g] < WARPSYNC and w.group_mask[g] & rest:
+            h = force(c, w, g)
+            w.slot = w.group_mask[h]
+            released |= w.slot
+            g = -1
+        g += 1
+    if not released or ones(released) >= ones(mask):
+        return np.uint32(0)
+    put_aside(w, mask, pc, READY, 0)
+    return np.uint32(1)
 
 
 @callback(types.void(WARP, types.uint32, types.uint32))

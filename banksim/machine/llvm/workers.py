@@ -140,7 +140,6 @@ class Worker:
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
         c["notes"] = self.notes.ctypes.data if notes else 0
         c["grid"], c["budget"] = launch.grid, budget
-        c["outside"] = min((pc for pc in launch.kernel.functions.values() if pc), default=1 << 32)
         c["turn_length"] = codes.TURN if launch.apart else codes.SHORT_TURN
         self.probe = Probe(launch, c)
         if not architectures:

@@ -87,6 +87,13 @@ class Group:
         return self.pc + BYTES
 
 
+GATHERINGS = (Convergence(WARPSYNC), Convergence(COLLECTIVE))
+
+
+def waits_at_bsync(g: Group) -> bool:
+    return isinstance(g.waits, Convergence) and g.waits.number < WARPSYNC
+
+
 class Groups(MemoryEngine):
     """Those of one warp, and its registers and memory."""
 
@@ -95,19 +102,21 @@ class Groups(MemoryEngine):
         self.code = self.launch.kernel.instructions
         self.groups = [Group(self.live, 0)]
         """Those that do not run, the one parked last at the end."""
-        self.gathered = np.zeros((codes.CONVERGENCE, LANES), np.uint32)
-        """For each convergence barrier and thread, which threads the barrier gathers."""
+        self.barriers = [0] * codes.WARPSYNC
+        """For each convergence barrier, which threads it gathers."""
+        self.named = np.zeros((codes.CONVERGENCE - codes.WARPSYNC, LANES), np.uint32)
+        """For each thread, which threads its last WARPSYNC named, and its last WARPSYNC.COLLECTIVE."""
         self.resume = np.zeros(LANES, np.uint32)
         """Where each thread goes on behind ENDCOLLECTIVE."""
         self.collected = 0
         """The threads of the group that came last to the last collective region."""
         self.slot: Group | None = None
         """The part that the last branch parked: it goes on next, and alone."""
+        self.again: list[Group] = []
+        """Those that wait at the BSYNC where the group begins to run, and execute it again with it."""
         self.last_barrier = 0
         self.cluster_phase = 0
         """The phase that the cluster's barrier was in when the warp last arrived there."""
-        self.outside = min((pc for pc in self.launch.kernel.functions.values() if pc), default=1 << 32)
-        """Where the code of the kernel ends and that of its functions begins."""
 
     @property
     def live(self) -> int:
@@ -129,71 +138,100 @@ class Groups(MemoryEngine):
                 gone = isinstance(g.waits, Word) and self.block.shared[g.waits.place + 7] >> 7 != g.waits.parity
             g.waits = None if gone else g.waits
         ready = [g for g in self.groups if g.waits in (None, Apart())]
-        ready = ready or [g for g in self.groups if g.waits == Yielded()] or self.left_alone()
+        ready = ready or self.stuck() or [g for g in self.groups if g.waits == Yielded()]
         if not ready:
             return None
         first = self.slot if self.slot in ready else ready[-1]
-        alone = first is self.slot or first.waits not in (None, Yielded()) or first.pc >= self.outside
+        alone = first is self.slot or first.waits not in (None, Yielded())
         together = [g for g in self.groups if g is first or (not alone and (g.pc, g.waits) == (first.pc, first.waits))]
+        self.again = [g for g in self.groups if not alone and waits_at_bsync(g) and g.pc == first.behind]
         self.groups = [g for g in self.groups if g not in together]
         self.slot = None
         return Group(sum(g.mask for g in together), first.pc)
 
-    def left_alone(self) -> list[Group]:
-        """Let a group at a WARPSYNC go on though threads which it names have not come, where all of those wait at a
-        BSYNC and no other group can go on. Measured on one H200; numba-cuda's own reduction relies on it."""
-        at = {g.mask: g.waits.number for g in self.groups if isinstance(g.waits, Convergence)}
-        converging = sum(mask for mask, number in at.items() if number < WARPSYNC)
-        row = self.gathered[WARPSYNC]
-        for g in reversed(self.groups):
-            if at.get(g.mask) == WARPSYNC and not int(row[g.lowest]) & self.live & ~g.mask & ~converging:
-                self.release(g, [g])
-                return [g]
+    def stuck(self) -> list[Group]:
+        """Let a group at a BSYNC go on though threads which it gathers have not come, since no other can but those that
+        have yielded: the last that came."""
+        if all(g.waits == Yielded() or isinstance(g.waits, Convergence) for g in self.groups):
+            for g in reversed(self.groups):
+                if waits_at_bsync(g):
+                    self.release(g, self.come_to(g) | g.mask)
+                    self.try_again()
+                    return [g]
         return []
 
-    def join(self) -> None:
-        """Join the groups at a convergence barrier where all the live threads that it gathers have come.
+    def try_again(self) -> None:
+        """All groups at a BSYNC are to execute it again."""
+        for g in self.groups:
+            if waits_at_bsync(g):
+                g.waits, g.pc = None, g.pc - BYTES
 
-        A BSYNC does not wait for threads that have yielded.
-        """
+    def join(self) -> None:
+        """Join the groups at a convergence barrier where all the live threads that it gathers have come."""
         for group in reversed(self.groups.copy()):
             if group in self.groups and isinstance(group.waits, Convergence):
-                self.release_if_complete(group, group.waits.number)
+                come = self.come_to(group)
+                if waits_at_bsync(group):
+                    complete = bool(come & group.mask) and not self.barriers[group.waits.number] & self.live & ~come
+                else:
+                    complete = not self.still_missing(group, come)
+                if complete:
+                    self.release(group, come)
 
-    def release_if_complete(self, group: Group, barrier: int) -> None:
-        """Release a group that waits at a convergence barrier if all that it waits for have come."""
-        come = [g for g in self.groups if self.waits_with(g, group)]
-        wanted = int(self.gathered[barrier, group.lowest]) & self.live & ~sum(g.mask for g in come)
-        if barrier < WARPSYNC:
-            wanted &= ~sum(g.mask for g in self.groups if g.waits == Yielded())
-        if not wanted:
-            self.release(group, come)
+    def come_to(self, group: Group) -> int:
+        """The threads that wait at the same convergence barrier as a group, and that it gathers; of a WARPSYNC, those
+        that have named the same threads."""
+        number = self.awaited(group)
+        if number < WARPSYNC:
+            return self.barriers[number] & sum(g.mask for g in self.groups if g.waits == group.waits)
+        row = self.named[number - WARPSYNC]
+        come = [g for g in self.groups if g.waits == group.waits and row[g.lowest] == row[group.lowest]]
+        return sum(g.mask for g in come if number == COLLECTIVE or g.pc == group.pc)
 
-    def release(self, group: Group, come: list[Group]) -> None:
+    def still_missing(self, group: Group, come: int) -> int:
+        """The threads for which a group still waits at its convergence barrier, of whose threads these have come."""
+        number = self.awaited(group)
+        if number >= WARPSYNC:
+            return int(self.named[number - WARPSYNC, group.lowest]) & self.live & ~come
+        blocked = sum(g.mask for g in self.groups if isinstance(g.waits, Convergence))
+        return self.barriers[number] & self.live & ~come & ~blocked
+
+    def awaited(self, group: Group) -> int:
+        assert isinstance(group.waits, Convergence)
+        return group.waits.number
+
+    def release(self, group: Group, released: int) -> None:
         """The last group to come to its convergence barrier goes on with those that have come. Groups that came to the
-        barrier at different pcs go on apart, unless it opens a collective region."""
-        barrier = group.waits
-        assert isinstance(barrier, Convergence)
-        row = self.gathered[barrier.number]
-        gathered, together = int(row[group.lowest]), sum(g.mask for g in come)
-        if barrier.number == COLLECTIVE:
+        barrier at different pcs go on apart, unless it opens a collective region. A barrier that has released threads
+        gathers none; at a WARPSYNC, threads left behind no longer wait for those released."""
+        number, come = self.awaited(group), []
+        if number == COLLECTIVE:
             self.collected = group.mask
+        for g in self.groups.copy():
+            if g.waits == group.waits and g.mask & released:
+                self.keep_back(g, released)
+                come.append(g)
+        first = group.lowest
         for g in come:
             g.waits = Apart()
-            if g is not group and (g.pc == group.pc or barrier.number == COLLECTIVE):
+            if g is not group and (g.pc == group.pc or number == COLLECTIVE):
                 group.mask |= g.mask
                 self.groups.remove(g)
-        if barrier.number < WARPSYNC:
+        if number < WARPSYNC:
             group.waits = None
-        left_behind = gathered & ~together  # nobody waits there any more for those who have gone on
+            self.barriers[number] = 0
+            return
+        row = self.named[number - WARPSYNC]
+        gathered = int(row[first])
+        left_behind = gathered & ~released  # nobody waits there any more for those who have gone on
         row[lanes_of(left_behind) & (row == gathered)] = left_behind
 
-    def waits_with(self, g: Group, group: Group) -> bool:
-        """Whether two groups wait at the same barrier for the same threads."""
-        if not isinstance(group.waits, Convergence) or g.waits != group.waits:
-            return False
-        row = self.gathered[group.waits.number]
-        return bool(row[g.lowest] == row[group.lowest]) and (group.waits.number != WARPSYNC or g.pc == group.pc)
+    def keep_back(self, g: Group, released: int) -> None:
+        """Part a group at a convergence barrier that gathers some of its threads only: the others wait on."""
+        back = g.mask & ~released
+        if back:
+            self.groups.insert(self.groups.index(g), Group(back, g.pc, g.waits))
+            g.mask &= released
 
     def park(self, mask: int, pc: int, waits: Waits | None = None) -> None:
         if mask:

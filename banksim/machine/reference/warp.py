@@ -14,7 +14,17 @@ from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
 from banksim.machine.reference.engine import lanes_of, mask_of
-from banksim.machine.reference.groups import Apart, Convergence, Group, Groups, OfCluster, Phase, Word, Yielded
+from banksim.machine.reference.groups import (
+    Apart,
+    Convergence,
+    Group,
+    Groups,
+    OfCluster,
+    Phase,
+    Word,
+    Yielded,
+    waits_at_bsync,
+)
 from banksim.machine.supported import Naming, barrier_number
 from banksim.requests.kinds import FULL_MASK, LANES
 
@@ -143,49 +153,82 @@ class Warp(Groups):
 
     def exit(self, i: Instruction, group: Group, executing: int) -> Group | None:
         self.block.leave(self.index, executing)
+        for g in self.groups:
+            g.waits = None if executing and g.waits == Yielded() else g.waits
         rest = group.mask & ~executing
         return Group(rest, group.behind) if rest else None
 
     # ---- convergence barriers
     def gather(self, i: Instruction, group: Group, executing: int) -> Group:
         """BSSY: the executing threads are to converge at the BSYNC of the same barrier."""
-        self.gathered[barrier_number(i), self.executing] = executing
+        self.barriers[barrier_number(i)] |= executing
         return Group(group.mask, group.behind)
 
-    def break_away(self, i: Instruction, group: Group, executing: int) -> Group:
+    def break_away(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BREAK: at this barrier nobody waits any more for the executing threads (only for those whose predicate
         operand does not hold)."""
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
-        self.gathered[barrier_number(i)] &= np.uint32(~leaving & FULL_MASK)
+        number = barrier_number(i)
+        self.barriers[number] &= ~leaving
+        rest = self.barriers[number] & self.live
+        waiting = [g for g in self.groups if isinstance(g.waits, Convergence)]
+        if rest & ~sum(g.mask for g in waiting):
+            return Group(group.mask, group.behind)
+        self.barriers[number] = 0
+        released = [g for g in waiting if g.mask & rest and waits_at_bsync(g)]
+        if not released:
+            return Group(group.mask, group.behind)
+        for g in released:
+            if g in self.groups and waits_at_bsync(g):
+                self.release(g, self.come_to(g) | g.mask)
+        released = [g for g in released if g in self.groups]
+        if sum(g.mask for g in released).bit_count() < group.mask.bit_count():
+            self.park(group.mask, group.behind)
+            self.slot = released[-1]
+            return None
+        self.slot = released[-1]
         return Group(group.mask, group.behind)
 
     def move_convergence(self, i: Instruction, group: Group, executing: int) -> Group:
-        """BMOV saves a convergence barrier in a register, or brings it back."""
+        """BMOV R, B saves a convergence barrier in a register, and CLEAR empties it; BMOV B, R restores it, to what the
+        lowest executing thread holds."""
         to, source = i.operands[0], i.operands[-1]
         if to.kind == "B":
-            row = self.gathered[source.number] if source.kind == "B" else np.broadcast_to(self.raw(source), LANES)
-            self.gathered[barrier_number(i), self.executing] = row[self.executing]
+            held = self.barriers[source.number] if source.kind == "B" else int(self.first(self.raw(source)))
+            self.barriers[to.number] = held
         else:
-            self.write(to, self.gathered[barrier_number(i)])
+            self.write(to, np.uint32(self.barriers[barrier_number(i)]))
+            if "CLEAR" in i.modifiers:
+                self.barriers[barrier_number(i)] = 0
         return Group(group.mask, group.behind)
 
     def converge(self, i: Instruction, group: Group, executing: int) -> Group | None:
-        """BSYNC: threads wait until all live threads that the barrier gathers for them have come. Those for whom all
-        have come go on at once, together with the threads that waited for them."""
-        barrier = barrier_number(i)
+        """BSYNC: threads wait until all live threads that the barrier gathers have come. Those that complete it go on
+        at once, together with those that waited; so do threads that the barrier does not gather."""
+        number = barrier_number(i)
         self.park(group.mask & ~executing, group.behind)
-        before = len(self.groups)
-        self.park_parts(executing, self.gathered[barrier], np.full(LANES, group.behind), Convergence(barrier))
-        parts, goes = self.groups[before:], 0
-        del self.groups[before:]
-        for part in parts:
-            self.groups.append(part)
-            self.release_if_complete(part, barrier)
-            if not part.waits:
-                goes |= part.mask
-                self.groups.remove(part)
-        return Group(goes, group.behind) if goes else None
+        again = sum(g.mask for g in self.again if g.waits == Convergence(number) and g.pc == group.behind)
+        gathers, self.again = self.barriers[number], []
+        last = Group(executing, group.behind, Convergence(number))
+        self.groups.append(last)
+        goes, come = executing | again, self.come_to(last)
+        if self.still_missing(last, goes | come):
+            goes &= ~gathers
+            if not goes & executing:
+                return None
+            self.release(last, goes)
+        elif gathers & goes:
+            elsewhere = any(waits_at_bsync(g) and g.mask & gathers & ~come & ~goes for g in self.groups)
+            self.release(last, goes | come)
+            gathers = 0
+            if elsewhere:
+                self.try_again()
+        else:
+            self.release(last, goes)
+        self.barriers[number] = gathers
+        self.groups.remove(last)
+        return Group(last.mask, last.pc)
 
     def warpsync(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """Each thread waits for those of its mask. If all of them are here, the whole group goes on; but
@@ -194,7 +237,7 @@ class Warp(Groups):
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
         masks = np.broadcast_to(np.uint32(FULL_MASK) if operand is None else self.value(operand), LANES)
         barrier = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
-        self.gathered[barrier, self.executing] = masks[self.executing]
+        self.named[barrier - WARPSYNC, self.executing] = masks[self.executing]
         if barrier == COLLECTIVE:
             self.resume[self.executing] = next((o.number for o in i.operands if o.kind == "code"), 0)
         different = np.unique(masks[self.executing])

@@ -1,0 +1,84 @@
+"""Convergence barriers against one H200: what BMOV reads, who runs together behind BSYNC, and in which order.
+
+`convergence.npz` holds programs of one warp, written in SASS by hand, and what they logged there: at each log the
+active threads, the masks of B0 to B2, and a rank in time. `recursion.npz` holds what schedule_recursion
+(tests/hardware/schedule.cu) logged without a profiler: the active threads, and, with the readings of the active
+threads replaced by BMOV, the mask of B6. 0xDEAD stands where a thread did not come.
+
+What they say: a convergence barrier is one mask for all threads of a warp. BSSY adds the executing threads, BREAK takes
+them out, BMOV.CLEAR empties it, and BMOV B, R sets it to what the lowest executing thread holds. BSYNC waits for the
+live threads of the mask that are neither here nor blocked, at whichever barrier; threads outside the mask pass. When it
+is complete the mask is empty. Where nobody else can go on, the last that came to a BSYNC does, and the others execute
+theirs again. Groups that are ready at the pc of a BSYNC go on with those that wait there, whatever for.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.machine.reference import warp
+from helpers.assembler import instruction, kernel
+from helpers.places import H200
+from helpers.recorded_launches import kernels
+
+NOWHERE = 0xDEAD
+
+
+def ranks(clock: Any, seen: Any) -> Any:
+    """Which of the different times each is, from 1 on; 0 where there is none."""
+    found = np.zeros(clock.shape, np.uint32)
+    found[seen] = np.searchsorted(np.unique(clock[seen]), clock[seen]) + 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Any:
+    return np.load(H200 / "convergence.npz")
+
+
+@pytest.fixture(scope="module")
+def programs(recorded: Any) -> Any:
+    return json.loads(lzma.decompress(recorded["programs"].tobytes()))
+
+
+def logged(program: Any, logs: int, engine: str) -> Any:
+    out = np.zeros((logs, 5, 32), np.uint32)
+    one = replace(kernel(program["code"]), registers=255)
+    words = np.array(program["words"], np.uint32)
+    banksim.run(one, 1, 32, [words, out], engine=engine, workers=1, max_instructions=100_000)
+    out[:, 4] = ranks(out[:, 4], (out[:, 0] != NOWHERE) & (out[:, 0] != 0))
+    return out
+
+
+@pytest.mark.parametrize(("engine", "every"), [("numpy", 1), ("llvm", 5)])
+def test_masks_and_order_are_the_h200s(recorded: Any, programs: Any, engine: str, every: int) -> None:
+    for name in list(programs)[::every]:
+        hardware = recorded[name]
+        assert np.array_equal(logged(programs[name], len(hardware), engine), hardware), name
+
+
+READ = {0x350: "MOV R10, R22", 0x4B0: "BMOV.32 R8, B6", 0x5C0: "BMOV.32 R10, B6"}
+"""What the kernel logs in place of the active threads."""
+
+
+@pytest.mark.parametrize("what", ["active", "masks"])
+def test_recursive_calls_share_barriers_as_on_the_h200(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they run without a profiler, whose patches change which threads join."""
+    monkeypatch.setattr(warp, "touches_memory", lambda i: False)
+    walk = kernels("schedule")["schedule_recursion"]
+    if what == "masks":
+        code = tuple(instruction(READ[i.pc], i.pc) if i.pc in READ else i for i in walk.instructions)
+        walk = replace(walk, instructions=code)
+    with np.load(H200 / "recursion.npz") as recorded:
+        for script, hardware, order in zip(recorded["script"], recorded[what], recorded["order"], strict=True):
+            logs = np.zeros((32, 64, 2), np.uint32)
+            banksim.run(walk, 1, 32, [script.copy(), logs, 16], engine="numpy", workers=1)
+            assert np.array_equal(logs[..., 0], hardware)
+            assert np.array_equal(ranks(logs[..., 1] & ~np.uint32(7), order != 0), order >> 3)
