@@ -16,6 +16,9 @@ STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
+GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json"
+STAMPS = "begin and end of each block of 264 to 5,280 on one H200: tests/data/timing/h200_memory.json"
+MEMORY = "loads, stores and atomics of 1 to 1,056 blocks on one H200: tests/data/timing/h200_memory.json"
 ASSUMED = "assumed: nobody has shown it"
 
 
@@ -23,6 +26,16 @@ class Figure(NamedTuple):
     """A number of cycles or places, how well it is founded, and on what."""
 
     value: int
+    status: Status
+    source: str
+
+
+class Held(NamedTuple):
+    """For how many hundredths of a cycle something holds a multiprocessor's way to or from the L2 cache, and, where all
+    multiprocessors ask, its share of what that cache gives or takes."""
+
+    alone: int
+    all: int
     status: Status
     source: str
 
@@ -57,6 +70,15 @@ class Numbers(NamedTuple):
     sleep: int
     global_cost: int
     global_latency: int
+    l1: int
+    l2: int
+    l2_atomic: int
+    l2_ahead: int
+    l2_buffer: int
+    first: int
+    first_warp: int
+    replace: int
+    apart_blocks: int
 
 
 @dataclass(frozen=True)
@@ -88,19 +110,39 @@ class Figures:
     copy_ways        … and half of what each of its transactions takes
     skipped          how much earlier than a result the scoreboard of an instruction that no thread executes is back
     sleep            what NANOSLEEP takes beyond the time that it names
-    global_cost      transactions' worth of time that a global access takes of the slots
-    global_latency   from there until the result of a global load may be used
+    global_cost      transactions' worth of time that a global access takes of the slots,
+    global_latency   and from there until the result of a global load may be used, where no model of the caches says it
+    l1               more until the result of a load from global memory than of one from shared memory, if the L1 has it
+    l2               from the service of a load until its data come from the L2
+    l2_farthest      more to the farthest multiprocessor
+    l2_atomic        the same of an atomic
+    l2_ahead         how much earlier than the way to the L2 is free stores and atomics may leave
+    l2_buffer        … and how much earlier than the L2 takes them
+    first            from one block's begin to the next's, of those that a multiprocessor is given at first,
+    first_warp       … and at least so much for each of its warps
+    replace          from the end of a block to the begin of that which takes its place
+    apart_blocks     … and from one such begin to the next, at the earliest
     """
 
     name: str
     clock_mhz: int
     multiprocessors: int
     launch: Figure
-    """Nanoseconds that a launch takes beyond its blocks: its start and its end."""
+    """Nanoseconds that a launch takes beyond its blocks: its start and its end,"""
+    spread: Figure
+    """… and how many more if all multiprocessors have a block."""
     figures: dict[str, Figure]
+    held: dict[str, Held]
+    """By what is done to what: a line of 128 bytes, a sector of 32, a part of a sector, a lane of those at one word."""
 
-    def numbers(self, global_latency: int | None = None) -> Numbers:
+    def around(self, active: int) -> float:
+        """Nanoseconds that a launch on so many multiprocessors takes beyond its blocks."""
+        return self.launch.value + self.spread.value * active / self.multiprocessors
+
+    def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
+        """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
+        values["l2"] += values.pop("l2_farthest") * active // self.multiprocessors
         if global_latency is not None:
             values["global_latency"] = global_latency
         return Numbers(**values)
@@ -111,6 +153,7 @@ H200 = Figures(
     clock_mhz=1980,
     multiprocessors=132,
     launch=Figure(1570, "measured", LAUNCHES),
+    spread=Figure(200, "measured", MEMORY),
     figures={
         "queue": Figure(10, "measured", LINES),
         "pool": Figure(19, "measured", LINES),
@@ -139,6 +182,27 @@ H200 = Figures(
         "sleep": Figure(75, "measured", LATENCY),
         "global_cost": Figure(6, "measured", STREAMS),
         "global_latency": Figure(600, "assumed", ASSUMED),
+        "l1": Figure(10, "measured", MEMORY),
+        "l2": Figure(277, "measured", MEMORY),
+        "l2_farthest": Figure(18, "measured", MEMORY),
+        "l2_atomic": Figure(400, "measured", MEMORY),
+        "l2_ahead": Figure(100, "measured", MEMORY),
+        "l2_buffer": Figure(900, "measured", MEMORY),
+        "first": Figure(24, "measured", STAMPS),
+        "first_warp": Figure(3, "measured", STAMPS),
+        "replace": Figure(300, "measured", STAMPS),
+        "apart_blocks": Figure(166, "measured", GRIDS),
+    },
+    held={
+        "load line": Held(28, 163, "measured", MEMORY),
+        "load sector": Held(28, 93, "measured", MEMORY),
+        "store line": Held(200, 350, "measured", MEMORY),
+        "store sector": Held(100, 183, "measured", MEMORY),
+        "store part": Held(125, 225, "measured", MEMORY),
+        "add sector": Held(125, 235, "measured", MEMORY),
+        "add lane": Held(100, 290, "measured", MEMORY),
+        "atom sector": Held(130, 340, "measured", MEMORY),
+        "atom lane": Held(200, 370, "measured", MEMORY),
     },
 )
 FIGURES = {"sm_90": H200}

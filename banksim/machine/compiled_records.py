@@ -59,6 +59,9 @@ class Context(Protocol):
     now: Integer
     nanoseconds: Integer
     asked: Integer
+    far_mask: Integer
+    far_width: Integer
+    far_places: Integers
     trace: Integer
     traced: Integer
     notes: Integer

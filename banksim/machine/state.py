@@ -158,6 +158,9 @@ CONTEXT = layout(
     ("now", "i8"),  # the time that %clock reads, in cycles
     ("nanoseconds", "i8"),  # the time that %globaltimer reads
     ("asked", "u8"),  # the memo of the request that was made last
+    ("far_mask", "u4"),  # lanes that the last instruction let access global or local memory,
+    ("far_width", "u4"),  # how many bytes each,
+    ("far_places", "u8", LANES),  # and where: LOCAL_PLACES and beyond in local memory
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
     ("notes", "u8"),  # for each buffer the address of an array with a byte of use bits for each of its bytes; 0: none
@@ -174,6 +177,8 @@ CONTEXT = layout(
     ("reduction", "i4", BLOCK_BARRIERS),
     ("result", "i4", BLOCK_BARRIERS),  # result of the reduction of the phase that ended last
 )
+LOCAL_PLACES = 1 << 62
+"""Where the local memory of a launch begins among the places of its global and local memory."""
 PROBED_REQUESTS = 1 << 12
 """Requests of a block that a probe looks at, at most."""
 ALLOWANCE = 1 << 31

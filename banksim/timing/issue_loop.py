@@ -16,6 +16,7 @@ from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inlined, inner, intrinsic, outer
+from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, issued, leaves, lines_of
 from banksim.timing.issue_records import (
     ALLOWED,
     BLOCKED,
@@ -27,13 +28,14 @@ from banksim.timing.issue_records import (
     Multiprocessor,
     ResidentWarp,
 )
-from banksim.timing.issue_table import BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
+from banksim.timing.issue_table import ASSUMED, BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
 from banksim.timing.shared_memory_path import (
     NEVER,
     SUB_CORES,
     Path,
     Waiting,
     grant,
+    next_row,
     offer,
     serve,
     settle,
@@ -87,6 +89,9 @@ def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Non
             owner.shared += waited
         elif what == GLOBAL:
             owner.memory += waited
+        elif what == ASSUMED:
+            owner.memory += waited
+            sm.served[2] += waited
         else:
             owner.other += waited
     if warp.refused:
@@ -120,15 +125,22 @@ def request(
     """Put the request of a memory instruction into the queue. Without an active thread it takes one transaction's
     time."""
     row = sm.code[i]
-    cost, parts, later, what = row.cost, 1, row.later, OTHER
+    cost, parts, later, what, far = row.cost, 1, row.later, OTHER, NEAR
+    number = next_row(path)
     if row.far:
-        cost, later, what = row.cost if row.cost else f.global_cost, f.global_latency, GLOBAL
+        if sm.constant[0] or not context.far_mask:
+            what, cost, later = ASSUMED, row.cost if row.cost else f.global_cost, f.global_latency
+        else:
+            what, far, later = GLOBAL, row.far, f.l1
+            cost = max(row.cost, lines_of(path.memory, number, context, far in (REDUCED, ATOMIC)))
+            if leaves(far):
+                issued(path.memory, number, far)
     if context.asked:
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
         tallies = carray(pointer(context.tallies), context.memo_count * context.architectures, _TALLY)
         tally = tallies[memo.site * context.architectures]
         cost = tally.last_ideal if sm.ideal[0] or tally.last_low < 0 else tally.last_low
-        parts, later, what = 1 if row.together else memo.parts, row.later, SHARED
+        parts, later, what, far = 1 if row.together else memo.parts, row.later, SHARED, NEAR
         if row.copies:
             cost = (f.copy_ways * cost + f.copy) // 2
         elif row.returns:
@@ -137,7 +149,8 @@ def request(
         sm.served[1] += cost
     if not row.returns or not active:
         parts = 0
-    number = offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
+    offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
+    path.requests[number].far = far
     path.requests[number].write, path.requests[number].read = row.write, row.read
     path.requests[number].fetches = row.fetches
     watch(sm, waiting, w, row.write, i, what)
@@ -238,6 +251,7 @@ def issue(
     running = record.active
     context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
     context.asked = 0
+    context.far_mask = 0
     before = phases(context) if row.kind == BARRIER else np.uint32(0)
     pause = np.int64(row.pause)
     if row.register >= 0:

@@ -97,12 +97,15 @@ class Multiprocessor(NamedTuple):
     members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
-    served: npt.NDArray[np.int64]  # two numbers: requests to shared memory, and their transactions
+    served: npt.NDArray[
+        np.int64
+    ]  # requests to shared memory, their transactions, cycles of warps that rest on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction
-    classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED, GLOBAL, OTHER)
+    classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED …)
     clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …
     stop: npt.NDArray[np.uint32]
     ideal: npt.NDArray[np.bool_]  # one: whether requests take their ideal transactions
+    constant: npt.NDArray[np.bool_]  # one: whether global memory answers after a constant
 
 
 CYCLE, PER_MILLE, ISSUED, ALLOWED = range(4)

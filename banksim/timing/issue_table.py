@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.kernels.kernel import Instruction, Kernel
-from banksim.machine.operations.loads_and_stores import SPACES, width
+from banksim.machine.operations.loads_and_stores import SPACES, result, width
 from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.timing.control_fields import control
+from banksim.timing.global_memory import ATOMIC, CACHED, KEPT, NEAR, PAST, REDUCED, STORED
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
 """Kinds of instructions, by what issuing one does. PLAIN only counts its stall cycles; VARIABLE releases a scoreboard
 after a known latency; MEMORY puts a request into the sub-core's queue; SLEEP pauses (NANOSLEEP)."""
-SHARED, GLOBAL, OTHER = range(3)
-"""The accounts for cycles of waiting for a scoreboard."""
+SHARED, GLOBAL, OTHER, ASSUMED = range(4)
+"""The accounts for cycles of waiting for a scoreboard; ASSUMED: for global memory, after an assumed constant."""
 
 CODE = np.dtype(
     [
@@ -34,7 +35,7 @@ CODE = np.dtype(
         ("returns", "i4"),  # of MEMORY: whether a result comes back
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
         ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: those of a global store
-        ("far", "i4"),  # of MEMORY: whether it goes on to global or local memory
+        ("far", "i4"),  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
         ("fetches", "i4"),  # of MEMORY: cycles from a store's service until its data come
         ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none
         ("copies", "i4"),  # of MEMORY: whether it is an asynchronous copy
@@ -118,7 +119,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             row["register"] = pause.number if pause.kind == "R" and not pause.is_zero else -1
         if row["kind"] == MEMORY:
             row["returns"] = c.write is not None
-            row["far"] = i.name == "LDGSTS" or SPACES.get(i.name, "shared") != "shared"
+            row["far"] = reaches(i)
             loads = i.name.startswith(("LD", "T", "SULD"))
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
@@ -137,6 +138,22 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         row["guard"] = -1 if guard is None else guard.number + 8 * (guard.kind == "UP")
         row["inverted"] = guard is not None and guard.inverted
     return table
+
+
+def reaches(i: Instruction) -> int:
+    """What it does to global or local memory."""
+    space = SPACES.get(i.name, "shared")
+    if i.name == "LDGSTS":
+        return PAST if "BYPASS" in i.modifiers else CACHED
+    if space == "shared":
+        return NEAR
+    if i.name.startswith("RED") or (i.name == "ATOMG" and result(i) is None):
+        return REDUCED
+    if i.name.startswith("ATOM"):
+        return ATOMIC
+    if i.name.startswith(("ST", "SUST", "SURED")):
+        return KEPT if space == "local" else STORED
+    return PAST if "STRONG" in i.modifiers and not i.modifiers & {"CTA"} else CACHED
 
 
 def unit(i: Instruction) -> Unit:

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.latencies import Figures
+from banksim.architectures.latencies import Figures, Numbers
+from banksim.architectures.occupancy import limits
 from banksim.machine import codes
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
@@ -20,6 +21,7 @@ from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.workers import Worker, bank_rules
 from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.control_fields import SCOREBOARDS
+from banksim.timing.global_memory import costs_of
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.spent_cycles import TimedBlock
 
@@ -28,7 +30,8 @@ from banksim.timing.spent_cycles import TimedBlock
 class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
-    and their transactions; the `workers` that hold what was counted; `stop` if it ended early."""
+    and their transactions; cycles that global memory `beyond` the L1 was busy; cycles of warps that rest
+    on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended early."""
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]
@@ -37,14 +40,31 @@ class Simulated:
     busy: npt.NDArray[np.int64]
     requests: int
     transactions: int
+    beyond: int
+    assumed: int
     seconds: float
     workers: list[Worker]
     stop: Stop | None
 
 
+L1_AND_SHARED = 256 << 10
+"""Bytes of the memory of a multiprocessor that is both, of compute capability 9.0 (CUDA programming guide)."""
 ALLOWANCE = 1 << 25
 """Without a limit of the user's: if no block has ended after so many warp instructions for each sub-core that has a
 warp, they are taken for an endless loop. That takes less than a minute."""
+
+
+def l1_bytes(launch: Launch, resident: int) -> int:
+    """What the L1 cache has of the memory that it shares with the shared memory of the resident blocks."""
+    known = limits(launch.kernel.arch)
+    needed = resident * (launch.shared_bytes - launch.kernel.shared_base + known.reserved)
+    taken = next((size for size in known.carveouts if size >= needed), known.shared)
+    return L1_AND_SHARED - taken
+
+
+def between_first(numbers: Numbers, warps: int) -> int:
+    """Cycles between the begins of blocks that a multiprocessor is given at first."""
+    return max(numbers.first, warps * numbers.first_warp)
 
 
 class Simulation:
@@ -64,10 +84,11 @@ class Simulation:
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
-        self.numbers = figures.numbers(global_latency)
+        active = min(launch.blocks, figures.multiprocessors)
+        self.numbers = figures.numbers(global_latency, active)
         self.stop_word = np.zeros(1, np.uint32)
         self.workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
-        self.path = shared_memory_path.new_path()
+        self.path = shared_memory_path.new_path(l1_bytes(launch, resident), costs_of(figures, active))
         count = resident * launch.warps
         self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS)
         members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
@@ -79,12 +100,13 @@ class Simulation:
             members=members,
             pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
-            served=np.zeros(2, np.int64),
+            served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
             clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, max_instructions or 1 << 60]),
             stop=self.stop_word,
             ideal=np.array([ideal]),
+            constant=np.array([global_latency is not None]),
         )
         self.sm.warps["state"] = issue_records.DONE
         self.sm.warps["place"] = np.arange(count) // launch.warps
@@ -99,9 +121,9 @@ class Simulation:
         """Warp instructions issued so far."""
         return int(self.sm.clock[issue_records.ISSUED])
 
-    def begin(self, place: int, block: int) -> None:
-        """Put a block into a place; its warps begin with the first instruction in the current cycle."""
-        worker, now = self.workers[place], int(self.sm.clock[issue_records.CYCLE])
+    def begin(self, place: int, block: int, now: int) -> None:
+        """Put a block into a place; its warps begin with the first instruction in cycle `now`."""
+        worker = self.workers[place]
         context = worker.context.ctypes.data
         self.compiled.begin(context, block)
         self.begins[place] = now
@@ -118,9 +140,10 @@ class Simulation:
         """Simulate blocks, as many at a time as are resident; the next takes the place of one that has ended."""
         began = time.perf_counter()
         queue, done, stop = deque(blocks), [], None
-        for place in range(min(len(self.workers), len(queue))):
-            self.begin(place, queue.popleft())
-        running = min(len(self.workers), len(blocks))
+        running = set(range(min(len(self.workers), len(blocks))))
+        for place in running:
+            self.begin(place, queue.popleft(), place * between_first(self.numbers, self.launch.warps))
+        numbers, given = self.numbers, 0
         while running:
             if self.allowance is not None:
                 self.sm.clock[issue_records.ALLOWED] = self.issued + self.allowance
@@ -128,12 +151,13 @@ class Simulation:
             if answer >= codes.FAULT:
                 stop = self.stopped(answer - codes.FAULT)
                 break
-            place = -1 - answer
-            done.append(self.timed(place))
-            if queue:
-                self.begin(place, queue.popleft())
-            else:
-                running -= 1
+            for place in [place for place in running if self.ended(place)]:  # some may have ended in the same cycle
+                done.append(self.timed(place))
+                if queue:
+                    given = max(int(self.sm.clock[issue_records.CYCLE]) + numbers.replace, given + numbers.apart_blocks)
+                    self.begin(place, queue.popleft(), given)
+                else:
+                    running.remove(place)
         return Simulated(
             spent=self.sm.spent,
             blocks=done,
@@ -142,10 +166,16 @@ class Simulation:
             busy=self.sm.busy,
             requests=int(self.sm.served[0]),
             transactions=int(self.sm.served[1]),
+            assumed=int(self.sm.served[2]),
+            beyond=int(self.path.memory.busy.max()) // 100,
             seconds=time.perf_counter() - began,
             workers=self.workers,
             stop=stop,
         )
+
+    def ended(self, place: int) -> bool:
+        rows = self.sm.warps["place"] == place
+        return bool((self.sm.warps["state"][rows] == issue_records.DONE).all())
 
     def timed(self, place: int) -> TimedBlock:
         rows = self.sm.warps[self.sm.warps["place"] == place]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import Numbers
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
+from banksim.timing.global_memory import NEAR, GlobalMemory, has_room, leaves, new_memory, no_costs, reach
 
 SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
@@ -35,6 +36,7 @@ REQUEST = np.dtype(
         ("read", "i8"),
         ("later", "i8"),  # cycles until the result beyond those of shared memory
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
+        ("far", "i8"),  # what it does to global memory
     ]
 )
 SUB_CORE = np.dtype(
@@ -72,6 +74,7 @@ class Path(NamedTuple):
     servers: npt.NDArray[np.int64]  # until when what else the sub-cores share is held
     order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
     one: npt.NDArray[np.void]
+    memory: GlobalMemory
 
 
 class Waiting(NamedTuple):
@@ -86,7 +89,8 @@ class Waiting(NamedTuple):
     stored: npt.NDArray[np.int64]  # when the data of the warp's stores have come
 
 
-def new_path() -> Path:
+def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> Path:
+    """An empty path; of the L1 cache behind it and what the ways to the L2 are held for, see `global_memory`."""
     sub_cores = np.zeros(SUB_CORES, SUB_CORE)
     sub_cores["issued"] = sub_cores["granted"] = LONG_AGO
     sub_cores["last"] = -1
@@ -105,6 +109,7 @@ def new_path() -> Path:
         servers=np.zeros(SERVERS, np.int64),
         order=np.arange(SUB_CORES),
         one=one,
+        memory=new_memory(REQUESTS, l1_bytes, no_costs() if costs is None else costs),
     )
 
 
@@ -146,9 +151,10 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     if row >= 0 and path.ends[slot] <= t:
         request = path.requests[row]
         path.slots[slot] = -1
+        comes = reach(path.memory, f, row, request.far, t) if request.far != NEAR else t
         if request.parts:
             one.bus = max(one.bus, t) + request.parts
-            settle(waiting, request.warp, request.write, one.bus + f.result + request.later)
+            settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))
         path.free[one.free] = row
         one.free += 1
         moved = True
@@ -161,6 +167,8 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         row = path.pool[place]
         request = path.requests[row]
         if request.warp != busy and request.moves <= t and may_follow(path, waiting, place, t):
+            if leaves(request.far) and not has_room(path.memory, f, t):
+                continue
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost
             if request.fetches:
@@ -239,6 +247,12 @@ def has_place(path: Path, f: Numbers, s: Integer, t: Integer) -> bool:
 
 
 @inlined
+def next_row(path: Path) -> Integer:
+    """The row that the next request will have."""
+    return path.free[path.one[0].free - 1]
+
+
+@inlined
 def offer(
     path: Path,
     waiting: Waiting,
@@ -256,6 +270,7 @@ def offer(
     row = path.free[one.free]
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
+    request.far = NEAR
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1

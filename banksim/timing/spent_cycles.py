@@ -21,7 +21,7 @@ class Spent:
     fixed        stall counts, and fetching behind taken branches
     shared       waiting for requests to shared memory: for their data, or for a place in the queue
     conflict     of these, what is not spent if every request takes its ideal transactions
-    memory       waiting for global and local memory, whose latencies are assumed
+    memory       waiting for global and local memory
     barrier      waiting at barriers of the block
     other        waiting for other instructions of variable latency (MUFU, conversions, constants …)
     contention   could have issued, but another warp of the sub-core did
@@ -77,7 +77,9 @@ class Cycles:
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
                      were the only limit
     requests         to shared memory, by the timed blocks
-    global_latency   what a load from global memory was assumed to take beyond one from shared memory
+    global_latency   what a load from global memory was assumed to take beyond one from shared memory; None: what the
+                     model of the caches says
+    waited_assumed   cycles that warps waited for memory whose latency is assumed
     """
 
     figures: Figures
@@ -88,7 +90,8 @@ class Cycles:
     resources: Mapping[str, int]
     requests: int
     warp_instructions: int
-    global_latency: int
+    global_latency: int | None
+    waited_assumed: int
 
     @property
     def conflict(self) -> int:
@@ -128,4 +131,4 @@ class Cycles:
     @property
     def assumed(self) -> float:
         """The share of the warps' time that was waiting for memory whose latency is assumed."""
-        return self.spent.memory / max(self.spent.total, 1)
+        return self.waited_assumed / max(self.spent.total, 1)

@@ -28,8 +28,8 @@ OnTimed = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Timing:
-    """How to time: cycles of global memory (None: the stated constant), how many blocks (None: those that are resident
-    at first), and whether the others are counted."""
+    """How to time: cycles of global memory (None: by the model of the caches), how many blocks (None: those that are
+    resident at first), and whether the others are counted."""
 
     global_latency: int | None = None
     blocks: int | None = None
@@ -109,10 +109,13 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         conflict = max(spent.shared - int(ideal["shared"]), 0)
         instructions.append(TimedInstruction(i, replace(spent, conflict=conflict)))
     busy = outcome.busy.max(axis=0)
-    resources = dict(zip((*PIPES, "issue"), map(int, busy), strict=True)) | {"shared memory": outcome.transactions}
+    resources = dict(zip((*PIPES, "issue"), map(int, busy), strict=True)) | {
+        "shared memory": outcome.transactions, "L2 cache": outcome.beyond,
+    }  # fmt: skip
     return Cycles(
         figures=known,
-        global_latency=known.numbers(timing.global_latency).global_latency,
+        global_latency=timing.global_latency,
+        waited_assumed=outcome.assumed,
         instructions=tuple(instructions),
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,

@@ -52,15 +52,26 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
     held = resident(launch)
     at_a_time = min(held.blocks, -(-launch.blocks // figures.multiprocessors))
     waves = -(-launch.blocks // (at_a_time * figures.multiprocessors))
-    timed = -(-len(cycles.blocks) // at_a_time)
     return Estimate(
         blocks=launch.blocks,
         together=at_a_time,
         multiprocessors=figures.multiprocessors,
         occupancy=held,
         waves=waves,
-        cycles=round(cycles.total * waves / timed) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
+        cycles=whole(launch, cycles) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
         clock_mhz=figures.clock_mhz,
-        around=figures.launch.value / 1000,
+        around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
         assumed=cycles.assumed,
     )
+
+
+def whole(launch: Launch, cycles: Cycles) -> int:
+    """Cycles of a launch: full rounds of resident blocks take as long as the first, a last one with fewer blocks
+    (assumed) the mean between that and its share of it. Or what the L2 takes, if that is longer."""
+    figures, timed = cycles.figures, len(cycles.blocks)
+    count = -(-launch.blocks // figures.multiprocessors)
+    held = min(resident(launch).blocks, count)
+    rounds, left = divmod(launch.blocks, held * figures.multiprocessors)
+    part = left / (held * figures.multiprocessors)
+    full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1
+    return round(max(cycles.total * full / -(-timed // held), cycles.resources["L2 cache"] * count / timed))

@@ -56,7 +56,7 @@ def test_conflicts_stand_at_their_line_and_are_the_limit(run: Run) -> None:
     text = timing(run, 120).plain
     assert "Time of 8 blocks on one SM of sm_90; the other 2,992 were counted, not timed" in text
     assert "Limited by shared memory" in text
-    first = text.split("cycles of all warps")[1].splitlines()[3]
+    first = text.split("cycles of all warps")[1].splitlines()[2]
     assert first.startswith("turn.cu:7  for (int r")
     assert cycles.conflict > 0.9 * cycles.total
     for width in (80, 160):
@@ -85,8 +85,9 @@ def test_the_launch_is_estimated_by_waves(run: Run) -> None:
     assert run.cycles is not None
     found = estimate(run.launch, run.cycles)
     assert (found.together, found.waves) == (8, 3)  # 3,000 blocks on 132 SMs, 8 on each at a time
-    assert found.cycles == 3 * run.cycles.total
-    assert found.microseconds == pytest.approx(found.cycles / 1980 + 1.57)
+    part = 3000 / 132 / 8 - 2  # of the last round: it is taken to last for the mean of that and a full one
+    assert found.cycles == round(run.cycles.total * (2 + (1 + part) / 2))
+    assert found.microseconds == pytest.approx(found.cycles / 1980 + 1.57 + 0.2)
     assert "3,000 blocks on 132 SMs, 8 resident on each (limited by warps" in timing(run, 1000).plain
     assert f"3 waves, about {found.cycles:,} cycles" in timing(run, 1000).plain
 

@@ -19,7 +19,7 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
-from banksim.machine.llvm import shared_requests
+from banksim.machine.llvm import far_requests, shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
 from banksim.machine.llvm.data_movement import extended, move_in, move_out
@@ -341,6 +341,8 @@ class MemoryFunctions:
             thread_bytes = e.get(a.context, CONTEXT, "local_size")
             warp = b.zext(e.get(a.warp, WARP, "index"), INT[64])
             base = e.at(base, b.mul(warp, b.mul(thread_bytes, INT[64](LANES))))
+        if self.stepwise and space in ("global", "local"):
+            far_requests.note(e, a, a.address if space == "global" else far_requests.in_local(e, a), width)
         if ranked:
             offsets, first = places, b.extract_element(places, lane)
         return Place(base, offsets, first, interleaved=space == "local")

@@ -28,7 +28,7 @@ HEADS: tuple[tuple[tuple[str, str], Callable[[Spent], int]], ...] = (
     (("shared", "memory"), lambda s: s.shared),
     (("of these", "conflicts"), lambda s: s.conflict),
     (("", "barriers"), lambda s: s.barrier),
-    (("global", "(assumed)"), lambda s: s.memory),
+    (("global", "memory"), lambda s: s.memory),
     (("", "other"), lambda s: s.other),
 )
 """Columns of the table by lines: cycles of warps."""
@@ -82,9 +82,19 @@ def table(cycles: Cycles, width: int) -> list[Text]:
             columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
     lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
     if cycles.spent.memory:
-        note = f"assumed: global memory answers {cycles.global_latency:,} cycles later than shared (--global-latency)"
-        lines += fold(Text(note, QUIET), width)
+        lines += fold(Text(f"assumed: {assumption(cycles)}", QUIET), width)
     return lines
+
+
+def assumption(cycles: Cycles) -> str:
+    """What the time of global memory rests on that nobody has measured."""
+    if cycles.global_latency is not None:
+        return f"global memory answers {cycles.global_latency:,} cycles later than shared (--global-latency)"
+    found = "the L2 cache has all of global memory, and every SM does as this one"
+    if cycles.waited_assumed:
+        constant = cycles.figures.figures["global_latency"].value
+        found += f"; textures answer {constant:,} cycles later than shared memory"
+    return found
 
 
 def ranked(cycles: Cycles) -> list[tuple[Site, Spent]]:
@@ -112,13 +122,13 @@ def launch(found: Estimate) -> str:
     if found.cycles is None:
         return (
             f"The launch: {where}. No estimate of its time: {found.assumed:.0%} of the warps' time is waiting for "
-            f"global memory, whose latency is assumed; with more than {MOST_ASSUMED:.0%} no estimate is made."
+            f"memory whose latency is assumed; with more than {MOST_ASSUMED:.0%} no estimate is made."
         )
-    rests = f"{found.assumed:.0%} of it rests on the assumed latency of global memory"
+    rests = f"; {found.assumed:.0%} of it rests on an assumed latency of memory" if found.assumed else ""
     return (
         f"The launch: {where}: {plural(found.waves, 'wave')}, about {found.cycles:,} cycles at "
         f"{found.clock_mhz:,} MHz, and {found.around:.2f} µs for its start and end: {found.microseconds:,.1f} µs "
-        f"(estimate; {rests})."
+        f"(estimate{rests})."
     )
 
 
@@ -162,6 +172,7 @@ def as_json(run: Run) -> dict[str, object]:
         ],
         "assumed": cycles.assumed,
         "figures": {name: figure._asdict() for name, figure in cycles.figures.figures.items()},
+        "held": {name: held._asdict() for name, held in cycles.figures.held.items()},
         "launch": {
             "blocks": found.blocks,
             "multiprocessors": found.multiprocessors,

@@ -1,0 +1,257 @@
+"""Global memory behind a multiprocessor: its L1 cache, and its share of the L2 cache that all multiprocessors share.
+
+A request takes a transaction of the path for each line of 128 bytes that it touches. The L1 has tags by line and valid
+bits by sector of 32 bytes; what is stored goes on to the L2 and leaves them as they are. Sectors that it lacks come
+from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or, if all ask
+at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2 has
+everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.latencies import Figures, Numbers
+from banksim.machine.compiled_records import Context
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import inlined, inner
+
+NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT = range(7)
+"""What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
+or with one; stores to local memory, which the L1 keeps."""
+LINE, SECTOR = 7, 5
+"""Bits of a place within its line and its sector."""
+WAYS = 8
+"""Lines of a set of the L1: assumed."""
+IN, OUT, SHARE_IN, SHARE_OUT = range(4)
+"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
+LINES, SECTORS, PARTS, LANES = range(4)
+"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word."""
+HELD = {
+    CACHED: ("load line", "load sector"),
+    PAST: ("load line", "load sector"),
+    STORED: ("store line", "store sector", "store part"),
+    REDUCED: ("add sector", "add sector", "add sector", "add lane"),
+    ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane"),
+}
+"""By kind of request: the figures of LINES, SECTORS …"""
+ABSENT = -1
+
+
+class GlobalMemory(NamedTuple):
+    """Of each request of the path (its row): the lines that it touches, which words of them, and how many lanes share
+    a word; the L1's tags; until when the ways to and from the L2 are held, and for how long a request holds them."""
+
+    line: npt.NDArray[np.int64]  # (row, n)
+    words: npt.NDArray[np.int64]  # (row, n): masks
+    lines: npt.NDArray[np.int64]  # by row: how many
+    lanes: npt.NDArray[np.int64]  # by row
+    tags: npt.NDArray[np.int64]  # (set, way): lines
+    used: npt.NDArray[np.int64]  # … the cycle of the last access
+    comes: npt.NDArray[np.int64]  # (set, way, sector): when it has come; ABSENT: it is not there
+    held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
+    busy: npt.NDArray[np.int64]  # … for how long they have been held in all
+    costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
+
+
+def no_costs() -> npt.NDArray[np.int64]:
+    return np.zeros((2, KEPT + 1, LANES + 1), np.int64)
+
+
+def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
+    """For how many hundredths of a cycle requests hold their own way (0) and their share of the L2 (1), if so many
+    multiprocessors are busy."""
+    table = no_costs()
+    for kind, names in HELD.items():
+        for what, name in enumerate(names):
+            table[:, kind, what] = known.held[name].alone, known.held[name].all * active // known.multiprocessors
+    return table
+
+
+def new_memory(rows: int, l1_bytes: int, costs: npt.NDArray[np.int64]) -> GlobalMemory:
+    sets = max(l1_bytes // (WAYS << LINE), 1)
+    per_line = rows, 32
+    return GlobalMemory(
+        line=np.zeros(per_line, np.int64),
+        words=np.zeros(per_line, np.int64),
+        lines=np.zeros(rows, np.int64),
+        lanes=np.zeros(rows, np.int64),
+        tags=np.full((sets, WAYS), -1),
+        used=np.zeros((sets, WAYS), np.int64),
+        comes=np.full((sets, WAYS, 4), ABSENT),
+        held=np.zeros(4, np.int64),
+        busy=np.zeros(4, np.int64),
+        costs=costs,
+    )
+
+
+@inlined
+def leaves(far: Integer) -> bool:
+    """Whether a request goes on to the L2 whatever the L1 has."""
+    return far in (STORED, REDUCED, ATOMIC)
+
+
+@inlined
+def lines_of(memory: GlobalMemory, row: Integer, context: Context, together: bool) -> Integer:
+    """Note which lines and words the instruction that was executed last touches; if `together`, also how many lanes
+    have the same word, at most. Returns the number of lines."""
+    n = 0
+    span: Integer = max(np.int64(context.far_width) // 4, np.int64(1))
+    for lane in range(32):
+        if not context.far_mask >> np.uint32(lane) & np.uint32(1):
+            continue
+        place = np.int64(context.far_places[lane])
+        line, word = place >> LINE, place >> 2 & 31
+        at = n - 1
+        while at >= 0 and memory.line[row, at] != line:
+            at -= 1
+        if at < 0:
+            at = n
+            memory.line[row, at], memory.words[row, at] = line, 0
+            n += 1
+        memory.words[row, at] |= ((1 << span) - 1) << word
+    memory.lines[row] = n
+    memory.lanes[row] = most_together(context) if together else 1
+    return n
+
+
+@inner
+def most_together(context: Context) -> Integer:
+    """How many lanes at most have one address."""
+    most = 1
+    for lane in range(32):
+        if context.far_mask >> np.uint32(lane) & np.uint32(1):
+            same = 1
+            for other in range(lane):
+                if context.far_mask >> np.uint32(other) & np.uint32(1):
+                    same += context.far_places[other] == context.far_places[lane]
+            most = max(most, same)
+    return most
+
+
+@inlined
+def sectors(words: Integer) -> Integer:
+    """The mask of sectors that a mask of words touches."""
+    mask: Integer = 0
+    for s in range(4):
+        if words >> (8 * s) & 255:
+            mask |= 1 << s
+    return mask
+
+
+@inlined
+def bits(mask: Integer) -> Integer:
+    n = 0
+    for s in range(4):
+        n += mask >> s & 1
+    return n
+
+
+@inlined
+def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer) -> Integer:
+    """Have sectors of one line come from the L2. Returns the cycle in which they have come."""
+    last = t
+    for share in range(2):
+        costs = memory.costs[share, kind]
+        cost = max(costs[LINES], sectors * costs[SECTORS])
+        way = IN + 2 * share
+        memory.held[way] = max(memory.held[way], 100 * t) + cost
+        memory.busy[way] += cost
+        last = max(last, memory.held[way] // 100)
+    return last + f.l2
+
+
+@inlined
+def sent(memory: GlobalMemory, share: Integer, kind: Integer, words: Integer, lanes: Integer) -> Integer:
+    """What sending words of one line to the L2 takes of the multiprocessor's way (0) or share (1)."""
+    costs = memory.costs[share, kind]
+    cost = 0
+    for s in range(4):
+        part = words >> (8 * s) & 255
+        if part:
+            cost += costs[SECTORS] if part == 255 else costs[PARTS]
+    whole: Integer = max(cost, max(costs[LINES], lanes * costs[LANES]))
+    return whole
+
+
+@inlined
+def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes: Integer, t: Integer) -> Integer:
+    """Send words of one line to the L2. Returns the cycle in which its answer has come."""
+    last = t
+    for share in range(2):
+        way = OUT + 2 * share
+        memory.held[way] = max(memory.held[way], 100 * t) + sent(memory, share, kind, words, lanes)
+        last = max(last, memory.held[way] // 100)
+    return last + f.l2_atomic
+
+
+@inner
+def issued(memory: GlobalMemory, row: Integer, kind: Integer) -> None:
+    """Count what a request will take of the ways to the L2: a block may end before it has left."""
+    for n in range(memory.lines[row]):
+        for share in range(2):
+            lanes = memory.lanes[row] if n == 0 else 1
+            memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)
+
+
+@inlined
+def place_of(memory: GlobalMemory, line: Integer, t: Integer) -> Integer:
+    """Where the L1 has a line (set · WAYS + way); if it lacks it, the line used longest ago leaves."""
+    here = (line ^ line >> 7 ^ line >> 15) % len(memory.tags)
+    oldest = 0
+    for way in range(WAYS):
+        if memory.tags[here, way] == line:
+            memory.used[here, way] = t
+            return here * WAYS + way
+        if memory.used[here, way] < memory.used[here, oldest]:
+            oldest = way
+    memory.tags[here, oldest], memory.used[here, oldest] = line, t
+    memory.comes[here, oldest, :] = ABSENT
+    return here * WAYS + oldest
+
+
+@inlined
+def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, asked: Integer, t: Integer) -> Integer:
+    """Access sectors of a line in the L1, which has them from then on. Returns the cycle in which they have come."""
+    place = place_of(memory, line, t)
+    comes = memory.comes[place // WAYS, place % WAYS]
+    missing = 0
+    last: Integer = t
+    for s in range(4):
+        if asked >> s & 1:
+            missing += comes[s] == ABSENT
+            last = max(last, comes[s])
+    if missing:
+        at = fetch(memory, f, kind, missing, t) if kind == CACHED else t
+        last = max(last, at)
+        for s in range(4):
+            if asked >> s & 1 and comes[s] == ABSENT:
+                comes[s] = at
+    return last
+
+
+@inner
+def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Integer) -> Integer:
+    """Let a request that the path has served reach the caches at cycle t. Returns the cycle in which all that the L2
+    answers has come."""
+    last = t
+    for n in range(memory.lines[row]):
+        words = memory.words[row, n]
+        if kind in (CACHED, KEPT):
+            at = look_up(memory, f, kind, memory.line[row, n], sectors(words), t)
+        elif kind == PAST:
+            at = fetch(memory, f, kind, bits(sectors(words)), t)
+        else:
+            at = send(memory, f, kind, words, memory.lanes[row] if n == 0 else 1, t)
+        last = max(last, at)
+    return last
+
+
+@inlined
+def has_room(memory: GlobalMemory, f: Numbers, t: Integer) -> bool:
+    """Whether a store may leave: what has left before it and is still on its way to the L2 is not too much."""
+    own, share = memory.held[OUT], memory.held[SHARE_OUT]
+    return bool(own <= 100 * (t + f.l2_ahead) and share <= 100 * (t + f.l2_buffer))
