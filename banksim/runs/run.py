@@ -68,7 +68,7 @@ def run(
     `timing`: simulate time as well: `Run.cycles`. The blocks that one multiprocessor holds at first (or `timed_blocks`
     of those that it is given) are timed, the others counted; in a timed block the kernel's clocks read the simulated
     cycles. (Where no time is simulated, every reading moves a clock on.) `global_latency`, in cycles, is assumed for
-    loads from global memory.
+    loads from global memory, instead of modelling the caches.
 
     `values=False`: only counts are asked for. No array is changed, and `banksim.absent` may stand for one. A small
     launch is executed as ever, on copies of the arrays; of a large one, or with absent arrays, one block of each class

@@ -156,7 +156,7 @@ def test_sarif_holds_all_of_the_json(
 NOT_FOR_PEOPLE = {
     r"schema|version|command": "what programs need to read the rest",
     r".*worst\.(mask|address|op|width|block|warp)": "drawn",
-    r"(executions\[\]\.)?cycles\.(figures|resources|spent|launch\.limits)\..*": "sentences name those that matter",
+    r"(executions\[\]\.)?cycles\.(figures|held|resources|spent|launch\.limits)\..*": "sentences name those that matter",
     r"(executions\[\]\.)?cycles\.blocks\[\]\..*": "when each block began and ended",
     r"(executions\[\]\.)?cycles\.(lines\[\]\..*|assumed|launch\.occupancy)": "shares, and sums of some",
     r"(kernels\[\]\.)?conflicts\[\]\.sites\[\]\..*": "the accesses of a line together, and each in --sass",

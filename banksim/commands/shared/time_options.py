@@ -20,7 +20,7 @@ def options(group: _ArgumentGroup) -> None:
         "--global-latency",
         metavar="CYCLES",
         help="with --timing: assume that a load from global memory takes so many cycles longer than one from shared "
-        "memory (the report tells the default)",
+        "memory, instead of modelling the caches",
     )
 
 
