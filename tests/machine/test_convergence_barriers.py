@@ -1,4 +1,4 @@
-"""Convergence barriers against one H200: what BMOV reads, who runs together behind BSYNC, and in which order.
+"""Convergence barriers against one H100: what BMOV reads, who runs together behind BSYNC, and in which order.
 
 `convergence.npz` holds programs of one warp, written in SASS by hand, and what they logged there: at each log the
 active threads, the masks of B0 to B2, and a rank in time. `recursion.npz` holds what schedule_recursion

@@ -109,9 +109,7 @@ APPROXIMATE = {
 relative."""
 
 JOINS = "which ready threads join, and when, is not known well enough here"
-RECURSION = (
-    "calls share convergence barriers, and the profiler's patches change who joins (test_convergence_barriers.py)"
-)
+RECURSION = "calls of different depth share convergence barriers; who joins under the profiler is not known well enough"
 NATIVE = "a log of the native run, where memory instructions do not empty the slot as under the profiler"
 BLOCKS = "the profiler counts basic blocks: of the groups that join behind a YIELD as many as came before it"
 YIELDS = "which threads join behind a YIELD is not known well enough"
