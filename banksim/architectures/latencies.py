@@ -70,6 +70,7 @@ class Numbers(NamedTuple):
     sleep: int
     global_cost: int
     global_latency: int
+    store_cost: int
     l1: int
     l2: int
     l2_atomic: int
@@ -112,6 +113,7 @@ class Figures:
     sleep            what NANOSLEEP takes beyond the time that it names
     global_cost      transactions' worth of time that a global access takes of the slots,
     global_latency   and from there until the result of a global load may be used, where no model of the caches says it
+    store_cost       transactions' worth of time that a global store or atomic takes of the slots, at least
     l1               more until the result of a load from global memory than of one from shared memory, if the L1 has it
     l2               from the service of a load until its data come from the L2
     l2_farthest      more to the farthest multiprocessor
@@ -182,6 +184,7 @@ H200 = Figures(
         "sleep": Figure(75, "measured", LATENCY),
         "global_cost": Figure(6, "measured", STREAMS),
         "global_latency": Figure(600, "assumed", ASSUMED),
+        "store_cost": Figure(4, "measured", MEMORY),
         "l1": Figure(10, "measured", MEMORY),
         "l2": Figure(277, "measured", MEMORY),
         "l2_farthest": Figure(18, "measured", MEMORY),

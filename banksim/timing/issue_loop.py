@@ -134,6 +134,7 @@ def request(
             what, far, later = GLOBAL, row.far, f.l1
             cost = max(row.cost, lines_of(path.memory, number, context, far in (REDUCED, ATOMIC)))
             if leaves(far):
+                cost = max(cost, f.store_cost)
                 issued(path.memory, number, far)
     if context.asked:
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
