@@ -17,6 +17,7 @@ import pytest
 from launches import argument
 
 import banksim
+from banksim.advise.kernels import measure
 from banksim.kernels.cubin import decode
 from helpers.places import EXAMPLES, H200, KERNELS
 
@@ -25,9 +26,6 @@ WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CYCLES = "sm__cycles_elapsed.max"
 NOISE = 0.04
 """Other traffic of the L1 cache that the counter of a whole kernel shows."""
-COLD = 650
-"""Nsight Compute empties the caches before each launch: loads come from DRAM, some 650 cycles later than from shared
-memory (tests/data/timing/h200_memory.json, level dram)."""
 TIMED = {"scan<float>": "best", "productTransposedA32": "best", "productRegisters": "best", "bitonicSort": "refused"}
 """Of these launches time is simulated, as written and with this layout."""
 
@@ -70,9 +68,7 @@ def test_simulated_time_says_which_layout_is_faster(case: str) -> None:
     here, there = [], []
     for number, variant in enumerate(VARIANTS):
         if variant["case"] == case and variant["advice"] in ("before", TIMED[case]):
-            done = banksim.run(
-                kernel(number), variant["grid"], variant["block"], arguments(variant), timing=True, global_latency=COLD
-            )
+            done = banksim.run(kernel(number), variant["grid"], variant["block"], arguments(variant), **measure.TIMED)
             assert done.cycles is not None
             here.append(done.cycles.total)
             there.append(variant["counters"][CYCLES])
