@@ -39,6 +39,7 @@ def test_the_uri_leads_to_where_banksim_came_from(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(rules, "HERE", EXAMPLES.parent)
     assert [urlsplit(str(rule.uri)).scheme for rule in RULES] == ["file"] * len(RULES)
     monkeypatch.setattr(rules, "HERE", EXAMPLES)
+    monkeypatch.setattr(rules, "INSTALLED", EXAMPLES / "nowhere")
     assert RULES[0].uri is None
     monkeypatch.setattr(rules, "INSTALLED", PAGES)  # as in a wheel, which has the pages beside the package
     assert [rule.uri for rule in RULES] == [(PAGES / f"{rule.id}.md").as_uri() for rule in RULES]
