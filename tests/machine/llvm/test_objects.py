@@ -56,3 +56,11 @@ def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.Mon
     assert own == other
     assert 'define i32 @"warp"' in own
     assert results[0] == results[1]
+
+
+def test_long_code_is_compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(objects, "compiled", lambda text, how: asked.append(how))
+    objects.kernel(objects.LONG * " ")
+    objects.kernel(objects.LONG * " " + " ")
+    assert asked == [objects.WELL, objects.QUICKLY]
