@@ -21,8 +21,8 @@ TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 NAMED = re.compile(r'@"([^"]+)"')
 METADATA = re.compile(r"(?<=!prof )!(\d+)")
 QUICKLY, WELL = 0, 1
-"""How LLVM chooses instructions and registers. Code that it chose quickly is compiled in half the time, but takes up to
-half as long again: a product of 1,024³ 0.65 to 0.75 s instead of 0.5."""
+"""How LLVM chooses instructions and registers. Code that it chose quickly is compiled in half the time, but runs up to
+a fifth longer."""
 LONG = 1 << 20
 """Characters of a kernel's own code from which it is compiled quickly: some 1,200 instructions."""
 
