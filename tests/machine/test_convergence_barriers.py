@@ -8,7 +8,8 @@ threads replaced by BMOV, the mask of B6. 0xDEAD stands where a thread did not c
 What they say: a convergence barrier is one mask for all threads of a warp. BSSY adds the executing threads, BREAK takes
 them out, BMOV.CLEAR empties it, and BMOV B, R sets it to what the lowest executing thread holds. BSYNC waits for the
 live threads of the mask that are neither here nor blocked, at whichever barrier; threads outside the mask pass. When it
-is complete the mask is empty. Where nobody else can go on, the last that came to a BSYNC does, and the others execute
+is complete the mask is empty. A BREAK behind which all threads of the mask are blocked releases them: those at one
+BSYNC run together from there. Where nobody else can go on, the last that came to a BSYNC does, and the others execute
 theirs again. Groups that are ready at the pc of a BSYNC go on with those that wait there, whatever for.
 """
 
@@ -21,12 +22,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from launches import argument
 
 import banksim
 from banksim.machine.reference import warp
 from helpers.assembler import instruction, kernel
 from helpers.places import H200
-from helpers.recorded_launches import kernels
+from helpers.recorded_launches import ENTRIES, kernels, without_clock
 
 NOWHERE = 0xDEAD
 
@@ -82,3 +84,14 @@ def test_recursive_calls_share_barriers_as_on_the_h200(what: str, monkeypatch: p
             banksim.run(walk, 1, 32, [script.copy(), logs, 16], engine="numpy", workers=1)
             assert np.array_equal(logs[..., 0], hardware)
             assert np.array_equal(ranks(logs[..., 1] & ~np.uint32(7), order != 0), order >> 3)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "llvm"])
+def test_threads_that_break_releases_run_together(engine: str) -> None:
+    name = "schedule.schedule_switch/1-2"
+    entry = ENTRIES[name]
+    arguments = [argument(rule) for rule in entry["arguments"]]
+    switch = without_clock(kernels("schedule")["schedule_switch"])
+    banksim.run(switch, entry["grid"], entry["block"], arguments, engine=engine, workers=1)
+    with np.load(H200 / "schedule.npz") as recorded:
+        assert np.array_equal(arguments[1][::2], recorded[f"{name}/1"][::2])  # the active threads, without the clock

@@ -215,21 +215,24 @@ def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Intege
 @callback(types.uint32(CONTEXT, WARP, types.uint32, types.uint32, types.int32))
 def leave_barrier(context: Place, warp: Place, mask: Integer, pc: Integer, number: Integer) -> Integer:
     """BREAK has left threads for a convergence barrier that all wait, or none: it gathers none any more, and they go
-    on, before the group where they are fewer. Returns 1 if they do: then the group is parked."""
+    on, as one group where they wait at one BSYNC, and before the group where they are fewer. Returns 1 if they do: then
+    the group is parked."""
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     rest = w.barriers[number] & w.live
     if rest & ~blocked(w):
         return np.uint32(0)
-    w.barriers[number] = 0
-    released, g = np.uint32(0), 0
-    while g < w.groups:
+    released, g = np.uint32(0), w.groups - 1
+    while g >= 0:
         if 0 <= w.group_wait[g] < WARPSYNC and w.group_mask[g] & rest:
+            come = come_to(w, g) | w.group_mask[g]
             h = force(c, w, g)
-            w.slot = w.group_mask[h]
-            released |= w.slot
-            g = -1
-        g += 1
+            if not released:
+                w.slot = w.group_mask[h]
+            released |= come
+            g = w.groups
+        g -= 1
+    w.barriers[number] = 0
     if not released or ones(released) >= ones(mask):
         return np.uint32(0)
     put_aside(w, mask, pc, READY, 0)

@@ -166,28 +166,25 @@ class Warp(Groups):
 
     def break_away(self, i: Instruction, group: Group, executing: int) -> Group | None:
         """BREAK: at this barrier nobody waits any more for the executing threads (only for those whose predicate
-        operand does not hold)."""
+        operand does not hold). If all others that it gathers wait, they go on, as one group where they wait at one
+        BSYNC, and before this group where they are fewer."""
         condition = next((o for o in i.operands if o.kind == "P"), None)
         leaving = executing if condition is None else int(self.ballot(self.predicate(condition)))
         number = barrier_number(i)
         self.barriers[number] &= ~leaving
         rest = self.barriers[number] & self.live
-        waiting = [g for g in self.groups if isinstance(g.waits, Convergence)]
-        if rest & ~sum(g.mask for g in waiting):
+        if rest & ~sum(g.mask for g in self.groups if isinstance(g.waits, Convergence)):
             return Group(group.mask, group.behind)
+        first, released = None, 0
+        while g := next((g for g in reversed(self.groups) if waits_at_bsync(g) and g.mask & rest), None):
+            come = self.come_to(g) | g.mask
+            self.release(g, come)
+            first, released = first or g, released | come
         self.barriers[number] = 0
-        released = [g for g in waiting if g.mask & rest and waits_at_bsync(g)]
-        if not released:
-            return Group(group.mask, group.behind)
-        for g in released:
-            if g in self.groups and waits_at_bsync(g):
-                self.release(g, self.come_to(g) | g.mask)
-        released = [g for g in released if g in self.groups]
-        if sum(g.mask for g in released).bit_count() < group.mask.bit_count():
+        self.slot = first or self.slot
+        if released.bit_count() < group.mask.bit_count() and first:
             self.park(group.mask, group.behind)
-            self.slot = released[-1]
             return None
-        self.slot = released[-1]
         return Group(group.mask, group.behind)
 
     def move_convergence(self, i: Instruction, group: Group, executing: int) -> Group:
