@@ -101,12 +101,12 @@ def tensor_arguments(kernel: object, arguments: Sequence[object]) -> list[object
     """The arguments with every array that is handed on as a tensor descriptor taken apart: its map, sizes, strides."""
     if not isinstance(kernel, Kernel) or not kernel.preset or not kernel.preset.tensors:
         return list(arguments)
-    with_types = iter(kernel.preset.tensors)
+    described = iter(kernel.preset.tensors)
     sizes = [parameter.size for parameter in kernel.parameters]
     out: list[object] = []
     for argument in arguments:
         is_map = sizes[len(out) : len(out) + 1] == [BYTES]
-        tensor = next(with_types, None) if is_map and isinstance(argument, np.ndarray) else None
+        tensor = next(described, None) if is_map and isinstance(argument, np.ndarray) else None
         if tensor is None or not isinstance(argument, np.ndarray):
             out.append(argument)
             continue

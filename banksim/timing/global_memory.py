@@ -22,8 +22,8 @@ from banksim.system.jit import inlined, inner
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT = range(7)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
 or with one; stores to local memory, which the L1 keeps."""
-LINE, SECTOR = 7, 5
-"""Bits of a place within its line and its sector."""
+LINE = 7
+"""Bits of a place within its line."""
 WAYS = 8
 """Lines of a set of the L1: assumed."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)

@@ -97,9 +97,7 @@ class Multiprocessor(NamedTuple):
     members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
-    served: npt.NDArray[
-        np.int64
-    ]  # requests to shared memory, their transactions, cycles of warps that rest on assumed latencies
+    served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction
     classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED …)
     clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …

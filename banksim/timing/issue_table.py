@@ -153,7 +153,7 @@ def reaches(i: Instruction) -> int:
         return ATOMIC
     if i.name.startswith(("ST", "SUST", "SURED")):
         return KEPT if space == "local" else STORED
-    return PAST if "STRONG" in i.modifiers and not i.modifiers & {"CTA"} else CACHED
+    return PAST if "STRONG" in i.modifiers and "CTA" not in i.modifiers else CACHED
 
 
 def unit(i: Instruction) -> Unit:

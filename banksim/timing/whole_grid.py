@@ -58,19 +58,19 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         multiprocessors=figures.multiprocessors,
         occupancy=held,
         waves=waves,
-        cycles=whole(launch, cycles) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
+        cycles=whole(launch, cycles, at_a_time) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
         clock_mhz=figures.clock_mhz,
         around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
         assumed=cycles.assumed,
     )
 
 
-def whole(launch: Launch, cycles: Cycles) -> int:
-    """Cycles of a launch: full rounds of resident blocks take as long as the first, a last one with fewer blocks
-    (assumed) the mean between that and its share of it. Or what the L2 takes, if that is longer."""
+def whole(launch: Launch, cycles: Cycles, held: int) -> int:
+    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Full rounds of these take as long
+    as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Or what the L2
+    takes, if that is longer."""
     figures, timed = cycles.figures, len(cycles.blocks)
     count = -(-launch.blocks // figures.multiprocessors)
-    held = min(resident(launch).blocks, count)
     rounds, left = divmod(launch.blocks, held * figures.multiprocessors)
     part = left / (held * figures.multiprocessors)
     full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1

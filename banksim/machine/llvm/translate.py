@@ -148,7 +148,7 @@ class Translator(Sections):
 
     def show_bulk(self, i: Instruction) -> None:
         """A bulk copy between shared and global memory, by the lowest executing lane. (The others are services.)"""
-        e, x = self.e, self.x
+        x = self.x
         if "G" not in i.modifiers or "MULTICAST" in i.modifiers:
             return
         to, source, units = i.operands[:3]
@@ -156,9 +156,7 @@ class Translator(Sections):
         start = x.first(x.address(to if inward else source, False))
         barrier = x.first(x.raw(to.parts[0], 1)) if inward else x.const(0)
         size = (x.first(x.value(units)) & 0xFFFF) * UNIT
-        with e.b.if_then(e.b.not_(e.empty(x.executing()))):
-            values = (INT[32](i.pc), start.ir, size.ir, INT[32](int(inward)), barrier.ir)
-            e.call("watch_bulk", VOID, self.context, self.warp, *values)
+        self.tell("watch_bulk", INT[32](i.pc), start.ir, size.ir, INT[32](int(inward)), barrier.ir)
 
     def show_event(self, i: Instruction) -> None:
         """LDGDEPBAR and UTMACMDFLUSH commit copies, DEPBAR.LE waits until at most so many groups of them are to come,
