@@ -150,10 +150,7 @@ CONTEXT = layout(
     ("mapped_pages", "u8"),  # how many there are; 0: no access beyond an allocation passes
     ("threads", "i8"),  # of a block
     ("live", "i8"),  # threads of the block that have not exited
-    (
-        "resumed",
-        "i8",
-    ),  # groups that were given the warp: a pass over the block in which none was is a deadlock
+    ("resumed", "i8"),  # how often a group went on: a pass over the block in which none did is a deadlock
     ("blocks_done", "i8"),
     ("now", "i8"),  # the time that %clock reads, in cycles
     ("nanoseconds", "i8"),  # the time that %globaltimer reads

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, int32
 
 import banksim
 from banksim.errors import Fault, InputError
@@ -159,6 +159,30 @@ def test_spin_locks_end(workers):
     out, lock = np.zeros(1, "i4"), np.zeros(1, "i4")
     run(kernels.spin_lock, 4, 64, out, lock, workers=workers)
     assert out[0] == 256
+
+
+@cuda.jit
+def unequal_warps(out, n):
+    s = cuda.shared.array(128, int32)
+    t = cuda.threadIdx.x
+    x = t
+    if t // 32 == n % 4:
+        for _ in range(n):
+            x = (x * 13 + 5) & 0xFFFFF
+    cuda.syncthreads()
+    s[t] = x
+    cuda.syncthreads()
+    out[t] = s[127 - t]
+
+
+@pytest.mark.parametrize("slow", range(4))
+def test_warps_wait_for_one_that_takes_many_turns(slow):
+    out, n = np.zeros(128, "i4"), 40_000 + slow
+    run(unequal_warps, 1, 128, out, n)
+    expected = np.arange(128)
+    for _ in range(n):
+        expected[32 * slow :][:32] = (expected[32 * slow :][:32] * 13 + 5) & 0xFFFFF
+    np.testing.assert_array_equal(out, expected[::-1])
 
 
 def test_workers_count_the_same():

@@ -110,7 +110,6 @@ class ControlFlow:
         e.set(self.warp, WARP, "active", active)
         e.set(self.warp, WARP, "pc", pc)
         e.set(self.warp, WARP, "running", INT[32](1))
-        e.increase(e.field(self.context, CONTEXT, "resumed"), INT[64](1))
         e.b.ret(INT[32](codes.SWITCH))
 
     def put_aside(self, mask: ir.Value, pc: ir.Value, wait: int | ir.Value, phase: ir.Value | None = None) -> None:

@@ -15,7 +15,7 @@ from banksim.machine.llvm.block_barriers import BlockBarriers
 from banksim.machine.llvm.control_flow import Section
 from banksim.machine.llvm.convergence import Convergence
 from banksim.machine.llvm.values import INT, POINTER
-from banksim.machine.state import WARP
+from banksim.machine.state import CONTEXT, WARP
 
 LONGEST_SECTION = 256
 """Instructions of a section, at most, unless a single basic block has more."""
@@ -80,10 +80,13 @@ class Sections(Convergence, BlockBarriers):
     def build_warp(self, function: ir.Function) -> None:
         e = self.e
         self.enter_function(function)
-        schedule, go_on = (e.b.append_basic_block(name) for name in ("schedule", "go_on"))
-        e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), schedule, go_on)
+        schedule, paused, go_on = (e.b.append_basic_block(name) for name in ("schedule", "paused", "go_on"))
+        e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), schedule, paused)
         e.b.position_at_end(schedule)
         self.ask_scheduler(go_on)
+        e.b.position_at_end(paused)
+        e.increase(e.field(self.context, CONTEXT, "resumed"), INT[64](1))
+        e.b.branch(go_on)
         e.b.position_at_end(go_on)
         if not self.stepwise:
             e.set(self.warp, WARP, "running", INT[32](0))
