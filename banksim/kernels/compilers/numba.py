@@ -108,6 +108,21 @@ def callbacks(options: dict[str, Any]) -> Iterator[tuple[list[Callback], list[Ca
         yield setup, teardown
 
 
+@contextmanager
+def device_arrays() -> Iterator[list[tuple[int, ...]]]:
+    """Collects the shapes of device arrays whose addresses become part of the code."""
+    found: list[tuple[int, ...]] = []
+    arrays = module("numba.cuda.np.arrayobj")
+    lower = arrays._lower_constant_device_array
+
+    def collect(context: object, builder: object, kind: object, value: Any) -> object:
+        found.append(value.__cuda_array_interface__["shape"])
+        return lower(context, builder, kind, value)
+
+    with replaced(arrays, "_lower_constant_device_array", collect):
+        yield found
+
+
 def generate(
     body: Function, types: Types, target: tuple[int, int], options: dict[str, Any]
 ) -> tuple[list[str], list[bytes]]:
@@ -116,7 +131,7 @@ def generate(
     debug = bool(options.get("debug"))
     nvrtc = module("numba.cuda.cudadrv.nvrtc")
     linked = replaced(nvrtc, "compile", lambda source, name, cc, **_: (SimpleNamespace(kind="cu", data=source), None))
-    with linked, as_if_unasked(options):
+    with linked, device_arrays() as outside, as_if_unasked(options):
         parts, _ = cuda.compile_all(
             body,
             types,
@@ -130,7 +145,11 @@ def generate(
             fastmath=options.get("fastmath", False),
             launch_bounds=options.get("launch_bounds"),
         )
-    headers = Path(cuda.__file__).parent / "include" / str(cuda.runtime.get_version()[0])
+    if outside:
+        feature = f"a device array of shape {outside[0]} that is no argument but a global or closure variable"
+        raise UnsupportedError(f"{where(body)}: {body.__name__}: {feature} is not simulated")
+    headers = [Path(cuda.__file__).parent / "include" / str(cuda.runtime.get_version()[0])]
+    headers += map(Path, filter(None, (nvrtc.config.CUDA_NVRTC_EXTRA_SEARCH_PATHS or "").split(":")))
     dispatcher = module("numba.cuda.dispatcher")
     parts += options.get("link") or ()
     if any(name in parts[0] for name in dispatcher.reshape_funcs):
@@ -145,7 +164,7 @@ def generate(
             codes.append(text(content))
         elif kind == "cu":
             source = content if isinstance(content, Path) else text(content)
-            cubins.append(compile_cuda(source, "sm_{}{}".format(*target), includes=[headers], relocatable=True))
+            cubins.append(compile_cuda(source, "sm_{}{}".format(*target), includes=headers, relocatable=True))
         elif kind == "cubin":
             cubins.append(content.read_bytes() if isinstance(content, Path) else content)
         else:

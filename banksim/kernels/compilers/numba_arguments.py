@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import SupportsInt
 
-from banksim.errors import InputError
+from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.compilers.numba_without_gpu import module
 
@@ -60,6 +60,8 @@ def signature(function: Function, types: Types) -> Types:
         raise InputError(f"{body.__name__} takes {count} arguments ({listed}), {len(types)} were given")
     if not choices or types in choices:
         return types
+    if any(addresses(types, choice) for choice in choices):
+        raise UnsupportedError(f"{body.__name__}: an address in place of an array, for a CPointer, is not simulated")
     fitting = [
         (sum(int(step) for step in steps if step is not None), number)
         for number, choice in enumerate(choices)
@@ -69,6 +71,13 @@ def signature(function: Function, types: Types) -> Types:
         wanted = " or ".join(f"({', '.join(map(str, choice))})" for choice in choices)
         raise InputError(f"{body.__name__} is declared for {wanted}, not for ({', '.join(map(str, types))})")
     return choices[min(fitting)[1]]
+
+
+def addresses(types: Types, choice: Types) -> bool:
+    """Whether a number is given for a pointer."""
+    kinds = module("numba.cuda.types")
+    pairs = zip(types, choice, strict=False)
+    return any(isinstance(given, kinds.Integer) and isinstance(wanted, kinds.CPointer) for given, wanted in pairs)
 
 
 def conversions(types: Types, choice: Types) -> list[SupportsInt | None]:

@@ -105,6 +105,9 @@ class SimulatedGPU:
         except CompileError as error:
             if error.__cause__ is not None:
                 raise error.__cause__ from None
+            if str(error).startswith("nvlink"):  # stricter than the driver's own linker
+                first, *rest = str(error).splitlines()
+                raise CompileError("\n".join([f"{first}{CURE}", *rest])) from None
             raise
         known = dispatcher.overloads.get(types)
         if isinstance(known, Overload):

@@ -207,6 +207,11 @@ KERNEL = "import numpy as np\nfrom numba import cuda\nx = np.zeros(32)\n@cuda.ji
         (("(debug=True, opt=False)", "x[0] = 1", "k[1, 32](x)"), "k: cuda.jit(debug=True)"),
         (("", "x[0] = 1", "cuda.to_device(x).get_ipc_handle()"), "cuIpcGetMemHandle of the CUDA driver"),
         (("", "x[0] = 1", "k[1, 2048](x)"), "block x is 2048"),
+        (("('void(CPointer(float64))')", "x[0] = 1", "k[1, 1](4096)"), "for a CPointer, is not simulated; try banksim"),
+        (
+            ("", "x[0] = y[0]", "y = cuda.to_device(x); k[1, 1](x)"),
+            "k: a device array of shape (32,) that is no argument but a global or closure variable is not simulated; try",
+        ),
     ],
 )
 def test_what_cannot_be_simulated_is_one_line_with_its_place(
@@ -217,6 +222,40 @@ def test_what_cannot_be_simulated_is_one_line_with_its_place(
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "Warning" not in line and "warn(" not in line]
     assert line.startswith(f"banksim: {program}:7: ")
     assert complaint in line
+
+
+LINKED = '''
+from numba import cuda
+import numpy as np
+code = cuda.CUSource({!r})
+twice = cuda.declare_device("twice", "{}", link=code{})
+@cuda.jit
+def k(x):
+    x[0] = 1
+    {}
+x = np.zeros(1, np.int32)
+k[1, 1](x)
+print(x[0])
+'''
+
+
+def test_folders_of_headers_that_numba_was_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("numba.cuda.config.CUDA_NVRTC_EXTRA_SEARCH_PATHS", f"/nowhere:{tmp_path}", raising=False)
+    (tmp_path / "two.cuh").write_text("__device__ int two() { return 2; }")
+    code = '#include <two.cuh>\nextern "C" __device__ int twice(int *to, int a) { *to = a * two(); return 0; }'
+    program = written(tmp_path, LINKED.format(code, "int32(int32)", "", "x[0] = twice(21)"))
+    assert main(["run", "--output", os.devnull, program]) == 0
+    assert capsys.readouterr().out == "42\n"
+
+
+def test_what_only_the_drivers_linker_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = 'extern "C" __device__ void twice(int a) {}'
+    program = written(tmp_path, LINKED.format(code, "void(int32)", ", abi='c'", "twice(x[0])"))
+    assert main(["run", "--output", os.devnull, program]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if "Prototype doesn't match" in line]
+    assert [line.endswith("; try banksim run --whole") for line in said] == [True]
 
 
 def test_what_is_not_supported_can_be_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
