@@ -52,8 +52,8 @@ def word(low: int, high: int = 0, guard: str = "PT", scoreboard: int = 7) -> byt
 
 
 def branch(distance: int, guard: str) -> bytes:
-    """BRA over a distance from the next instruction."""
-    quarter = distance // 4 & (1 << 48) - 1
+    """BRA forwards, over a distance from the next instruction."""
+    quarter = distance // 4
     low = (quarter & 0xFF) << 16 | (quarter >> 8 & (1 << 30) - 1) << 34 | 0x7947
     return word(low, NO_MASK | quarter >> 38, guard)
 
@@ -289,7 +289,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.command == "compile":
         target = options.folder / "template.cubin"
-        subprocess.run([options.nvcc, "-cubin", "-arch=sm_90", "-o", str(target), "convergence.cu"], cwd=HERE, check=True)
+        subprocess.run(
+            [options.nvcc, "-cubin", "-arch=sm_90", "-o", str(target), "convergence.cu"], cwd=HERE, check=True
+        )
     elif options.command == "launch":
         launch(options.folder, options.number)
     elif options.command == "record":

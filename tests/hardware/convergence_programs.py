@@ -104,7 +104,9 @@ def outside() -> Iterator[tuple[str, Program]]:
 # ---- random ones
 def step(r: random.Random, masks: list[int], label: str, own: int) -> list[Operation]:
     """What the threads of `own` do next."""
-    kind = r.choice(["bsync"] * 8 + "warpsync,warpsync all,yield,break,clear,set,bssy,exit,split".split(","))
+    kind = r.choice(
+        ["bsync"] * 8 + ["warpsync", "warpsync all", "yield", "break", "clear", "set", "bssy", "exit", "split"]
+    )
     b = r.randrange(BARRIERS)
     if kind == "warpsync":
         return [("mov", 8, r.choice([mask for mask in masks if not own & ~mask])), ("warpsync", 8)]
@@ -169,18 +171,17 @@ class Nested:
     def condition(self, predicate: int) -> None:
         self.ops.append(("bit", predicate, self.r.randrange(16)))
 
-    def body(self, depth: int, within: list[tuple[int, str]]) -> None:
+    def body(self, depth: int, within: list[int]) -> None:
         nested = ("one", "two", "loose", "function")
-        kinds = "one,two,loose,loose,function,function,leave,exit,yield,log,together".split(",")
+        kinds = ["one", "two", "loose", "loose", "function", "function", "leave", "exit", "yield", "log", "together"]
         for _ in range(self.r.randrange(1, 3)):
             kind = self.r.choice(kinds)
             b = self.r.randrange(BARRIERS)
             if kind in nested and depth:
                 self.branch(kind, b, depth, within)
             elif kind == "leave" and within:
-                b, end = within[-1]
                 self.condition(1)
-                self.ops += [("break", b, "P1"), ("bra", "LAST", "P1")]
+                self.ops += [("break", within[-1], "P1"), ("bra", "LAST", "P1")]
             elif kind == "exit" and self.r.random() < 0.3:
                 self.condition(1)
                 self.ops.append(("exit", "P1"))
@@ -191,7 +192,7 @@ class Nested:
             else:
                 self.log()
 
-    def branch(self, kind: str, b: int, depth: int, within: list[tuple[int, str]]) -> None:
+    def branch(self, kind: str, b: int, depth: int, within: list[int]) -> None:
         """A branch around a part (`one`), or to one of two: behind a BSSY, with no barrier (`loose`), or with one that
         the code saves before and restores behind (`function`)."""
         save = 9 + depth
@@ -204,7 +205,7 @@ class Nested:
             self.ops.append(("bssy", b, end))
         self.ops.append(("bra", other or end, "P0"))
         self.log()
-        self.body(depth - 1, [*within, (b, end)] if kind == "one" else within)
+        self.body(depth - 1, [*within, b] if kind == "one" else within)
         if other:
             self.ops += [("bra", end, "PT"), ("mark", other)]
             self.log()

@@ -22,9 +22,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from convergence import PARAMETERS, Code, patched, prologue
+from convergence_programs import programs as recorded_programs
 from launches import argument
 
 import banksim
+from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import BYTES
 from banksim.machine.reference import warp
 from helpers.assembler import instruction, kernel
 from helpers.places import H200
@@ -64,6 +68,37 @@ def test_masks_and_order_are_the_h200s(recorded: Any, programs: Any, engine: str
     for name in list(programs)[::every]:
         hardware = recorded[name]
         assert np.array_equal(logged(programs[name], len(hardware), engine), hardware), name
+
+
+def test_the_recorder_has_the_programs_that_were_recorded(programs: Any) -> None:
+    made = recorded_programs()
+    for name, program in programs.items():
+        operations, words = made[name]
+        assert program == {"code": [*PARAMETERS, *Code(operations).text(len(PARAMETERS))], "words": words}, name
+
+
+def test_the_recorder_writes_the_code_that_it_tells() -> None:
+    """NVIDIA's disassembler reads it so, and the code before it leads there."""
+    ways: list[Any] = [("log",), ("mov", 8, 0xFF00FF00), ("set", 2, 8), ("clear", 9, 1), ("vote", 10), ("bit", 1, 9)]
+    ways += [
+        ("bssy", 0, "ON"),
+        ("bra", "ON", "P1"),
+        ("break", 2, "P1"),
+        ("break", 0, "PT"),
+        ("yield",),
+    ]
+    ways += [("exit", "P1"), ("warpsync",), ("warpsync", 8), ("mark", "ON"), ("bsync", 0)]
+    code = Code(ways)
+    cubin = patched((H200 / "arithmetic.cubin").read_bytes(), "integers", prologue([code.bytes, code.bytes]))
+    listed = decode(cubin)["integers"].instructions
+    starts = [i.operands[0].number // BYTES for i in listed if i.name == "BRA"][:2]
+    assert starts[1] - starts[0] == len(code.parts)
+    for start in starts:
+        for n, line in enumerate(code.text(start), start):
+            told = instruction(line, BYTES * n)
+            assert (listed[n].opcode, listed[n].predicate) == (told.opcode, told.predicate), line
+            seen, wanted = ([(o.kind, o.number) for o in i.operands] for i in (listed[n], told))
+            assert seen == wanted, line
 
 
 READ = {0x350: "MOV R10, R22", 0x4B0: "BMOV.32 R8, B6", 0x5C0: "BMOV.32 R10, B6"}

@@ -210,7 +210,7 @@ KERNEL = "import numpy as np\nfrom numba import cuda\nx = np.zeros(32)\n@cuda.ji
         (("('void(CPointer(float64))')", "x[0] = 1", "k[1, 1](4096)"), "for a CPointer, is not simulated; try banksim"),
         (
             ("", "x[0] = y[0]", "y = cuda.to_device(x); k[1, 1](x)"),
-            "k: a device array of shape (32,) that is no argument but a global or closure variable is not simulated; try",
+            "k: a device array of shape (32,) that is no argument but a global or closure variable is not simulated",
         ),
     ],
 )
@@ -224,7 +224,7 @@ def test_what_cannot_be_simulated_is_one_line_with_its_place(
     assert complaint in line
 
 
-LINKED = '''
+LINKED = """
 from numba import cuda
 import numpy as np
 code = cuda.CUSource({!r})
@@ -236,7 +236,7 @@ def k(x):
 x = np.zeros(1, np.int32)
 k[1, 1](x)
 print(x[0])
-'''
+"""
 
 
 def test_folders_of_headers_that_numba_was_given(
