@@ -13,4 +13,5 @@ accesses.py    what loads, stores and atomics are there
 translate.py   the function that executes one block and proves which others do the same
 regions.py     sets of blocks, and how a condition narrows them
 counting.py    one block of each class executed, and counted for all
+each.py        every block executed so far, where classes are too many
 """

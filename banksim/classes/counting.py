@@ -21,7 +21,7 @@ from banksim.classes.needed import needed
 from banksim.classes.regions import AXES, REGION, Box, gathered, longer_step, narrowed
 from banksim.classes.translate import compile_class
 from banksim.errors import UnsupportedError
-from banksim.kernels.kernel import BYTES, Instruction
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
@@ -60,6 +60,10 @@ class Undecided:
         if self.origin is None:
             return f"what {what} depends on is not known"
         return f"{what} depends on {self.origin.name} of {place(self.origin.site)}"
+
+
+class TooMany(Undecided):
+    """That there are too many classes: it is less work to execute each block."""
 
 
 @dataclass(frozen=True)
@@ -198,14 +202,13 @@ class Counting:
         if number is None:
             return
         if number != box.number(self.launch.grid):
-            x, y, _ = self.launch.grid
-            self.execute(Box((number % x, number // x % y, number // x // y), box.step, (0, 0, 0)))
+            self.execute(Box.of_one(number, self.launch.grid))
         hint = self.worker.probe.found()
         if hint is not None:
             self.hints.append((number, hint))
 
-    def run(self, whole: Box, must: bool) -> Stop | Undecided | None:
-        """Count the blocks of a box, class by class; `must`: however many classes there are. None once all is done."""
+    def run(self, whole: Box) -> Stop | Undecided | None:
+        """Count the blocks of a box, class by class. None once all is done."""
         waiting = [whole]
         while waiting:
             box = waiting.pop()
@@ -215,7 +218,7 @@ class Counting:
                 waiting += reversed(box.in_steps(*self.narrowing.longer))
                 continue
             if code == codes.UNDECIDED:
-                return self.undecided()
+                return undecided(self.launch.kernel, int(self.worker.error[0]["pc"]), self.narrowing.axes)
             if code:
                 return self.worker.stopped(code)
             count = self.narrowing.count
@@ -223,17 +226,16 @@ class Counting:
             self.add(alike)
             self.look_for_races(alike)
             waiting += box.rest(count)
-            if not must and self.classes > MANY and self.blocks < WORTH * self.classes:
-                return Undecided(None, None, f"{self.classes} classes of blocks were too many")
+            if waiting and self.classes > MANY and self.blocks < WORTH * self.classes:
+                return TooMany(None, None, f"{self.classes} classes of blocks were too many")
         return None
 
-    def undecided(self) -> Undecided:
-        kernel = self.launch.kernel
-        pc = int(self.worker.error[0]["pc"])
-        chosen = needed(kernel, self.narrowing.axes, LONGEST)
-        origin = chosen.origins.get(pc)
-        where = kernel.instructions[pc // BYTES]
-        return Undecided(where, None if origin is None else kernel.instructions[origin // BYTES])
+
+def undecided(kernel: Kernel, pc: int, axes: tuple[int, ...]) -> Undecided:
+    """Why code that was made for these axes gave up at an instruction."""
+    origin = needed(kernel, axes, LONGEST).origins.get(pc)
+    where = kernel.instructions[pc // BYTES]
+    return Undecided(where, None if origin is None else kernel.instructions[origin // BYTES])
 
 
 def copies_of_local(worker: Worker, narrowing: Narrowing, axes: tuple[int, ...]) -> list[np.ndarray]:
@@ -251,11 +253,9 @@ def copies_of_local(worker: Worker, narrowing: Narrowing, axes: tuple[int, ...])
 def count(
     launch: Launch,
     rules: Sequence[Architecture],
-    must: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Counted | Undecided:
-    """The counts of a launch, as executing every block would give them; or why every block must be executed. `must`:
-    there is no other way, so that any number of classes will do."""
+    """The counts of a launch, as executing every block would give them; or why every block must be executed."""
     axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
     if not launch.apart:
         why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"
@@ -275,7 +275,7 @@ def count(
         if progress:
             progress(counting.blocks, int(counting.counters[1]))
 
-    (stop,) = in_threads([lambda: counting.run(whole, must)], counting.stop, tick)
+    (stop,) = in_threads([lambda: counting.run(whole)], counting.stop, tick)
     if isinstance(stop, Undecided):
         return stop
     counts = Counts(

@@ -46,6 +46,8 @@ class Dependences(frozenset[Source]):
 
 
 NOTHING = Dependences()
+RESULTS: dict[str, int] = {}
+"""How many results a routine has, by its name."""
 
 
 @dataclass
@@ -154,8 +156,11 @@ class Tracer(Unfollowed):
     def apart(
         self, name: str, function: Callable[..., tuple[Dependences, ...]], values: Sequence[Dependences]
     ) -> tuple[Dependences, ...]:
-        """As many results as an instruction can have words. Each depends on everything that the routine is given."""
-        return (self.across(*values),) * 8
+        """Each result depends on everything that the routine is given. How many they are, performing it tells: of a
+        register that is not written, what was there before is needed."""
+        if name not in RESULTS:
+            RESULTS[name] = len(function(self, *values))
+        return (self.across(*values),) * RESULTS[name]
 
     def special(self, name: str, uniform: bool) -> Dependences:
         if name.startswith("SR_CTAID."):

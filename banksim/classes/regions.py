@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+import numpy as np
+import numpy.typing as npt
+
 from banksim.machine.state import layout
 from banksim.requests.kinds import LANES
 
@@ -26,6 +29,7 @@ REGION = layout(
     ("slopes", "i8", (AXES, LANES)),
 )
 LONGEST_STEP = 64
+ONE = np.ones(1, np.uint64)
 Three = tuple[int, int, int]
 Row = tuple[int, ...]
 """(below, above, slopes …) of a lane."""
@@ -72,6 +76,12 @@ class Box:
         """The number of the first block in the grid."""
         x, y, z = self.first
         return x + grid[0] * (y + grid[1] * z)
+
+    @classmethod
+    def of_one(cls, number: int, grid: Three) -> Box:
+        """The block of a number alone."""
+        x, y, _ = grid
+        return cls((number % x, number // x % y, number // x // y), (1, 1, 1), (0, 0, 0))
 
     def corners(self, grid: Three) -> list[int]:
         """The numbers of the blocks at its corners."""
@@ -128,15 +138,17 @@ def within(count: list[int], room: int, slopes: Sequence[int]) -> list[int]:
     return count
 
 
-def alone(count: Sequence[int], rows: Sequence[Row]) -> list[int]:
-    """How long each axis can be if the box has no other. No narrowed box is longer along any axis."""
-    now = list(count)
-    for row in rows:
-        for room, slopes in halves(row):
-            for axis, slope in enumerate(slopes):
-                if slope < 0:
-                    now[axis] = min(now[axis], max(room, 0) // -slope)
-    return now
+def alone(
+    count: int, rows: Sequence[Row], axis: int, longer: npt.NDArray[np.uint64], bits: int
+) -> npt.NDArray[np.uint64]:
+    """How long an axis can be if the box has no other, for each of some longer steps. No narrowed box is longer."""
+    room = np.array([row[:2] for row in rows], np.int64).clip(0).astype(np.uint64)
+    unused = np.uint64(64 - bits)
+    slopes = np.array([row[2 + axis] for row in rows], np.int64).astype(np.uint64)[:, None] * longer << unused
+    rises = slopes < 1 << 63
+    steps = np.where(rises, slopes, -slopes) >> unused
+    left = np.where(rises, room[:, 1:], room[:, :1]) // np.maximum(steps, 1)
+    return np.where(steps > 0, left, count).min(axis=0, initial=count)
 
 
 def gathered(rows: Iterable[Row]) -> list[Row]:
@@ -152,16 +164,17 @@ def longer_step(count: Sequence[int], rows: Sequence[Row], bits: int) -> tuple[i
     """(axis, factor) by which to lengthen a step, if the bounds then hold for more blocks at once: slopes count modulo
     2^bits. None where that helps little."""
     best, most = None, 2 * prod(n + 1 for n in narrowed(count, rows))
-    for axis, longer in product(range(len(count)), range(2, LONGEST_STEP + 1)):
-        fewer = [n // longer if a == axis else n for a, n in enumerate(count)]
-        if longer > count[axis] or prod(n + 1 for n in fewer) <= most:
-            continue
-        changed = [row_in_steps(row, axis, longer, bits) for row in rows]
-        if prod(n + 1 for n in alone(fewer, changed)) <= most:
-            continue
-        blocks = prod(n + 1 for n in narrowed(fewer, changed))
-        if blocks > most:
-            best, most = (axis, longer), blocks
+    unchanged = [int(alone(n, rows, axis, ONE, 64)[0]) for axis, n in enumerate(count)]
+    for axis, n in enumerate(count):
+        steps = np.arange(2, min(LONGEST_STEP, n) + 1, dtype=np.uint64)
+        others = prod(m + 1 for a, m in enumerate(unchanged) if a != axis)
+        for longer, length in zip(steps, alone(n, rows, axis, steps, bits), strict=True):
+            fewer = [m // int(longer) if a == axis else m for a, m in enumerate(count)]
+            if others * (min(int(length), fewer[axis]) + 1) <= most:
+                continue
+            blocks = prod(m + 1 for m in narrowed(fewer, [row_in_steps(row, axis, int(longer), bits) for row in rows]))
+            if blocks > most:
+                best, most = (axis, int(longer)), blocks
     return best
 
 

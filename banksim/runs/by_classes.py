@@ -1,9 +1,9 @@
 """A launch of which only counts are asked for.
 
 What a small launch takes is next to nothing, so that it is executed as ever, and all is found that executing finds.
-Of a large one the classes of blocks are counted, which touches no memory; the blocks at the corners of the classes are
-then executed whole, on memory of zeros: what goes wrong there is told, and what they count must be what their class
-does.
+Of a large one the classes of blocks are counted, or where they are too many every block, which touches no memory; the
+blocks at the corners of the classes are then executed whole, on memory of zeros: what goes wrong there is told, and
+what they count must be what their class does.
 """
 
 from __future__ import annotations
@@ -45,15 +45,19 @@ DIFFERENT = (
 
 def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable[[Launch, Rules, Options], Run]) -> Run:
     """Execute one block of each class; `execute` every block of a small launch, or where classes are not enough."""
-    from banksim.classes.counting import Counted, count
+    from banksim.classes.counting import TooMany, Undecided, count
+    from banksim.classes.each import count_each
     from banksim.machine.faults import raise_unless_interrupted
 
     unknown = next((one.name for one in launch.buffers if one.absent is not None and one.absent.contents is None), "")
     if not unknown and is_small(launch):
         return execute(launch.copy(), rules, options)
-    found = count(launch, rules, bool(unknown), options.progress)
-    why = str(found)
-    if isinstance(found, Counted):
+    found = count(launch, rules, options.progress)
+    if isinstance(found, TooMany):
+        found = count_each(launch, rules, options.workers, options.progress)
+    if isinstance(found, Undecided):
+        why = str(found)
+    else:
         raise_unless_interrupted(launch, found.counts.stop)
         corners = corners_of(launch, found)
         whole, why = (0, "") if found.counts.stop else executed_whole(launch, rules, found, corners)
@@ -70,7 +74,7 @@ def by_classes_if_large(launch: Launch, rules: Rules, options: Options) -> Run:
     from banksim.classes.counting import Counted, count
     from banksim.machine.faults import raise_unless_interrupted
 
-    found = None if is_small(launch) else count(launch, rules, progress=options.progress)
+    found = None if is_small(launch) else count(launch, rules, options.progress)
     if not isinstance(found, Counted):
         return Run(launch.kernel, launch, (), (), blocks=0, seconds=0, partial=True)
     raise_unless_interrupted(launch, found.counts.stop)

@@ -40,7 +40,8 @@ class Run(Reported):
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
 
-    `classes`: of how many classes of blocks one each was executed, as far as counts need it, 0 where every block was;
+    `classes`: of how many classes of blocks one each was executed, as far as counts need it (as many as blocks where
+    hardly any are alike), 0 where every block was executed on memory;
     `whole`: how many blocks were then executed on memory too; `corners`: the numbers of blocks at the corners of the
     classes, some of each class as far as they are next to no work; `undecided`: why every block of a large launch was
     executed, where only counts were asked for."""

@@ -9,7 +9,7 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
-from helpers.both_ways import arguments, both, source
+from helpers.both_ways import arguments, both, each_alone, source
 
 HEAD = """
 __constant__ unsigned table[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};
@@ -135,6 +135,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_no_kernel_fools_the_classes(kernels: dict[str, Any], name: str) -> None:
     found = both(kernels[name], (19, 13))
     assert found.classes, found.undecided
+
+
+@pytest.mark.parametrize("name", list(BODIES)[::6])
+def test_each_block_alone_counts_the_same(kernels: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    each_alone(monkeypatch)
+    found = both(kernels[name], (19, 13))
+    assert found.classes == 19 * 13, found.undecided
 
 
 @pytest.mark.parametrize("name", DATA)

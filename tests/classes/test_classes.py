@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import banksim
 from banksim.errors import AbsentError, Fault, InputError
 from banksim.report.text.kernel import report
-from helpers.both_ways import arguments, both, source
+from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import KERNELS
 from helpers.random_kernels import source as random_source
 
@@ -172,14 +172,18 @@ def random_kernels(folder: Path, seed: int) -> list[Any]:
 
 
 def check_random(folder: Path, seed: int, pick: Callable[[int], int]) -> None:
+    """Each kernel by classes, and with each block alone, on the same launch."""
     for number, kernel in enumerate(random_kernels(folder, seed)):
         grid = [(pick(40) + 1,), (pick(12) + 1, pick(9) + 1), (pick(5) + 1, pick(4) + 1, pick(3) + 1)][number % 3]
         n, block = pick(2000), [64, 33, (16, 3)][pick(3)]
-        try:
-            both(kernel, grid, block, n)
-        except Fault:  # a barrier that not all reach: both ways say so
-            with pytest.raises(Fault):
-                banksim.run(kernel, grid, block, arguments(n), values=False)
+        for way in (lambda patch: None, each_alone):
+            with pytest.MonkeyPatch.context() as patch:
+                way(patch)
+                try:
+                    both(kernel, grid, block, n)
+                except Fault:  # a barrier that not all reach: both ways say so
+                    with pytest.raises(Fault):
+                        banksim.run(kernel, grid, block, arguments(n), values=False)
 
 
 @settings(max_examples=2, deadline=None, phases=[Phase.generate])

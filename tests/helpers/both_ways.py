@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import banksim
+from banksim.classes.counting import TooMany
 from banksim.runs.by_classes import DIFFERENT
 from banksim.runs.outcome import Run
 
@@ -38,6 +40,11 @@ def both(kernel: Any, grid: tuple[int, ...], block: int | tuple[int, int] = 64, 
     assert bool(mine.whole) == bool(mine.classes), "no block was executed whole beside its class"
     equal(mine, full)
     return mine
+
+
+def each_alone(patch: pytest.MonkeyPatch) -> None:
+    """Have every block executed as far as its counts need it, as if there were too many classes."""
+    patch.setattr("banksim.classes.counting.count", lambda *launch: TooMany(None, None, "too many"))
 
 
 def equal(mine: Run, full: Run) -> None:

@@ -32,11 +32,20 @@ extern "C" __global__ void gather(float* out, const float* in, const unsigned* p
     s[threadIdx.x * 2 & 255] = 1;
     out[at] = in[places[at] - 1u] + s[threadIdx.x];
 }
+extern "C" __global__ void apart(float* out) {
+    __shared__ float s[256];
+    unsigned at = blockIdx.x * blockIdx.x * 77 + threadIdx.x;
+    for (int k = 0; k < 5; ++k) s[(at ^ at >> 9) * k & 255] = k;
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
+}
 extern "C" __global__ void sort(unsigned* out) {
     __shared__ unsigned s[256];
     s[out[blockIdx.x * 256 + threadIdx.x] & 255] = 1;
 }
 """
+MANY_APART = 5000
+"""Blocks of which hardly any are alike."""
 BLOCKS = 1 << 19
 """So many that executing them all is not small; each has 8 warps."""
 
@@ -85,6 +94,23 @@ def test_what_is_out_of_bounds_at_a_corner_is_told_as_executing_tells_it(kernels
     said = f"byte {4 * len(short)} of argument 2 ({4 * len(short)} bytes)"
     assert said in str(found.value)
     assert f"block ({BLOCKS - 1}, 0, 0), warp 7, lane 27" in str(found.value)
+
+
+def test_blocks_of_too_many_classes_are_each_executed_as_far_as_counts_need_it(
+    kernels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_classes, "is_small", lambda launch: False)
+    nothing = banksim.absent(256 * MANY_APART, np.float32)
+    done = banksim.run(kernels["apart"], MANY_APART, 256, [nothing], values=False)
+    assert (done.blocks, done.classes, done.undecided) == (MANY_APART, MANY_APART, "")
+    assert done.whole > 8
+    given = np.zeros(256 * MANY_APART, np.float32)
+    full = banksim.run(kernels["apart"], MANY_APART, 256, [given])
+    assert (done.judged, done.profile, done.hints) == (full.judged, full.profile, full.hints)
+    said = report(done, 200).plain
+    assert "5,000 blocks, each executed as far as counts need it; global memory was not touched, and so not" in said
+    with pytest.raises(Fault, match=r"block \(4999, 0, 0\)"):
+        banksim.run(kernels["apart"], MANY_APART, 256, [given[:-5].copy()], values=False)
 
 
 def test_no_fault_is_told_that_memory_of_zeros_invented(kernels: Any) -> None:

@@ -146,6 +146,8 @@ class Worker:
             c["probed"] = 0
         self.server = Server(launch, self.context, self.local, self.scratch, self.error, notes)
         self.join(ClusterMemory(launch, 1), 0)
+        self.kept: object = None
+        """What its code needs besides."""
 
     def join(self, cluster: ClusterMemory, rank: int) -> None:
         """From now on its blocks are of this rank in a cluster."""
@@ -197,12 +199,13 @@ def execute(
     without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
     checks: Collection[str] = (),
+    prepare: Callable[[Worker], None] = lambda worker: None,
 ) -> Counts:
     """Run the blocks of a launch, all or those given (in ascending order), but those of the numbers `without`.
     `progress(blocks done, thread instructions)` is called about ten times a second; `trace` gets every request, in
     chunks, in no fixed order of blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it
     was used (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. With no
-    architecture nothing is judged, nor looked at for races.
+    architecture nothing is judged, nor looked at for races. `prepare` makes ready what a worker's code needs besides.
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
@@ -231,6 +234,8 @@ def execute(
     if max_instructions is None:
         for worker in team:
             worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
+    for worker in team:
+        prepare(worker)
     stops: list[Stop] = []
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []

@@ -103,9 +103,10 @@ def way_of_counting(run: Run) -> str:
     blocks = plural(run.launch.blocks, "block")
     if run.undecided:
         return f"{blocks}, each executed: {run.undecided}"
-    classes = plural(run.classes, "class")
+    apart = run.classes == run.launch.blocks > 1
+    done = ", each executed as far as counts need it" if apart else f" in {plural(run.classes, 'class')}"
     but = f", but for {plural(run.whole, 'block')} executed whole" if run.whole else ""
-    return f"{blocks} in {classes}; global memory was not touched, and so not checked{but}"
+    return f"{blocks}{done}; global memory was not touched, and so not checked{but}"
 
 
 def zeros(run: Run, width: int) -> Iterator[Text]:

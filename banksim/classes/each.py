@@ -1,0 +1,51 @@
+"""Counting a launch block by block, each executed only as far as its counts need it: for grids of which hardly any
+blocks are alike, though counts depend on nothing that is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.classes.counting import KEPT, Counted, Counting, Narrowing, Undecided, copies_of_local, undecided
+from banksim.classes.regions import Box
+from banksim.classes.translate import compile_class
+from banksim.machine import codes
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.workers import Worker, execute, period_of
+
+NO_AXES = ()
+"""Those along which a block is compared with others."""
+
+
+def count_each(
+    launch: Launch,
+    rules: Sequence[Architecture],
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Counted | Undecided:
+    """The counts of a launch of which `count` said that it has too many classes. Each block is a class of its own; the
+    `first` that are kept are spread over the grid."""
+    compiled = compile_class(launch.kernel, NO_AXES, period_of(rules))
+    counts = execute(launch, compiled, rules, workers=workers, progress=progress, prepare=add_marks)
+    stop = counts.stop
+    if stop and stop.code == codes.UNDECIDED:
+        return undecided(launch.kernel, int(stop.error["pc"]), NO_AXES)
+    counting = Counting(launch, compiled, rules, NO_AXES)
+    for number in () if stop else spread(launch.blocks):
+        box = Box.of_one(number, launch.grid)
+        counting.execute(box)
+        counting.add(box)
+    return Counted(compiled, counts, launch.blocks, tuple(counting.first))
+
+
+def add_marks(worker: Worker) -> None:
+    """Give a worker the copy of local memory that marks what is unknown."""
+    narrowing = Narrowing(worker, NO_AXES)
+    worker.kept = narrowing, copies_of_local(worker, narrowing, NO_AXES)
+
+
+def spread(blocks: int) -> list[int]:
+    """So many numbers of blocks as may be kept, the first and the last among them."""
+    return sorted({int(n) for n in np.linspace(0, blocks - 1, KEPT // 2)})
