@@ -148,7 +148,8 @@ def alone(
     rises = slopes < 1 << 63
     steps = np.where(rises, slopes, -slopes) >> unused
     left = np.where(rises, room[:, 1:], room[:, :1]) // np.maximum(steps, 1)
-    return np.where(steps > 0, left, count).min(axis=0, initial=count)
+    lengths: npt.NDArray[np.uint64] = np.where(steps > 0, left, count).min(axis=0, initial=count)
+    return lengths
 
 
 def gathered(rows: Iterable[Row]) -> list[Row]:
