@@ -1,6 +1,4 @@
-"""TileLang: `@tilelang.jit` functions and `@T.prim_func` kernels, compiled by TileLang's own compiler with no GPU.
-
-TileLang writes CUDA C++ without the lines of its own source. So lines are those of the C++, which is kept as a file."""
+"""TileLang: `@tilelang.jit` functions and `@T.prim_func` kernels, compiled by TileLang's own compiler with no GPU."""
 
 from __future__ import annotations
 
@@ -20,6 +18,7 @@ from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.tensor_maps import SWIZZLES, MappedArray, tensor_map
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
+from banksim.runs.languages.tilelang_lines import kept_by_passes, told, without_directives
 from banksim.runs.options import Call
 from banksim.system import cache
 
@@ -161,7 +160,8 @@ def compile(call: Call, arch: str) -> Compiled:
             )
         given = Given.of(primitive, outputs_of(kernel, primitive), call, where)
         config = {**(getattr(kernel, "pass_configs", None) or {}), **attribute(primitive, "tilelang_pass_configs", {})}
-        with tilelang.tvm.transform.PassContext(opt_level=3, config=config), target:
+        config[tilelang.transform.PassConfigKey.TL_EMIT_LINE_DIRECTIVES] = True
+        with tilelang.tvm.transform.PassContext(opt_level=3, config=config), target, kept_by_passes():
             lowered = tilelang.lower(primitive, target=target)
         name, function = only_kernel(lowered.device_mod, where)
         flags = [*(getattr(kernel, "compile_flags", None) or ()), *attribute(primitive, "tilelang_compile_flags", ())]
@@ -201,14 +201,15 @@ def target_of(arch: str) -> str:
 
 
 def machine_code(source: str, name: str, target: object, config: Mapping[str, Any], flags: Sequence[str]) -> bytes:
-    """The cubin of the C++ that TileLang wrote. Its lines are those of a file with this C++, which is kept."""
+    """The cubin of the C++ that TileLang wrote. Where it does not say which line of Python a statement comes from, its
+    line is that of a file with this C++, which is kept."""
     keys = import_module("tilelang.transform").PassConfigKey
     before = config.get(keys.TL_DEVICE_COMPILE_FLAGS) or ()
     before = [before] if isinstance(before, str) else [*before]
     options = {**config, keys.TL_DEVICE_COMPILE_FLAGS: [*before, *flags, "-lineinfo"]}
-    file = cache.keep(source.encode(), f"{name}.cu")
+    file = cache.keep(without_directives(source).encode(), f"{name}.cu")
     made = import_module("tilelang.cuda.backend").tilelang_callback_cuda_compile
-    return bytes(made(f'#line 1 "{file}"\n{source}', target, options))
+    return bytes(made(told(source, str(file)), target, options))
 
 
 def only_kernel(module: Module, where: str) -> tuple[str, Primitive]:

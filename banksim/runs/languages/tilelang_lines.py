@@ -1,0 +1,59 @@
+"""Lines of Python in the CUDA C++ that TileLang writes.
+
+TileLang can write, before a statement, which line of Python it comes from. It writes none for statements that its own
+passes add, and a C++ compiler would go on counting from the line before. So here every statement without a line of its
+own gets that of the C++."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ENABLED = "TILELANG_ENABLE_IR_SPAN"
+"""The environment variable that tells TileLang whether to keep lines."""
+DIRECTIVE = re.compile(r'#line (\d+) "(.*)"$')
+GOES_ON = re.compile(r"#pragma |\w+ \w+(?: = .*)?;$|\(\(\w+\*\)\(&__\d+\)\)\[\d+\] = |__\d+\.\w+ = ")
+"""How a line begins that belongs to the same statement as the next one: a hint to the compiler, or what makes the parts
+of a vector."""
+
+
+@contextmanager
+def kept_by_passes() -> Iterator[None]:
+    """Within, what a pass of TileLang's writes in place of a user's statement keeps that statement's line. Otherwise
+    it has the line of TileLang's own Python."""
+    before = os.environ.get(ENABLED)
+    os.environ[ENABLED] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[ENABLED]
+        else:
+            os.environ[ENABLED] = before
+
+
+def without_directives(source: str) -> str:
+    """The C++ alone."""
+    return "".join(line for line in source.splitlines(keepends=True) if not DIRECTIVE.match(line.strip()))
+
+
+def told(source: str, file: str) -> str:
+    """The source with a line told for each statement: that of Python where TileLang says it, otherwise that of `file`,
+    which holds the C++ alone."""
+    out = [f'#line 1 "{file}"']
+    number, python = 1, ""
+    for line in source.splitlines():
+        if DIRECTIVE.match(line.strip()):
+            python = line.strip()
+            continue
+        number += 1
+        if not python:
+            out.append(line)
+            continue
+        out += [python, line]
+        if not GOES_ON.match(line.strip()):
+            out.append(f'#line {number} "{file}"')
+            python = ""
+    return "\n".join([*out, ""])
