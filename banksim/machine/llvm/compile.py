@@ -6,7 +6,7 @@ import ctypes
 import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import llvmlite.binding as llvm
 import llvmlite.ir as ir
 
-import banksim.system.cache
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes, state
 from banksim.machine.llvm.emit import APART, Emitter
@@ -22,6 +21,7 @@ from banksim.machine.llvm.objects import engine_version, linked, objects, prepar
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
+from banksim.system import cache
 from banksim.system.collector import paused
 from banksim.system.progress import TranslationProgress
 
@@ -270,17 +270,39 @@ def compile_kernel(
     return loaded(kernel, " ".join(map(str, ways)), partial(build, kernel, *ways), watched)
 
 
+NOT_TRANSLATED = {"name", "plain_name", "instructions", "globals", "variables", "cubin", "for_arch"}
+"""The fields of a kernel that its machine code does not depend on, and the instructions, which `translated` writes."""
+
+
+def translated(kernel: Kernel) -> str:
+    """All that a kernel's machine code depends on: equal for kernels that differ in names, lines and what is beside
+    them in the cubin."""
+    code = [(i.pc, i.base, i.opcode, i.name, i.predicate, i.operands, i.encoding) for i in kernel.instructions]
+    return repr((code, *(getattr(kernel, one.name) for one in fields(kernel) if one.name not in NOT_TRANSLATED)))
+
+
+def object_key(kernel: Kernel, ways: str) -> str:
+    """The name in the user's cache of a kernel's machine code. It is that of the instructions, so that a source with
+    another line changed is not compiled again; as long as the cubin is the same, they need not be looked at."""
+    version = engine_version(), prepare_llvm(), f"{ways} {kernel.slot}"
+    of_cubin = cache.key("kernel", *version, kernel.name, kernel.cubin)
+    known = cache.get(of_cubin)
+    if known is not None:
+        return known.decode()
+    key = cache.key("object", *version, translated(kernel))
+    cache.put(of_cubin, key.encode())
+    return key
+
+
 def loaded(kernel: Kernel, ways: str, make: Callable[[], Built], watched: bool = False) -> Compiled:
     """What `make` gives (as `finished` does) as machine code that can be called, from the user's cache if a kernel was
     made in these ways before."""
-    computer = prepare_llvm()
-    ways = f"{ways} {kernel.slot}"
-    key = banksim.system.cache.key("object", engine_version(), computer, ways, kernel.name, kernel.cubin)
-    stored = banksim.system.cache.get(key)
+    key = object_key(kernel, ways)
+    stored = cache.get(key)
     if stored is None:
         with paused():
             code, meaning = make()
-        banksim.system.cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
+        cache.put(key, len(meaning).to_bytes(8, "little") + meaning + code)
     else:
         size = int.from_bytes(stored[:8], "little")
         meaning, code = stored[8 : 8 + size], stored[8 + size :]

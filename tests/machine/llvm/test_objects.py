@@ -9,7 +9,7 @@ import pytest
 
 import banksim
 from banksim.kernels.kernel import Kernel
-from banksim.machine.llvm import objects
+from banksim.machine.llvm import compile, objects
 from banksim.machine.llvm.compile import build
 from banksim.machine.llvm.translate import translate
 from helpers.places import TRITON
@@ -56,6 +56,35 @@ def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.Mon
     assert own == other
     assert 'define i32 @"warp"' in own
     assert results[0] == results[1]
+
+
+def test_the_same_code_in_another_cubin_is_not_compiled_again(
+    transpose: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As after a change to a comment: other lines, another name, and another process, but the same instructions."""
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
+    plain, compiled = compile.build, []
+
+    def watched(kernel: Kernel, *ways: bool) -> compile.Built:
+        compiled.append(kernel.name)
+        return plain(kernel, *ways)
+
+    monkeypatch.setattr(compile, "build", watched)
+    lines = tuple(replace(i, site=replace(i.site, line=7)) for i in transpose.instructions)
+    first, *others = transpose.instructions
+    for kernel in (
+        transpose,
+        replace(transpose, name="moved", instructions=lines, cubin=b"moved"),
+        replace(
+            transpose,
+            name="other",
+            instructions=(replace(first, opcode="NOP", name="NOP", operands=()), *others),
+            cubin=b"o",
+        ),
+        replace(transpose, name="large", shared_base=transpose.shared_base + 16, cubin=b"l"),
+    ):
+        compile.compile_kernel.__wrapped__(kernel)
+    assert compiled == ["transpose", "other", "large"]
 
 
 def test_long_code_is_compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
