@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,22 @@ def test_an_error_of_device_code_stays_one(wrong: str, said: str, folder: Path, 
     with pytest.raises(CompileError, match=said):
         load(folder / "k.cu")
     assert "compiled without" not in capsys.readouterr().err
+
+
+@needs_host
+@pytest.mark.parametrize("name", ["{place}/made.h", "../../made.h", "a/../../../made.h", "a" * 300, "a\0.h"])
+def test_a_header_is_made_nowhere_but_in_a_folder_of_its_own(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = folder / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    includes = f'#include "helper_cuda.h"\n#include "{name.format(place=place)}"\n'
+    (folder / "k.cu").write_text(includes + "__global__ void k(int *a) { *a = 1; }\n")
+    before = sorted(folder.rglob("*"))
+    with contextlib.nullcontext() if "\0" in name else pytest.raises(CompileError):  # to compilers a NUL ends a name
+        load(folder / "k.cu")
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_a_file_is_cut_into_what_stands_in_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -125,8 +126,11 @@ def nvcc(source: Compilation, text: str, empty: Sequence[str] = ()) -> bytes:
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         folder = Path(name)
         for header in empty:
-            (folder / "empty" / header).parent.mkdir(parents=True, exist_ok=True)
-            (folder / "empty" / header).touch()
+            with contextlib.suppress(
+                OSError
+            ):  # no file can have the name: then the compiler says again that it is missing
+                (folder / "empty" / header).parent.mkdir(parents=True, exist_ok=True)
+                (folder / "empty" / header).touch()
         options = [*source.preprocessing(), "-iquote", str(source.file.parent)]
         for last in (*source.helpers, folder / "empty"):
             options += ["-idirafter", str(last)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from banksim.errors import CompileError
 from banksim.kernels.compilers.headers import MISSING
@@ -54,6 +54,7 @@ def compile_device_part(file: Path, nowhere: set[str], compile: Compile, error: 
     for _ in range(MOST):
         headers = missing(said) - set(left.headers)
         headers |= (nowhere if headers else set()) - set(left.headers)
+        headers = {name for name in headers if can_be_empty(name)}
         spans = [] if headers else blamed(said, file, text)
         if not headers and not spans:
             raise error
@@ -70,8 +71,13 @@ def compile_device_part(file: Path, nowhere: set[str], compile: Compile, error: 
 
 def missing(said: str) -> set[str]:
     """The headers that a compiler did not find."""
-    names = {match[1] or match[2] for match in MISSING.finditer(said)}
-    return {name for name in names if not name.startswith(("/", "..")) and "/../" not in name}
+    return {match[1] or match[2] for match in MISSING.finditer(said)}
+
+
+def can_be_empty(name: str) -> bool:
+    """Whether a header of this name can be made within a folder. A source that others wrote names no place outside."""
+    path = PurePosixPath(name)
+    return name.isprintable() and not path.is_absolute() and ".." not in path.parts
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def above(file: Path, name: str) -> Path | None:
     """The nearest folder above a file from which a header is included by its name."""
     for parent in file.resolve().parents[:LEVELS]:
         for folder in FOLDERS:
-            if (parent / folder / name).is_file():
+            if os.path.isfile(parent / folder / name):
                 return parent / folder
     return None
 
@@ -60,7 +60,7 @@ def read_all(
             yield None
             continue
         folders = ([file.parent] if quote == b'"' else []) + list(includes)
-        found = next((path for folder in folders if (path := folder / os.fsdecode(name)).is_file()), None)
+        found = next((path for folder in folders if os.path.isfile(path := folder / os.fsdecode(name))), None)
         if found is None:
             if missing is not None:
                 missing.add(os.fsdecode(name))
@@ -73,7 +73,7 @@ def not_found(file: Path, places: Sequence[Path]) -> set[str]:
     names: set[str] = set()
     for _ in read_all(file, places, missing=names):
         pass
-    return {name for name in names if not any((place / name).is_file() for place in of_host())}
+    return {name for name in names if not any(os.path.isfile(place / name) for place in of_host())}
 
 
 @functools.cache
