@@ -29,6 +29,7 @@ class ClassTranslator(Translator):
     def translate(self, progress: Callable[[int], object] | None) -> Translation:
         out = super().translate(progress)
         out.sites = [(i.pc, op, width) for i, op, width in self.x.sites]
+        out.unwritten = None  # what follows the registers is read too
         return out
 
     def body(self, number: int, block: Block) -> Body:

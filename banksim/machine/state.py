@@ -28,6 +28,13 @@ def layout(
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": max(size, -(-at // 64) * 64)})
 
 
+def offset(kind: np.dtype, name: str) -> int:
+    """The byte offset of a field."""
+    fields = kind.fields
+    assert fields is not None
+    return int(fields[name][1])
+
+
 WARP = layout(
     ("live", "u4"),  # threads that have not exited
     ("active", "u4"),  # mask of the group that runs
@@ -41,18 +48,21 @@ WARP = layout(
     ("again", "u4"),  # threads that wait at the BSYNC where the group begins to run, and execute it again with it
     ("cluster_phase", "u4"),  # of the cluster's barrier, when the warp arrived there last
     ("reduced", "i4"),  # the block barrier of the warp's last BAR.RED, for B2R.RESULT
+    ("predicates", "u4", 8),
+    ("uniform_predicates", "u4", 8),
+    ("barriers", "u4", WARPSYNC),  # for each convergence barrier, which threads it gathers
     ("group_mask", "u4", GROUPS),
     ("group_pc", "u4", GROUPS),
     ("group_wait", "i4", GROUPS),
     ("group_phase", "u4", GROUPS),  # phase of the block barrier at which the group waits
-    ("predicates", "u4", 8),
-    ("uniform_predicates", "u4", 8),
-    ("uniform", "u4", 256),
-    ("barriers", "u4", WARPSYNC),  # for each convergence barrier, which threads it gathers
     ("named", "u4", (CONVERGENCE - WARPSYNC, LANES)),  # for each thread, which its last WARPSYNC named; of a COLLECTIVE
     ("resume", "u4", LANES),  # where each thread goes on behind a collective region
     ("thread", "u4", (3, LANES)),  # threadIdx
+    ("uniform", "u4", 256),
 )
+FRESH = offset(WARP, "named")
+"""Bytes of a warp's record that every block begins with anew. What follows is written before it is read, or (`thread`)
+the same in all blocks."""
 REGISTERS = WARP.itemsize
 """A warp's registers follow its record: rows of 32 words."""
 
@@ -183,13 +193,6 @@ ALLOWANCE = 1 << 31
 endless loop: less than a minute of simulation, half a second on one multiprocessor."""
 OBSERVED_ALLOWANCE = ALLOWANCE >> 5
 """The same where requests are checked for races or written to a trace, which takes longer."""
-
-
-def offset(kind: np.dtype, name: str) -> int:
-    """The byte offset of a field."""
-    fields = kind.fields
-    assert fields is not None
-    return int(fields[name][1])
 
 
 def aligned(kind: np.dtype, count: int) -> npt.NDArray[np.void]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from itertools import accumulate
@@ -17,9 +17,10 @@ import llvmlite.ir as ir
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes, state
 from banksim.machine.llvm.emit import APART, Emitter
+from banksim.machine.llvm.engine import Register, register_at
 from banksim.machine.llvm.objects import engine_version, linked, objects, prepare_llvm
 from banksim.machine.llvm.translate import Translation, translate
-from banksim.machine.llvm.values import INT, POINTER, VOID
+from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
 from banksim.system import cache
 from banksim.system.collector import paused
@@ -55,10 +56,10 @@ class Compiled:
         return 2 * len(self.spans) + len(self.guarded)
 
 
-def add_begin(module: ir.Module, watched: bool) -> None:
+def add_begin(out: Translation, watched: bool) -> None:
     """Add `begin(context, block)`, which puts the block's warps and memory into the state in which a block starts."""
-    e = Emitter(module)
-    function = ir.Function(module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
+    e = Emitter(out.module)
+    function = ir.Function(out.module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
     function.attributes.add(APART)
     context, block = function.args
     e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
@@ -74,7 +75,6 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     e.set(cluster, CLUSTER, "arrived", INT[64](0))
     allowance, budget = e.get(context, CONTEXT, "allowance"), e.get(context, CONTEXT, "budget")
     e.set(context, CONTEXT, "budget", b.select(b.icmp_unsigned("==", allowance, INT[64](0)), budget, allowance))
-    e.call("llvm.memcpy.p0.p0.i64", VOID, warps, template, b.mul(count, size), INT[1](0))
     bytes_of = e.get(context, CONTEXT, "shared_size")
     own = e.at(shared, e.get(context, CONTEXT, "own_shared"))
     e.call("llvm.memset.p0.i64", VOID, own, INT[8](0), bytes_of, INT[1](0))
@@ -93,14 +93,26 @@ def add_begin(module: ir.Module, watched: bool) -> None:
     b.position_at_end(number)
     warp = b.phi(INT[64])
     warp.add_incoming(INT[64](0), start)
-    record = e.at(warps, b.mul(warp, size))
+    record, as_at_start = e.at(warps, b.mul(warp, size)), e.at(template, b.mul(warp, size))
+    e.call("llvm.memcpy.p0.p0.i64", VOID, record, as_at_start, INT[64](state.FRESH), INT[1](0))
     for axis, v in enumerate(place):
         e.set(record, WARP, "block", b.trunc(v, INT[32]), axis)
+    add_zeros(e, out.unwritten, record, size)
     following = b.add(warp, INT[64](1))
     warp.add_incoming(following, number)
     b.cbranch(b.icmp_unsigned("<", following, count), number, end)
     b.position_at_end(end)
     b.ret_void()
+
+
+def add_zeros(e: Emitter, registers: Sequence[Register] | None, record: ir.Value, size: ir.Value) -> None:
+    """Zero registers of a warp; None: all of them, and what lies behind."""
+    if registers is None:
+        first = state.offset(WARP, "uniform")
+        e.call("llvm.memset.p0.i64", VOID, e.at(record, first), INT[8](0), e.b.sub(size, INT[64](first)), INT[1](0))
+    for register in registers or ():
+        where = register_at(e, record, register)
+        e.store(ir.Constant(WORDS if register[0] == "R" else INT[32], None if register[0] == "R" else 0), where)
 
 
 def add_probing(e: Emitter, context: ir.Value, block: ir.Value) -> None:
@@ -249,7 +261,7 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered
 
 def finished(out: Translation, watched: bool = False) -> Built:
     """What a translated kernel is compiled to, with the loop over blocks."""
-    add_begin(out.module, watched)
+    add_begin(out, watched)
     add_pass(out.module)
     add_block_loop(out.module)
     calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]

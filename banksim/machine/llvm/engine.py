@@ -48,6 +48,15 @@ CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
 
 
+def register_at(e: Emitter, warp: ir.Value, register: Register) -> ir.Value:
+    """The address of a register in a warp's record."""
+    file, number = register
+    if file == "R":
+        return e.at(warp, REGISTERS + ROW * number)
+    field = {"UR": "uniform", "P": "predicates", "UP": "uniform_predicates"}[file]
+    return e.field(warp, WARP, field, number)
+
+
 class LLVMEngine(Routines):
     """Translates operations into the function that `emit` builds."""
 
@@ -59,6 +68,8 @@ class LLVMEngine(Routines):
         self.uses: set[Register] = set()
         self.defines: set[Register] = set()
         self.sites: list[tuple[Instruction, str, int]] = []
+        self.crosses_lanes = False
+        """Whether code reads registers of lanes that do not execute it."""
         self.kernel: Kernel
 
     def begin_block(self, active: ir.Value) -> None:
@@ -69,11 +80,7 @@ class LLVMEngine(Routines):
     # ---- registers
     def where_is(self, register: Register) -> ir.Value:
         """The address at which the warp's record holds a register between basic blocks."""
-        file, number = register
-        if file == "R":
-            return self.e.at(self.warp, REGISTERS + ROW * number)
-        field = {"UR": "uniform", "P": "predicates", "UP": "uniform_predicates"}[file]
-        return self.e.field(self.warp, WARP, field, number)
+        return register_at(self.e, self.warp, register)
 
     def read(self, register: Register) -> Value:
         if register not in self.cache:
@@ -157,12 +164,14 @@ class LLVMEngine(Routines):
         return self.new(v.kind, v.bits, 1, one)
 
     def shuffle(self, v: Value, source: Value) -> Value:
+        self.crosses_lanes = True
         scratch = self.scratch(SHUFFLE)
         self.e.store(v.spread().ir, scratch)
         byte = self.e.b.shl(source.spread().ir, vector([2] * LANES))
         return self.new("u", 32, LANES, self.e.gather(scratch, byte, vector([1] * LANES, 1)))
 
     def permute(self, v: Value, source: Sequence[int]) -> Value:
+        self.crosses_lanes = True
         v = v.spread()
         return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.Undefined), vector(list(source))))
 

@@ -43,6 +43,8 @@ class Translation:
     sites: list[tuple[int, str, int]] = field(default_factory=list)
     spare: int = 0
     """Bytes of a warp's record behind its registers."""
+    unwritten: list[Register] | None = None
+    """Registers that code may read before it has written them; None: any."""
 
 
 class Body(NamedTuple):
@@ -89,6 +91,10 @@ class Translator(Sections):
             self.x.cache, self.x.active_mask, self.x.guard = body.cache, body.active_mask, body.guard
             self.keep({r: body.cache[r] for r in sorted(body.defines & lives[start])})
             self.finish(self.blocks[start])
+        if not self.x.crosses_lanes:
+            first = next(iter(bodies))
+            read = uses[first] | (lives[first] - defines[first])
+            self.out.unwritten = sorted(register for register in read if register[0] in ("R", "UR"))
         return self.out
 
     # ---- the instructions of a block

@@ -100,6 +100,7 @@ class Worker:
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
         self.template = warps_at_start(launch.block, self.warp_size)
+        self.warps[:] = self.template
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
         self.buffers = np.array([buffer.place for buffer in launch.buffers], np.uint64)
