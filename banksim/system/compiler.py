@@ -17,6 +17,7 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.extending import intrinsic
 from numba.np.arrayobj import np_cfarray
 
+from banksim.system.collector import paused
 from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 
 
@@ -72,6 +73,10 @@ class Passes(compiler.CompilerBase):
 
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any) -> None:
         super().__init__(typing, target, library, args, result, Settled(flags), local)
+
+    def compile_extra(self, function: Any) -> Any:
+        with paused():
+            return super().compile_extra(function)
 
     def define_pipelines(self) -> list[PassManager]:
         passes = PassManager("loops")

@@ -53,7 +53,8 @@ def path_cycles(requests: Requests, numbers: Numbers, chained: bool) -> int:
     """Cycles until all requests of a block have been served and their results have come."""
     warps = int(requests.number.max()) + 1
     next_of, end_of, ready = np.full(warps, -1), np.zeros(warps, np.int64), np.zeros(warps, np.int64)
-    return int(run(requests, new_path(), new_waiting(warps, 1), numbers, next_of, end_of, ready, chained))
+    figures = numbers.record()
+    return int(run(requests, new_path(), new_waiting(warps, 1), figures, next_of, end_of, ready, chained))
 
 
 @outer

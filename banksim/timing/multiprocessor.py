@@ -143,11 +143,11 @@ class Simulation:
         running = set(range(min(len(self.workers), len(blocks))))
         for place in running:
             self.begin(place, queue.popleft(), place * between_first(self.numbers, self.launch.warps))
-        numbers, given = self.numbers, 0
+        numbers, figures, given = self.numbers, self.numbers.record(), 0
         while running:
             if self.allowance is not None:
                 self.sm.clock[issue_records.ALLOWED] = self.issued + self.allowance
-            answer = issue_loop.run(self.sm, self.path, self.waiting, self.numbers, self.compiled.step)
+            answer = issue_loop.run(self.sm, self.path, self.waiting, figures, self.compiled.step)
             if answer >= codes.FAULT:
                 stop = self.stopped(answer - codes.FAULT)
                 break

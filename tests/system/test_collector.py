@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import banksim
 from banksim.errors import UnsupportedError
 from banksim.machine.llvm import compile
+from banksim.system import jit
 from banksim.system.collector import paused
 from helpers.places import TRITON
 
@@ -41,4 +43,25 @@ def test_it_waits_while_a_kernel_is_made(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     compile.loaded(kernel, "as this test asks", make)
     assert seen == [False]
+    assert gc.isenabled()
+
+
+def test_it_waits_while_a_loop_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core import types, untyped_passes
+
+    seen = []
+    run_pass = untyped_passes.TranslateByteCode.run_pass
+
+    def noted(one: Any, state: Any) -> bool:
+        seen.append(gc.isenabled())
+        return bool(run_pass(one, state))
+
+    def one_more(number: Any) -> Any:
+        return number + 1
+
+    monkeypatch.setattr(untyped_passes.TranslateByteCode, "run_pass", noted)
+    monkeypatch.setattr(jit, "trusted", lambda *_: False)  # it is not kept
+    assert jit.callback(types.int64(types.int64))(one_more).address
+    assert jit.outer(one_more)(2) == 3
+    assert seen == [False, False]
     assert gc.isenabled()
