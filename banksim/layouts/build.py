@@ -28,7 +28,8 @@ class Copy:
     """One copy between shared memory and threads, of elements of so many bytes.
 
     `index[thread, value]`: which elements; `places`: the byte of each in shared memory; `any_order`: a thread's values
-    may be taken in any order.
+    may be taken in any order. `vectors`: the places without padding, by which Triton chooses how wide its accesses are,
+    with the bytes between two paddings.
     """
 
     text: str
@@ -38,13 +39,28 @@ class Copy:
     op: str
     atom: str
     any_order: bool = False
+    vectors: tuple[Numbers, int] | None = None
 
     def accesses(self) -> copies.Accesses:
         """What the threads access."""
         try:
+            self.check_vectors()
             return copies.accesses(self.places[self.index], self.element, self.atom, self.op, self.any_order)
         except InputError as error:
             raise InputError(f"{self.text}: {error}") from None
+
+    def check_vectors(self) -> None:
+        """`InputError` where padding moves what Triton accesses at once to where no such access can be."""
+        if self.vectors is None:
+            return
+        plain, interval = self.vectors
+        width = min(copies.widest_vector(plain[self.index], self.element), interval)
+        reason = copies.consecutive(self.places[self.index], self.element, width)
+        if isinstance(reason, str):
+            raise InputError(
+                f"Triton accesses {width} bytes at once here, as if there were no padding, and {reason}: the kernel "
+                f"would be stopped; pad by multiples of {width} bytes"
+            )
 
 
 def layout(given: object) -> Layout:
@@ -155,8 +171,8 @@ def gluon_copy(shared: GluonShared, threads: object, values: object, dtype: obje
     if bits != 8 * element:
         raise InputError(f"{shared.layout}: elements have {bits} bits, and those of {dtype} {8 * element}")
     index, places = gluon.elements_of_threads(shared.layout, held, shared.shape)
-    padded = hasattr(shared.layout, "interval_padding_pairs")
-    return Copy(f"{op} {held}", index, places * element, element, op, atom, any_order=not padded)
+    vectors = gluon.vectors(gluon.native(shared.layout), shared.shape, element)
+    return Copy(f"{op} {held}", index, places * element, element, op, atom, any_order=True, vectors=vectors)
 
 
 def grid_of(shared: Layout | GluonShared, dtype: object) -> tuple[str, Numbers, int]:

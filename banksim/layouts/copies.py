@@ -68,7 +68,8 @@ def accesses(place: Numbers, element: int, atom: str, op: str, any_order: bool) 
     """The accesses that copy the elements at byte addresses `place[thread, value]`, of the widest atom that fits.
 
     An atom takes values that lie one behind the other, aligned: neighbouring values as they are counted, or those that
-    do so in every thread (`any_order`), as a compiler finds them. InputError where the atom does not fit.
+    do so in every thread (`any_order`), as a compiler finds them. InputError where the atom does not fit, and where a
+    compiler would find a wider one for some of the values alone.
     """
     wrong = ""
     for one in atoms(atom, op, element):
@@ -76,6 +77,11 @@ def accesses(place: Numbers, element: int, atom: str, op: str, any_order: bool) 
         if isinstance(groups, str):
             wrong = wrong or f"{groups}: an atom of {one.width} bytes does not fit"
             continue
+        if any_order and atom == "widest" and one.width < WIDEST and some_join(groups, one.width):
+            raise InputError(
+                f"some accesses of {one.width} bytes lie side by side in every thread, and others do not: which of "
+                "them Triton's compiler joins is not known; let banksim kernel count them"
+            )
         active = np.ones(groups.shape, bool)
         if one.width == ROW and "matrix" in one.op:
             lanes = np.arange(groups.shape[1]) % LANES
@@ -104,6 +110,18 @@ def grouped(place: Numbers, element: int, width: int) -> Numbers | str:
     """The same with the values of all threads in the order of the first thread's places."""
     order = np.argsort(place[0], kind="stable")
     return consecutive(place[:, order], element, width)
+
+
+def some_join(address: Numbers, width: int) -> bool:
+    """Whether some accesses of so many bytes could be one of twice as many in every thread: addresses [access, thread],
+    in the order of the first thread's."""
+    beside = (address[1:] - address[:-1] == width) & (address[:-1] % (2 * width) == 0)
+    return bool(beside.all(1).any())
+
+
+def widest_vector(place: Numbers, element: int) -> int:
+    """The bytes of the widest access for which neighbouring values of every thread lie one behind the other."""
+    return next(n for n in (16, 8, 4, 2, 1) if n <= element or not isinstance(consecutive(place, element, n), str))
 
 
 def why(places: Numbers, width: int) -> str:

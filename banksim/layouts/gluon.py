@@ -139,8 +139,12 @@ class PaddedSharedLayout:
         if not all(len(pair) == 2 for pair in self.interval_padding_pairs) or not self.interval_padding_pairs:
             raise InputError(f"{self}: give pairs of an interval and a padding")
         require_powers(self, [number for pair in self.interval_padding_pairs for number in pair])
-        offset = inverse_of(self, self.offset_bases, shape)
+        offset = self.unpadded(shape)
         return offset + sum(offset // interval * padding for interval, padding in self.interval_padding_pairs)
+
+    def unpadded(self, shape: Sizes) -> Numbers:
+        """The places without gaps."""
+        return inverse_of(self, self.offset_bases, shape)
 
 
 @dataclass(frozen=True)
@@ -263,6 +267,14 @@ def elements_of_threads(shared: Any, distributed: Any, shape: Sizes) -> tuple[Nu
     held = np.ravel_multi_index(tuple(np.moveaxis(who.held(shape), 2, 0)), shape)
     _, first = np.unique(held, axis=1, return_index=True)
     return held[:, np.sort(first)], where.places(shape)
+
+
+def vectors(shared: Any, shape: Sizes, element: int) -> tuple[Numbers, int] | None:
+    """Of a padded layout the bytes of all elements without the padding, and the bytes between two paddings."""
+    if not isinstance(shared, PaddedSharedLayout):
+        return None
+    interval = min(interval for interval, _ in shared.interval_padding_pairs)
+    return shared.unpadded(shape) * element, interval * element
 
 
 # ---- coordinates

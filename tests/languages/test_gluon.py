@@ -120,6 +120,36 @@ def test_machine_code_asks_for_what_was_told(shared: Any, arch: str) -> None:
     assert executed == told
 
 
+@pytest.mark.parametrize(
+    ("held", "pairs", "shape", "dtype"),
+    [
+        (gl.BlockedLayout([2, 8], [2, 16], [1, 2], [0, 1]), [[16, 4]], (32, 32), np.float32),
+        (gl.BlockedLayout([8, 2], [4, 8], [2, 4], [0, 1]), [[16, 16]], (64, 32), np.float16),
+    ],
+)
+def test_padding_and_the_width_of_an_access(held: Any, pairs: Any, shape: Any, dtype: Any) -> None:
+    """Where registers are not in the order of memory, LLVM joins the accesses."""
+    shared = gl.PaddedSharedLayout.with_identity_for(pairs, list(shape), [1, 0])
+    x, warps = np.arange(shape[0] * shape[1]).astype(dtype).reshape(shape), prod(held.warps_per_cta)
+    const = {"M": shape[0], "N": shape[1], "A": held, "B": held, "S": shared, "num_warps": warps}
+    done = banksim.run(kernels.exchange, 1, None, [x, np.zeros_like(x)], const=const)
+    told = {}
+    for op in ("st", "ld"):
+        [site] = banksim.replay(layout_pattern(shared, held, shape=shape, dtype=dtype, op=op)).sites
+        told[op, site.width] = site.requests, site.transactions
+    assert counted(done) == told
+
+
+def test_padding_that_stops_the_kernel() -> None:
+    """Triton accesses 16 bytes at once, whatever the padding: the GPU takes no such access at a multiple of 4."""
+    held = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+    shared = gl.PaddedSharedLayout.with_identity_for([[32, 1]], [32, 32], [1, 0])
+    x = np.zeros((32, 32), np.float32)
+    const = {"M": 32, "N": 32, "A": held, "B": held, "S": shared}
+    with pytest.raises(BanksimError, match="misaligned store of 16 bytes"):
+        banksim.run(kernels.exchange, 1, None, [x, np.zeros_like(x)], const=const)
+
+
 # ---- kernels
 def counted(done: Any) -> dict[tuple[str, int], tuple[int, int]]:
     """Requests and transactions of a run by operation and width."""

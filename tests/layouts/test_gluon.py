@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,6 +176,31 @@ def test_a_swizzle_cures_columns() -> None:
         loaded = layout_pattern(shared, COLUMNS, shape=(64, 64), dtype="half")
         found = [banksim.replay(trace).transactions for trace in (stored, loaded)]
         assert (found[0], found[1]) == (rows, columns)
+
+
+@pytest.mark.parametrize(
+    ("held", "pairs", "shape", "dtype", "expected"),
+    [
+        # eight columns of a thread lie side by side, though its registers have its two rows first
+        (BlockedLayout([2, 8], [2, 16], [1, 2], [0, 1]), [[16, 4]], (32, 32), "float", ("ld", 16, 64, 256)),
+        (BlockedLayout([8, 2], [4, 8], [2, 4], [0, 1]), [[16, 16]], (64, 32), "half", ("ld", 4, 64, 256)),
+        # a padding of one element: every second pair of bytes is aligned, and LLVM makes one access of each of these
+        (BlockedLayout([8, 2], [4, 8], [2, 4], [0, 1]), [[32, 1]], (64, 32), "int8_t", "which of them Triton's"),
+        # Triton takes four floats at once, of which the padding moves some to multiples of 4 bytes
+        (BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0]), [[32, 1]], (32, 32), "float", "pad by multiples of 16 bytes"),
+    ],
+)
+def test_padding_and_the_width_of_an_access(
+    held: BlockedLayout, pairs: list[list[int]], shape: tuple[int, int], dtype: str, expected: Any
+) -> None:
+    """As the code does that Triton 3.9 makes (languages/test_gluon.py)."""
+    shared = PaddedSharedLayout.with_identity_for(pairs, shape, [1, 0])
+    if isinstance(expected, str):
+        with pytest.raises(BanksimError, match=expected):
+            layout_pattern(shared, held, shape=shape, dtype=dtype)
+        return
+    [site] = banksim.replay(layout_pattern(shared, held, shape=shape, dtype=dtype)).sites
+    assert (site.op, site.width, site.requests, site.transactions) == expected
 
 
 # ---- as they are printed

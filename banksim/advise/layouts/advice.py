@@ -103,7 +103,7 @@ def advise_layouts(
     archs = architectures(arch)
     element = found[0].element
     text = str(shared.layout if isinstance(shared, GluonShared) else shared)
-    own = Candidate(text, "", found[0].places // element, int(found[0].places.max()) // element + 1)
+    own = Candidate(text, "", found[0].places // element, int(found[0].places.max()) // element + 1, found[0].vectors)
     before = judge(own, found, archs)
     tried = list(candidates(shared, element))
     work = len(tried) * before.requests * len(archs)
@@ -134,7 +134,7 @@ def judge(layout: Candidate, found: Sequence[Copy], archs: Sequence[Architecture
     worst: list[tuple[int, ...]] = []
     masks: list[int] = []
     for copy in found:
-        moved = replace(copy, places=layout.places * element, any_order=copy.any_order and not layout.ordered)
+        moved = replace(copy, places=layout.places * element, vectors=layout.vectors)
         made = moved.accesses()
         columns = copies.columns(made, 0)
         requests += len(columns["mask"])

@@ -12,7 +12,7 @@ import numpy as np
 from banksim.errors import InputError
 from banksim.layouts.algebra import Layout, Nested, Numbers, Strided, Swizzle, leaves
 from banksim.layouts.build import GluonShared
-from banksim.layouts.gluon import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout
+from banksim.layouts.gluon import NVMMASharedLayout, PaddedSharedLayout, SwizzledSharedLayout, vectors
 
 PADDINGS = (1, 2, 4, 8, 16, 32, 64)
 """Elements of a gap; Triton's are powers of two."""
@@ -21,14 +21,14 @@ WIDEST_SWIZZLE = 5
 
 
 class Candidate(NamedTuple):
-    """A layout: `places` of all elements, counted in elements, of which it takes `size`. `ordered`: Triton takes a
-    thread's registers from it as they stand."""
+    """A layout: `places` of all elements, counted in elements, of which it takes `size`. `vectors`: those of a copy
+    (Copy)."""
 
     cute: str
     gluon: str
     places: Numbers
     size: int
-    ordered: bool = False
+    vectors: tuple[Numbers, int] | None = None
 
     @property
     def names(self) -> str:
@@ -39,9 +39,9 @@ class Candidate(NamedTuple):
 def candidates(shared: Layout | GluonShared, element: int) -> Iterator[Candidate]:
     """The layouts that are tried for one of elements of so many bytes, the simplest first, each mapping once."""
     found = of_gluon(shared, element) if isinstance(shared, GluonShared) else of_cute(shared)
-    seen: set[tuple[int, bool, bytes]] = set()
+    seen: set[tuple[int, bytes]] = set()
     for one in found:
-        key = one.size, one.ordered, one.places.tobytes()
+        key = one.size, one.places.tobytes()
         if key not in seen:
             seen.add(key)
             yield one
@@ -169,8 +169,8 @@ def of_gluon(shared: GluonShared, element: int) -> Iterator[Candidate]:
         for bit in range(1, size.bit_length() - 1):
             for gap in PADDINGS:
                 spread = PaddedSharedLayout.with_identity_for([[1 << bit, gap]], shape, order)
-                places = spread.places(shape)
-                yield Candidate("", padded_gluon(1 << bit, gap, shape, order), places, int(places.max()) + 1, True)
+                places, name = spread.places(shape), padded_gluon(1 << bit, gap, shape, order)
+                yield Candidate("", name, places, int(places.max()) + 1, vectors(spread, shape, element))
     yield from of_tma(shape, element)
 
 
