@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tilelang
 
 import banksim
 from banksim.__main__ import main
-from banksim.errors import BanksimError
+from banksim.errors import BanksimError, CompileError
 from languages import tilelang_kernels as kernels
 
 ARCHS = ("sm_80", "sm_90")
@@ -111,6 +113,13 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
             banksim.run(kernel, grid, None, args, const=const)
         assert told in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_compiler_that_ends_its_process_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tilelang, "lower", lambda *_, **__: os.abort())
+    x, y = np.zeros((64, 96), np.float32), np.zeros((96, 64), np.float32)
+    with pytest.raises(CompileError, match=r"transpose: its compiler gave up on code for sm_90 \(SIGABRT\)$"):
+        banksim.run(kernels.transpose, None, None, [x, y], const={"M": 64, "N": 96})
 
 
 def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import warp as wp
 
 import banksim
 from banksim.__main__ import main
-from banksim.errors import BanksimError
+from banksim.errors import BanksimError, CompileError
 from languages import warp_kernels as kernels
 from languages import warp_products
 
@@ -118,6 +119,13 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
             banksim.run(kernel, 1, 32, args, const=const)
         assert told in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_compiler_that_ends_its_process_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wp, "compile_aot_module", lambda *_, **__: os.abort())
+    x = np.zeros(96, np.float32)
+    with pytest.raises(CompileError, match=r"scale: its compiler gave up on code for sm_90 \(SIGABRT\)$"):
+        banksim.run(kernels.scale, 1, 96, [x, x.copy(), 1.5], const={"dim": 96})
 
 
 def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from math import gcd
 from types import FunctionType
@@ -21,13 +20,14 @@ import numpy as np
 from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
 from banksim.kernels.cubin import entry_names
 from banksim.machine.host_memory import Stretch, Stretches
-from banksim.runs.languages.language import Compiled, place_of, refused
+from banksim.runs.languages.language import Compiled, place_of, refused, without_gpu
 from banksim.runs.options import Call, Grid
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 NAME = "cuTile"
+importing = without_gpu
 ALIGNMENT = 256
 """Bytes by which a GPU's allocations are aligned."""
 SCALARS = {bool: "bool", int: "int32", float: "float32"}
@@ -44,10 +44,6 @@ class TileKernel(Protocol):
     """What `@ct.kernel` makes."""
 
     _annotated_function: Annotated
-
-
-def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
-    return nullcontext()
 
 
 def owns(value: object) -> bool:

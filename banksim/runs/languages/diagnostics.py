@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from banksim.errors import CompileError
-from banksim.runs.languages.language import Compiled
 from banksim.system.apart import apart
+
+Result = TypeVar("Result")
 
 DIAGNOSTIC = re.compile(r"(?:\berror|\bnote|LLVM ERROR): |(?=Assertion )")
 """What marks a line that tells what is wrong, and stands before that."""
 _said = set[str]()
 
 
-def outlived(compile: Callable[[], Compiled], where: str, arch: str) -> Compiled:
+def outlived(compile: Callable[[], Result], where: str, arch: str) -> Result:
     """What `compile` returns, in a process of its own. What is said there is passed on once where all is well; in an
     error stand the lines alone that tell what is wrong, without the code that the compiler lists."""
     done = apart(compile)

@@ -7,7 +7,7 @@ package of the kernel's type tells which language it is), and imports its compil
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -66,6 +66,11 @@ class Language(Protocol):
 
     def grid(self, call: Call, compiled: Compiled) -> Grid | None:
         """The blocks of the grid."""
+
+
+def without_gpu(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
+    """`importing` of a language whose files ask for no GPU: nothing stands in for one."""
+    return nullcontext()
 
 
 def place_of(function: FunctionType) -> str:

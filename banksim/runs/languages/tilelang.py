@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -16,8 +16,9 @@ from numpy.lib.stride_tricks import as_strided
 from banksim.errors import BanksimError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
-from banksim.machine.tensor_maps import SWIZZLES, MappedArray, tensor_map
-from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
+from banksim.machine.tensor_maps import SWIZZLES, tensor_map
+from banksim.runs.languages.diagnostics import outlived
+from banksim.runs.languages.language import Compiled, check_constants, place_of, refused, without_gpu
 from banksim.runs.languages.tilelang_lines import kept_by_passes, told, without_directives
 from banksim.runs.options import Call
 from banksim.system import cache
@@ -25,87 +26,14 @@ from banksim.system import cache
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
+    from banksim.runs.languages.tilelang_objects import Buffer, Jit, Module, Primitive, Size, Variable
+
 NAME = "TileLang"
+importing = without_gpu
 TILED = "__tvm_tensormap_create_tiled"
 AXES = "xyz"
 
 T = TypeVar("T")
-
-
-# ---- what is used of the objects of TileLang and TVM
-class Variable(Protocol):
-    """A parameter, or the name of a size."""
-
-    name: str
-    dtype: object
-
-
-class Expression(Protocol):
-    """A size that is computed from others."""
-
-    dtype: object
-
-
-Size: TypeAlias = "int | Variable | Expression"
-
-
-class Buffer(Protocol):
-    """An array that a kernel declares; `data` is the parameter that its address comes in."""
-
-    name: str
-    dtype: object
-    shape: Sequence[Size]
-    strides: Sequence[Size]
-    data: Variable
-
-
-class Attributes(TypedDict, total=False):
-    """The attributes that TileLang gives a function."""
-
-    global_symbol: str
-    thread_extent: Mapping[str, Size]
-    dyn_shared_memory_buf: int
-    cluster_dims: Sequence[int]
-    tma_descriptor_args: Mapping[Variable, Sequence[Any]]
-
-
-class Primitive(Protocol):
-    """A function of TVM's: what @T.prim_func makes, and what is lowered from it."""
-
-    params: Sequence[Variable]
-    buffer_map: Mapping[Variable, Buffer]
-    attrs: Attributes
-
-
-class Traced(Protocol):
-    """The function in @tilelang.jit, and which of its parameters are arrays."""
-
-    orig_func: FunctionType
-    tensor_args: Mapping[str, object]
-
-
-class Jit(Protocol):
-    """What @tilelang.jit makes."""
-
-    func: Traced
-    signature: inspect.Signature
-
-    def get_tir(self, *args: object, **constants: object) -> Primitive: ...
-
-
-class Named(Protocol):
-    name_hint: str
-
-
-class Module(Protocol):
-    functions: Mapping[Named, Primitive]
-
-
-# ---- kernels
-
-
-def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
-    return nullcontext()
 
 
 def owns(value: object) -> bool:
@@ -159,13 +87,27 @@ def compile(call: Call, arch: str) -> Compiled:
                 kernel if is_primitive(kernel) else kernel.get_tir(*traced(kernel, call), **constants(kernel, call))
             )
         given = Given.of(primitive, outputs_of(kernel, primitive), call, where)
+    except BanksimError:
+        raise
+    except Exception as error:  # TileLang raises errors of every kind for what it cannot compile
+        raise refused(where, error, gist(error)) from error
+    made, args, blocks = outlived(partial(lowered, kernel, primitive, given, target), where, arch)
+    return replace(made, about=([given.passed(one) for one in args], blocks))
+
+
+def lowered(
+    kernel: Jit | Primitive, primitive: Primitive, given: Given, target: Any
+) -> tuple[Compiled, list[Passed], tuple[int, ...]]:
+    """What TileLang makes of a kernel, what it is passed, and the blocks of its grid."""
+    tilelang, where = import_module("tilelang"), place(kernel)
+    try:
         config = {**(getattr(kernel, "pass_configs", None) or {}), **attribute(primitive, "tilelang_pass_configs", {})}
         config[tilelang.transform.PassConfigKey.TL_EMIT_LINE_DIRECTIVES] = True
         with tilelang.tvm.transform.PassContext(opt_level=3, config=config), target, kept_by_passes():
-            lowered = tilelang.lower(primitive, target=target)
-        name, function = only_kernel(lowered.device_mod, where)
+            found = tilelang.lower(primitive, target=target)
+        name, function = only_kernel(found.device_mod, where)
         flags = [*(getattr(kernel, "compile_flags", None) or ()), *attribute(primitive, "tilelang_compile_flags", ())]
-        cubin = machine_code(lowered.kernel_source, name, target, config, flags)
+        cubin = machine_code(found.kernel_source, name, target, config, flags)
     except BanksimError:
         raise
     except Exception as error:  # TileLang raises errors of every kind for what it cannot compile
@@ -173,11 +115,12 @@ def compile(call: Call, arch: str) -> Compiled:
     extents = {tag: given.value(size) for tag, size in function.attrs["thread_extent"].items()}
     block, blocks = ([extents.get(f"{what}Idx.{axis}", 1) for axis in AXES] for what in ("thread", "block"))
     shared = int(function.attrs.get("dyn_shared_memory_buf", 0))
-    maps = [host.attrs.get("tma_descriptor_args", {}) for host in lowered.host_mod.functions.values()]
+    maps = [host.attrs.get("tma_descriptor_args", {}) for host in found.host_mod.functions.values()]
     described = {one.name: words for each in maps for one, words in each.items()}
     args = [given.parameter(one.name, str(one.dtype), described, where) for one in function.params]
     cluster = tuple(map(int, function.attrs.get("cluster_dims", ()))) or None
-    return Compiled(cubin, name, Preset((block[0], block[1], block[2]), shared, ()), (args, tuple(blocks)), cluster)
+    preset = Preset((block[0], block[1], block[2]), shared, ())
+    return Compiled(cubin, name, preset, cluster=cluster), args, tuple(blocks)
 
 
 def pack(call: Call, compiled: Compiled) -> Sequence[object]:
@@ -280,6 +223,22 @@ def outputs_of(kernel: Jit | Primitive, primitive: Primitive) -> set[int]:
     return {int(one) % len(primitive.params) for one in listed}
 
 
+@dataclass(frozen=True)
+class Mapped:
+    """A tensor map of an array, outermost axis first."""
+
+    array: str
+    sizes: Sequence[int]
+    strides: Sequence[int]
+    box: Sequence[int]
+    swizzle: int
+    steps: Sequence[int]
+
+
+Passed: TypeAlias = "str | np.generic | Mapped"
+"""What a parameter of a kernel is passed: an array, by its name, a number, or a tensor map."""
+
+
 @dataclass
 class Given:
     """The arguments of a kernel by name, and the sizes that the arrays' shapes give to names."""
@@ -343,17 +302,18 @@ class Given:
         tvm.tirx.stmt_functor.post_order_visit(size, visit)
         return int(tvm.arith.Analyzer().simplify(tvm.tirx.stmt_functor.substitute(size, found)))
 
-    def parameter(self, name: str, dtype: str, described: Mapping[str, Sequence[Any]], where: str) -> object:
-        """What is passed for a parameter of the compiled kernel: an array, a number or a tensor map."""
+    def parameter(self, name: str, dtype: str, described: Mapping[str, Sequence[Any]], where: str) -> Passed:
+        """What is passed for a parameter of the compiled kernel."""
         if name in self.arrays:
-            return self.arrays[name]
+            return name
         if name in described:
             return self.mapped([*described[name]], where)
         if name not in self.numbers:
             raise UnsupportedError(f"{where}: what its parameter {name} is passed is not known")
-        return np.asarray(self.numbers[name]).astype(dtype)[()]
+        number: np.generic = np.asarray(self.numbers[name]).astype(dtype)[()]  # type: ignore[assignment]
+        return number
 
-    def mapped(self, words: Sequence[Any], where: str) -> MappedArray:
+    def mapped(self, words: Sequence[Any], where: str) -> Mapped:
         """A tensor map, from the arguments with which TileLang would have the driver make it (innermost axis first)."""
         kind, _, _, axes, data, *rest = words
         axes = int(axes)
@@ -362,8 +322,16 @@ class Given:
         sizes, strides, box, steps = (
             [self.value(one) for one in rest[n * axes : (n + 1) * axes]][::-1] for n in range(4)
         )
-        array = self.arrays[data.name]
+        return Mapped(data.name, sizes, strides, box, SWIZZLES[self.value(rest[4 * axes + 1])], steps)
+
+    def passed(self, one: Passed) -> object:
+        """An array, a number or a tensor map."""
+        if isinstance(one, str):
+            return self.arrays[one]
+        if not isinstance(one, Mapped):
+            return one
+        array = self.arrays[one.array]
         if array.dtype.name.startswith("float8"):
             array = array.view(np.uint8)
-        view = array if array.shape == (*sizes,) else as_strided(array, sizes, strides)
-        return tensor_map(view, box, SWIZZLES[self.value(rest[4 * axes + 1])], steps)
+        view = array if array.shape == (*one.sizes,) else as_strided(array, one.sizes, one.strides)
+        return tensor_map(view, one.box, one.swizzle, one.steps)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import inspect
 import json
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -22,13 +23,15 @@ from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.structs import Struct
-from banksim.runs.languages.language import Compiled, place_of, refused
+from banksim.runs.languages.diagnostics import outlived
+from banksim.runs.languages.language import Compiled, place_of, refused, without_gpu
 from banksim.runs.options import Call
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 NAME = "Warp"
+importing = without_gpu
 BLOCK = 256
 """Threads of a block if the call does not say: the default of `wp.launch`."""
 MOST_DIMENSIONS = 4
@@ -95,10 +98,6 @@ class WarpKernel(Protocol):
     def get_mangled_name(self) -> str: ...
 
 
-def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
-    return nullcontext()
-
-
 def owns(value: object) -> bool:
     return type(value).__name__ == "Kernel" and hasattr(value, "adj")
 
@@ -119,7 +118,7 @@ def compile(call: Call, arch: str) -> Compiled:
     with settings(warp, kernel.module, block):
         key = kernel.module.get_module_hash(block), arch, block
         if key not in _modules:
-            _modules[key] = machine_code(warp, kernel, arch)
+            _modules[key] = outlived(partial(machine_code, warp, kernel, arch), place(kernel), arch)
         cubin, shared = _modules[key]
         name = f"{kernel.get_mangled_name()}_cuda_kernel_forward"
     return Compiled(cubin, name, Preset((block, 1, 1), shared.get(f"{name}_smem_bytes", 0), ()))
