@@ -44,7 +44,8 @@ class MemoryFollower(Follower):
     ) -> tuple[Followed, ...]:
         if space == "local":
             return self.from_local(i, address, width, signed)
-        self.ask(i, space, address, width, lanes)
+        if space != "barrier":  # see `Tracer.fetch`
+            self.ask(i, space, address, width, lanes)
         return (self.nothing(),) * max(width // 4, 1)
 
     def store(self, i: Instruction, space: str, address: Followed, width: int, source: Operand) -> None:

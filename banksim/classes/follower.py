@@ -9,7 +9,7 @@ import llvmlite.ir as ir
 
 from banksim.classes.bounds import Bounds
 from banksim.classes.followed import Followed, Slopes, either
-from banksim.classes.footprint import Unfollowed
+from banksim.classes.footprint import RESULTS, Unfollowed
 from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
@@ -32,6 +32,8 @@ class Follower(Bounds, Unfollowed):
         self.cache: dict[Register, tuple[Slopes, Value | None]] = {}
         self.defines: set[Register] = set()
         self.start = 0
+        self.everywhere = inner.new("b", 1, 1, INT[1](1))
+        """That a value is unknown in every lane."""
 
     # ---- where slopes and unknown lanes lie, behind the registers of a warp
     @property
@@ -97,7 +99,7 @@ class Follower(Bounds, Unfollowed):
 
     def nothing(self, word: Value | None = None) -> Followed:
         """A u32 of which nothing is known."""
-        return Followed(self, word or self.inner.const(0), (), self.inner.const(0) == 0)
+        return Followed(self, word or self.inner.const(0), (), self.everywhere)
 
     # ---- registers
     def raw(self, o: Operand, word: int = 0) -> Followed:
@@ -267,7 +269,9 @@ class Follower(Bounds, Unfollowed):
         self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Followed]
     ) -> tuple[Followed, ...]:
         """If an operand is unknown in one lane, the results are unknown in all lanes: the routine may look across
-        lanes."""
+        lanes. It is not performed if one is unknown in every lane."""
+        if any(v.unknown is self.everywhere for v in values):
+            return (self.nothing(),) * RESULTS[name]
         followed = [self.settled(v) for v in values]
         unknown = either(*(v.unknown for v in followed))
         unknown = None if unknown is None else self.inner.ballot(unknown) != 0

@@ -74,10 +74,10 @@ class Unfollowed(Engine):
         values: Sequence[Value],
         lanes: Value | None = None,
     ) -> tuple[Value, ...]:
-        raise UnsupportedError("a fetch from a texture, whose counts are not followed")
+        raise UnsupportedError("what a fetch from a texture decides")
 
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
-        raise UnsupportedError("a call of the driver, whose counts are not followed")
+        raise UnsupportedError("what a call of the driver decides")
 
 
 class Tracer(Unfollowed):
@@ -176,7 +176,8 @@ class Tracer(Unfollowed):
     def fetch(
         self, i: Instruction, space: str, address: Dependences, width: int, lanes: Dependences | None = None
     ) -> tuple[Dependences, ...]:
-        self.request(space, address, lanes)
+        if space != "barrier":  # a product's operands: those who read mbarriers so are refused by name
+            self.request(space, address, lanes)
         return (self.read(space, address),) * max(width // 4, 1)
 
     def request(self, space: str, *deciding: object) -> None:
@@ -234,14 +235,14 @@ class Tracer(Unfollowed):
 def refuse(space: str) -> None:
     """`UnsupportedError` for accesses to a space that are not followed."""
     if space in NOT_FOLLOWED:
-        raise UnsupportedError(f"{NOT_FOLLOWED[space]}, whose counts are not followed")
+        raise UnsupportedError(f"what {NOT_FOLLOWED[space]} decides")
 
 
 def footprint(i: Instruction) -> Footprint:
     """What an instruction's results depend on, and what decides what it does besides. `UnsupportedError` for what is
     not followed."""
     if i.name.startswith(REFUSED):
-        raise UnsupportedError(f"{i.name}, whose counts are not followed")
+        raise UnsupportedError(f"what {i.name} decides")
     x = Tracer()
     x.pc = i.pc
     if i.name in CONTROL:

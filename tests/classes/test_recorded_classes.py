@@ -30,6 +30,8 @@ from helpers.recorded_launches import ENDING, ENTRIES, kernels, without_clock
 EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 FEW = [name for name in ENDING if name.split(".")[0] in ("order", "copies")][::16]
 FEW += ["sums.reduce_ballot<int, 128, false>", "warp.group_tiles"]  # with calls, and regions of all threads of a warp
+PRODUCTS = ("products.gemm_stages<half, 2>", "products.gemm_doubles", "triton_kernels.warpgroup_product")
+"""Whose results are not needed, as classes see."""
 CLASSED = ("transposeDiagonal", "reduceShared", "blockScan128", "productTransposedAPad16")
 EXECUTED = ("histogramShared",)
 
@@ -90,6 +92,13 @@ def test_kernels_of_the_catalogue(name: str) -> None:
 @pytest.mark.parametrize("name", FEW)
 def test_recorded_launches(name: str) -> None:
     check(*of_recorded(name))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_matrices_are_counted_by_classes(name: str) -> None:
+    mine, full = of_recorded(name)
+    check(mine, full)
+    assert mine.classes == 1, mine.undecided
 
 
 def all_of_them() -> int:

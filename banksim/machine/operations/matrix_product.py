@@ -311,14 +311,14 @@ def dmma(x: Engine, i: Instruction) -> None:
     rows, in_b = DOUBLE[which(i, tuple(DOUBLE))]
     counts = (2 * in_b * rows // 8, 2 * in_b, rows // 2)
 
-    def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
-        total = double(x, c)
-        for a, b in zip(row, column, strict=True):
-            total = fused(x, double(x, a), double(x, b), total)
-        bits = x.bits(total)
-        return x.low(bits), x.high(bits)
-
     def routine(x: Engine, *words: Value) -> tuple[Value, ...]:
+        def dot(row: Sequence[Number], column: Sequence[Number], c: Number) -> Number:
+            total = double(x, c)
+            for a, b in zip(row, column, strict=True):
+                total = fused(x, double(x, a), double(x, b), total)
+            bits = x.bits(total)
+            return x.low(bits), x.high(bits)
+
         a, b, c = ([(v, w) for v, w in zip(part[::2], part[1::2], strict=True)] for part in split(words, counts))
         return words_of(multiply(x, rows, [[n] for n in a], [[n] for n in b], c, dot))
 
