@@ -1,5 +1,5 @@
 """What an instruction is said to write is what it writes: a register more, and what was there before would be taken for
-not needed; one less, and what it writes now would be."""
+not needed; one less, and what it writes now would be. What it reads is told too."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.llvm.engine import Register
 from banksim.machine.llvm.translate import Translator
+from banksim.machine.llvm.values import Value
 from helpers.recorded_launches import kernels
 
+STORES = ("ST", "ATOM", "RED")
+"""Beginnings of the names of instructions that read besides what they store, which decides nothing."""
 Form = tuple[str, tuple[tuple[str, bool], ...]]
 
 
@@ -23,6 +26,14 @@ class Writes(Translator):
         super().__init__(kernel, False, False, False, False)
         self.seen = seen
         self.wrong: list[str] = []
+        self.read = set[Register]()
+        read = self.x.read
+
+        def noted(register: Register) -> Value:
+            self.read.add(register)
+            return read(register)
+
+        self.x.read = noted  # type: ignore[method-assign]
 
     def simple(self, i: Instruction) -> None:
         form = i.opcode, tuple((o.kind, o.is_zero) for o in i.operands)
@@ -30,14 +41,19 @@ class Writes(Translator):
             return
         self.seen.add(form)
         before, self.x.defines = self.x.defines, set[Register]()
+        self.read.clear()
         super().simple(i)
         written, self.x.defines = self.x.defines, self.x.defines | before
         try:
-            told = footprint(i).writes.keys() - {LOCAL}
+            found = footprint(i)
         except UnsupportedError:
             return
+        told = found.writes.keys() - {LOCAL}
         if told != written:
-            self.wrong.append(f"{i.text}: {sorted(told ^ written)}")
+            self.wrong.append(f"{i.text} writes: {sorted(told ^ written)}")
+        known = found.needs.union(found.places, *found.writes.values(), written)
+        if self.read - known and not i.name.startswith(STORES):
+            self.wrong.append(f"{i.text} reads: {sorted(self.read - known)}")
 
 
 @pytest.mark.parametrize("source", ["arithmetic", "atomics", "copies", "products", "textbook", "warp"])
