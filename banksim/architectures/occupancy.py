@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.capabilities import capability
@@ -73,7 +74,11 @@ _CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 
 def limits(arch: str | Architecture) -> Limits:
     """What a multiprocessor of this architecture holds."""
-    version = architecture(arch).capability
+    return _limits(architecture(arch).capability)
+
+
+@cache
+def _limits(version: tuple[int, int]) -> Limits:
     row, major = capability(version), version[0]
     unit = 64 if major == 2 else 256
     if major == 1:

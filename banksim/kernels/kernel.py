@@ -158,13 +158,24 @@ class Kernel:
         it its block and its tensor maps, by code for the host that the cubin holds."""
         return b"\0.nv.host\0" in self.cubin
 
-    @property
+    @cached_property
     def register_limit(self) -> int:
         """How many registers of a thread its code may name: all, where the cubin does not say."""
         asked = [o.number for i in self.instructions if i.name == "USETMAXREG" for o in i.operands if o.kind == "imm"]
         return max([self.registers or ZERO_REGISTER["R"], *asked])
 
-    @property
+    @cached_property
+    def opcodes(self) -> frozenset[str]:
+        """The names of its instructions."""
+        return frozenset(i.name for i in self.instructions)
+
+    @cached_property
+    def constants_named(self) -> frozenset[int]:
+        """The places of constant bank 0 that its instructions name, by themselves or behind a register."""
+        named = (o for i in self.instructions for o in i.operands if o.kind == "const" and not o.number)
+        return frozenset(part.number for o in named for part in o.parts if part.kind == "imm")
+
+    @cached_property
     def listing(self) -> tuple[Instruction, ...]:
         """The instructions of the cubin: without those behind them that stand in for the GPU's driver."""
         end = next((n for n, i in enumerate(self.instructions) if i.name == "SERVICE"), None)

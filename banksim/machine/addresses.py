@@ -35,5 +35,4 @@ def shared_start(kernel: Kernel) -> int:
 
 def reads(kernel: Kernel, places: Sequence[int]) -> bool:
     """Whether an instruction names one of these places of constant bank 0, by themselves or behind a register."""
-    constants = (o for i in kernel.instructions for o in i.operands if o.kind == "const" and not o.number)
-    return any(part.kind == "imm" and part.number in places for o in constants for part in o.parts)
+    return not kernel.constants_named.isdisjoint(places)

@@ -262,7 +262,7 @@ def prepare(
     known), and so is a cluster of None (without clusters where it was compiled for none). Raises `InputError` for
     sizes beyond the limits of a launch, too much shared memory, or parameters that do not fit the kernel.
     """
-    if kernel.of_tiles and any(one.name.startswith("UTMA") for one in kernel.instructions):
+    if kernel.of_tiles and any(name.startswith("UTMA") for name in kernel.opcodes):
         raise UnsupportedError(
             f"{kernel.plain_name}: on {kernel.arch} it copies by tensor maps that NVIDIA's driver makes at the launch, "
             "in a way that is not documented: give ct.load and ct.store allow_tma=False, or judge the code for sm_80"
@@ -298,7 +298,7 @@ def prepare(
     for bank, content in kernel.banks.items():
         constants[bank][: len(content)] = np.frombuffer(content, np.uint8)
     local = -(-kernel.local_bytes // 16) * 16 or 16
-    if any(i.name == "CALL" for i in kernel.instructions):
+    if "CALL" in kernel.opcodes:
         local = max(local, DEFAULT_STACK)
     for parameter, content in zip(kernel.parameters, parameters, strict=True):
         if len(content) != parameter.size:
@@ -307,7 +307,8 @@ def prepare(
         start = kernel.parameter_base + parameter.offset
         bank0[start : start + parameter.size] = np.frombuffer(content, np.uint8)
     # The memory of a whole program is in order.
-    pieces = [(buffer.name, buffer.data.nbytes) for buffer in buffers if buffer.absent is None and kernel.slot is None]
+    arguments = buffers if kernel.slot is None else ()
+    pieces = [(buffer.name, buffer.data.nbytes) for buffer in arguments if buffer.absent is None]
     for owner, nbytes in [*pieces, ("the module's variables", kernel.globals_bytes)]:
         if nbytes > BUFFER_LIMIT:
             raise InputError(f"{owner}: {nbytes} bytes, and memory in pieces of up to 2 GiB is simulated")

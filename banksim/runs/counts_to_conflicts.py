@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,14 @@ from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import first_hint
 from banksim.requests.counts import Count, Range
-from banksim.runs.outcome import Executed, Run
+from banksim.runs.outcome import Run
+
+if TYPE_CHECKING:
+    from banksim.machine.llvm.compile import Compiled
+    from banksim.machine.llvm.counts import Counts
 
 
-def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Any, Any]]) -> Run:
+def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Compiled, Counts]]) -> Run:
     """What a launch did, from what its parts counted: (compiled code, its `Counts`), of the same sites."""
     from banksim.machine.llvm.counts import merged
 
@@ -32,7 +36,9 @@ def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[
         judged=tuple(
             Conflicts(rule, sites(launch, places, tallies[:, number], rule)) for number, rule in enumerate(rules)
         ),
-        profile=added([profile(launch.kernel, compiled, counted.counters) for compiled, counted in parts]),
+        counts=np.sum(
+            [by_instruction(launch.kernel, compiled, counted.counters) for compiled, counted in parts], axis=0
+        ),
         blocks=blocks,
         seconds=sum(one.seconds for one in counts),
         partial=blocks < launch.blocks,
@@ -40,26 +46,12 @@ def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[
     )
 
 
-def added(profiles: Sequence[tuple[Executed, ...]]) -> tuple[Executed, ...]:
-    """The sums of profiles of the same code."""
-    if len(profiles) == 1:
-        return profiles[0]
-    counts = ("warps", "threads", "predicated_on")
-    return tuple(
-        Executed(rows[0].instruction, *(sum(getattr(e, name) for e in rows) for name in counts))
-        for rows in zip(*profiles, strict=True)
-    )
-
-
-def profile(kernel: Kernel, compiled: Any, counters: npt.NDArray[np.uint64]) -> tuple[Executed, ...]:
-    """Counts of each instruction, from those of its basic block."""
-    executed = {}
-    guarded = {pc: int(counters[2 * len(compiled.spans) + n]) for n, pc in enumerate(compiled.guarded)}
-    for n, (start, end) in enumerate(compiled.spans):
-        warps, threads = int(counters[2 * n]), int(counters[2 * n + 1])
-        for pc in range(start, end, BYTES):
-            executed[pc] = (warps, threads, guarded.get(pc, threads))
-    return tuple(Executed(i, *executed.get(i.pc, (0, 0, 0))) for i in kernel.listing)
+def by_instruction(kernel: Kernel, compiled: Compiled, counters: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The counts of each instruction: by warps, by threads, by threads whose guard held."""
+    counts = np.zeros((len(kernel.listing), 3), np.int64)
+    reached = np.append(counters, 0)[compiled.places[: len(counts)]]
+    counts[: len(reached)] = reached
+    return counts
 
 
 def sites(

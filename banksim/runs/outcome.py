@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from banksim.architectures.bank_rules import architecture
 from banksim.banks.conflicts import Conflicts
 from banksim.kernels.kernel import Instruction, Kernel
@@ -32,10 +35,11 @@ class Executed:
 class Run(Reported):
     """What a launch did.
 
-    `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the first; `profile` every
-    instruction in order; `findings` what the `checks` found, a pair of lines each (beyond some thousand,
-    `findings_lost` says how many more were seen); `hints` the races that a look at some blocks suggests where no check
-    was asked for; `partial` is true when not all blocks finished; `cycles` the simulated time, if it was asked for.
+    `judged` holds one `Conflicts` for each architecture that was asked for, `conflicts` the first; `counts` the three
+    figures of `Executed` of every instruction, in order (instructions, 3), and `profile` the same by name; `findings`
+    what the `checks` found, a pair of lines each (beyond some thousand, `findings_lost` says how many more were seen);
+    `hints` the races that a look at some blocks suggests where no check was asked for; `partial` is true when not all
+    blocks finished; `cycles` the simulated time, if it was asked for.
 
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
@@ -49,7 +53,7 @@ class Run(Reported):
     kernel: Kernel
     launch: Launch
     judged: tuple[Conflicts, ...]
-    profile: tuple[Executed, ...]
+    counts: npt.NDArray[np.int64]
     blocks: int
     seconds: float
     engine: str = "llvm"
@@ -94,6 +98,10 @@ class Run(Reported):
         return next((one for one in self.executions if any(conflicts is own for own in one.judged)), self)
 
     @cached_property
+    def profile(self) -> tuple[Executed, ...]:
+        return tuple(Executed(i, *row) for i, row in zip(self.kernel.listing, self.counts.tolist(), strict=True))
+
+    @cached_property
     def unfilled(self) -> tuple[Unfilled, ...]:
         """The `__constant__` variables that were read though nobody had filled them."""
         return unfilled(
@@ -104,8 +112,8 @@ class Run(Reported):
     def instructions(self) -> int:
         """Warp instructions executed, as the profiler's source page counts them. (The hardware's own counter has more
         where groups of a warp part at an indirect branch or come to a WARPSYNC one after the other.)"""
-        return sum(e.warps for e in self.profile)
+        return int(self.counts[:, 0].sum())
 
     @cached_property
     def thread_instructions(self) -> int:
-        return sum(e.threads for e in self.profile)
+        return int(self.counts[:, 1].sum())

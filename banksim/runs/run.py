@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.errors import Fault, UnsupportedError
 from banksim.machine.launch import Launch
 from banksim.requests.trace import Trace
 from banksim.runs.counts_to_conflicts import run_of
 from banksim.runs.options import Call, Options
-from banksim.runs.outcome import Executed, Run
+from banksim.runs.outcome import Run
 from banksim.runs.resolve import judged_by, launched
 from banksim.runs.several_architectures import by_code, run_each
 
@@ -124,7 +126,8 @@ def execute_launch(launch: Launch, rules: Rules, options: Options) -> Run:
         from banksim.runs.by_classes import by_classes
 
         return by_classes(launch, rules, options, on_llvm)
-    if not options.values or any(buffer.absent is not None for buffer in launch.buffers):
+    of_arguments = launch.buffers if launch.kernel.slot is None else ()
+    if not options.values or any(buffer.absent is not None for buffer in of_arguments):
         launch = launch.copy()
     if options.timing:
         return with_time(launch, rules, options)
@@ -156,6 +159,8 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
     )
     raise_unless_interrupted(launch, counts.stop)
     done = run_of(launch, rules, [(compiled, counts)])
+    if not options.checks:
+        return done
     return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)
 
 
@@ -198,12 +203,11 @@ def on_numpy(launch: Launch, rules: Rules, options: Options) -> Run:
     trace = outcome.trace()
     if options.trace is not None:
         options.trace(trace)
-    code = launch.kernel.listing
     return Run(
         kernel=launch.kernel,
         launch=launch,
         judged=tuple(replay(trace, rule) for rule in rules),
-        profile=tuple(Executed(i, *map(int, row)) for i, row in zip(code, outcome.counts, strict=False)),
+        counts=np.asarray(outcome.counts, np.int64)[: len(launch.kernel.listing)],
         blocks=launch.blocks,
         seconds=time.perf_counter() - began,
         engine="numpy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from banksim import architecture
@@ -13,7 +14,7 @@ from banksim.banks.source_lines import by_line, hot_first, label
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.report.text.kernel import report
 from banksim.requests.trace import Site
-from banksim.runs.outcome import Executed, Run
+from banksim.runs.outcome import Run
 from helpers.goldens import assert_golden
 
 FILE = "kernels/product.py"
@@ -84,13 +85,13 @@ KEPLER = Conflicts(architecture("kepler-4"), (*HOPPER.sites[:5], judged(7, "cas"
 
 
 def launch(*architectures: Conflicts, partial: bool = False) -> Run:
-    profile = [Executed(i, 1024, 32768, 32768 - 8 * n) for n, i in enumerate(INSTRUCTIONS)]
-    profile[-1] = Executed(INSTRUCTIONS[-1], 0, 0, 0)
+    counts = np.array([[1024, 32768, 32768 - 8 * n] for n in range(len(INSTRUCTIONS))])
+    counts[-1] = 0
     return Run(
-        kernel=SimpleNamespace(plain_name="product", arch="sm_90", variables=()),  # type: ignore[arg-type]
+        kernel=SimpleNamespace(plain_name="product", arch="sm_90", variables=(), listing=INSTRUCTIONS),  # type: ignore[arg-type]
         launch=SimpleNamespace(grid=(8, 8, 1), block=(32, 32, 1), blocks=64, notes=(), constants={}),  # type: ignore[arg-type]
         judged=architectures,
-        profile=tuple(profile),
+        counts=counts,
         blocks=40 if partial else 64,
         seconds=0.5,
         partial=partial,

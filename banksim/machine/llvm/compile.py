@@ -7,14 +7,16 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import Any
 
 import llvmlite.binding as llvm
 import llvmlite.ir as ir
+import numpy as np
+import numpy.typing as npt
 
-from banksim.kernels.kernel import Kernel
+from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine import codes, state
 from banksim.machine.llvm.emit import APART, Emitter
 from banksim.machine.llvm.engine import Register, register_at
@@ -54,6 +56,17 @@ class Compiled:
     @property
     def counters(self) -> int:
         return 2 * len(self.spans) + len(self.guarded)
+
+    @cached_property
+    def places(self) -> npt.NDArray[np.int64]:
+        """Of each instruction the places of its three counts among the counters: of warps, threads, threads whose guard
+        held. -1 where nothing comes."""
+        found = np.full((max(end for _, end in self.spans) // BYTES, 3), -1)
+        for number, (start, end) in enumerate(self.spans):
+            found[start // BYTES : end // BYTES] = 2 * number, 2 * number + 1, 2 * number + 1
+        for number, pc in enumerate(self.guarded, 2 * len(self.spans)):
+            found[pc // BYTES, 2] = number
+        return found
 
 
 def add_begin(out: Translation, watched: bool) -> None:

@@ -101,7 +101,7 @@ class KernelLaunches:
 
     def add(self, run: Run, shape: Shape) -> None:
         self.launches += 1
-        warps = np.array([executed.warps for executed in run.profile], np.int64)
+        warps = run.counts[:, 0]
         self.warps = warps if self.warps is None else self.warps + warps
         self.partial += run.partial
         self.instructions += run.instructions
@@ -234,7 +234,7 @@ class Launches(Shown):
                 raise KeyboardInterrupt
             return
         with requests.of_launch(name, shape) if requests else nullcontext() as take:
-            run = execute_launch(launch, self.rules, replace(options, trace=take))
+            run = execute_launch(launch, self.rules, replace(options, trace=take) if take else options)
             self.add(run, signature, shape)
             if run.partial:
                 raise KeyboardInterrupt

@@ -236,7 +236,9 @@ class Process:
         launch = prepare(
             kernel, shape.grid, shape.block, pieces, self.buffers, shared, cluster if any(cluster) else None
         )
-        return self.execute(module, launch, replace(shape, block=launch.block), pieces)
+        if launch.block != shape.block:
+            shape = replace(shape, block=launch.block)
+        return self.execute(module, launch, shape, pieces)
 
     def execute(self, module: LoadedModule, launch: Launch, shape: Shape, pieces: Sequence[bytes]) -> bytes:
         kernel = launch.kernel
