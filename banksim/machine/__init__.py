@@ -26,6 +26,7 @@ mbarrier_words.py     what becomes of an mbarrier's word
 services.py           all of these by name
 printing.py           printf
 faults.py             what a fault says
+doubts.py             where a run met what nobody has established
 races/                races, and reads of what nothing wrote
 separate_blocks.py    whether blocks meet in global memory
 """

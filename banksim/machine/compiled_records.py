@@ -48,6 +48,7 @@ class Context(Protocol):
     budget: Integer
     stop: Integer
     error: Integer
+    doubts: Integer
     stray: Integer
     mapped: Integer
     mapped_start: Integer

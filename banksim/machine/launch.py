@@ -109,6 +109,8 @@ class Launch:
     """Whether blocks wait for each other (grid groups of cooperative_groups): all of them are on the GPU at once."""
     pages: MappedPages | None = None
     """Of a whole program's memory: what lies beyond its allocations."""
+    doubts: dict[int, int] = field(default_factory=dict)
+    """Where it was run and diverged threads met what is not established (`banksim.machine.doubts`)."""
 
     def __repr__(self) -> str:
         return f"<launch of {self.kernel.plain_name}, grid {self.grid}, block {self.block}>"
@@ -123,7 +125,7 @@ class Launch:
         return self.with_buffers([buffer.stand_in() for buffer in self.buffers])
 
     def with_buffers(self, buffers: list[Buffer]) -> Launch:
-        return replace(self, buffers=buffers, device=Device(heap=self.device.heap))
+        return replace(self, buffers=buffers, device=Device(heap=self.device.heap), doubts={})
 
     @property
     def notes(self) -> tuple[str, ...]:

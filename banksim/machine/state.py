@@ -154,6 +154,7 @@ CONTEXT = layout(
     ("budget", "i8"),  # instructions that may still be executed
     ("stop", "u8"),  # address of a word that is not 0 when the worker is to stop
     ("error", "u8"),
+    ("doubts", "u8"),  # for each instruction a byte of bits (doubts.py)
     ("stray", "u8"),  # the first access beyond an allocation that a GPU lets pass, as an ERROR
     ("mapped", "u8"),  # of mapped_pages.MappedPages: a byte for each page, not 0 if it is mapped
     ("mapped_start", "u8"),

@@ -13,6 +13,7 @@ from banksim.architectures.bank_rules import architecture
 from banksim.banks.conflicts import Conflicts
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.kernels.unfilled_variables import Unfilled, unfilled
+from banksim.machine import doubts
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Finding, Hint
 from banksim.system.reported import Reported
@@ -85,8 +86,8 @@ class Run(Reported):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a launch on a GPU also needs in the host's code."""
-        return self.launch.notes
+        """What a launch on a GPU also needs in the host's code, and where its counts are not sure."""
+        return (*self.launch.notes, *doubts.notes(self.kernel, self.launch.doubts))
 
     @property
     def output(self) -> str:

@@ -3,9 +3,9 @@
 The programs (convergence_programs.py) are written here in SASS of sm_90, one for each block, into the code of
 convergence.cu. Where nvcc is, `python convergence.py compile FOLDER` compiles that; on a machine with the GPU,
 `record FOLDER` runs the programs, in one process for each module, since some never end; `convert FOLDER` makes
-convergence.npz of those that ask one question each, as `programs` (SASS and the lanes' words, as JSON in LZMA) and an
-array for each: (logs, 5, 32), the active threads, the masks of B0 to B2, and a rank in time; 0xDEAD where a thread did
-not come.
+convergence.npz of those that ask one question each and of some random ones that end: `programs` (SASS and the lanes'
+words, as JSON in LZMA) and an array for each: (logs, 5, 32), the active threads, the masks of B0 to B2, and a rank in
+time; 0xDEAD where a thread did not come.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ NO_MASK = 0x3800000
 """Bits of control instructions without a predicate operand."""
 PROLOGUE = 64
 """More instructions than a module's begin has, but for two of each program."""
-SECONDS = 40
+SECONDS = 20
 """Limit for a process."""
+RANDOM, KEPT = ("apart", "calls"), 120
+"""How the names of random programs begin, and how many of each kind are kept at most."""
 
 
 def word(low: int, high: int = 0, guard: str = "PT", scoreboard: int = 7) -> bytes:
@@ -251,9 +253,13 @@ def record(folder: Path) -> None:
     size = ELFFile(io.BytesIO(template)).get_section_by_name(".text.k")["sh_size"]
     command = ["timeout", str(SECONDS), sys.executable, __file__, "launch", str(folder)]
     environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER"}
-    running = [subprocess.Popen([*command, str(n)], env=environment) for n in range(len(batches(size)))]
-    for number, process in enumerate(running):
-        print(f"module {number}: {process.wait()}", flush=True)
+    for number in range(len(batches(size))):  # together, they would wait for those that never end
+        print(f"module {number}: {subprocess.run([*command, str(number)], env=environment).returncode}", flush=True)
+
+
+def ended(logs: Any) -> bool:
+    """Whether every thread has stored what it logged."""
+    return not (logs == 0).all(axis=(0, 1)).any()
 
 
 def convert(folder: Path) -> None:
@@ -261,7 +267,7 @@ def convert(folder: Path) -> None:
     code = {
         name: {"code": PARAMETERS + Code(operations).text(len(PARAMETERS)), "words": words}
         for name, (operations, words) in programs().items()
-        if not name.startswith(("apart", "calls"))
+        if name in found and (not name.startswith(RANDOM) or (int(name.split()[1]) < KEPT and ended(found[name])))
     }
     packed = np.frombuffer(lzma.compress(json.dumps(code).encode()), np.uint8)
     np.savez_compressed(DATA / "convergence.npz", programs=packed, **{name: found[name] for name in code})

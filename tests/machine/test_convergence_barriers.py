@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from convergence import PARAMETERS, Code, patched, prologue
+from convergence import PARAMETERS, RANDOM, Code, patched, prologue
 from convergence_programs import programs as recorded_programs
 from launches import argument
 
 import banksim
+from banksim.errors import Fault
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import BYTES
 from banksim.machine.reference import warp
@@ -54,20 +55,60 @@ def programs(recorded: Any) -> Any:
     return json.loads(lzma.decompress(recorded["programs"].tobytes()))
 
 
-def logged(program: Any, logs: int, engine: str) -> Any:
+def executed(program: Any, logs: int, engine: str) -> tuple[Any, Any]:
+    """The run, and its logs."""
     out = np.zeros((logs, 5, 32), np.uint32)
     one = replace(kernel(program["code"]), registers=255)
     words = np.array(program["words"], np.uint32)
-    banksim.run(one, 1, 32, [words, out], engine=engine, workers=1, max_instructions=100_000)
+    run = banksim.run(one, 1, 32, [words, out], engine=engine, workers=1, max_instructions=100_000)
     out[:, 4] = ranks(out[:, 4], (out[:, 0] != NOWHERE) & (out[:, 0] != 0))
-    return out
+    return run, out
 
 
 @pytest.mark.parametrize(("engine", "every"), [("numpy", 1), ("llvm", 5)])
 def test_masks_and_order_are_the_h200s(recorded: Any, programs: Any, engine: str, every: int) -> None:
-    for name in list(programs)[::every]:
+    for name in [name for name in programs if not name.startswith(RANDOM)][::every]:
         hardware = recorded[name]
-        assert np.array_equal(logged(programs[name], len(hardware), engine), hardware), name
+        assert np.array_equal(executed(programs[name], len(hardware), engine)[1], hardware), name
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_a_random_program_runs_as_on_the_h100_or_it_is_told(
+    recorded: Any, programs: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they ran without a profiler. Some that are told are right all the same."""
+    monkeypatch.setattr(warp, "touches_memory", lambda i: False)
+    silent, told = [], []
+    for name in [name for name in programs if name.startswith(kind)]:
+        try:
+            run, logs = executed(programs[name], len(recorded[name]), "numpy")
+        except Fault:  # the H100 ends it
+            told.append(name)
+            continue
+        right = np.array_equal(logs, recorded[name])
+        (told if run.notes else silent).append(name if right else f"{name} differs")
+    assert [name for name in silent if name.endswith("differs")] == SILENT[kind]
+    assert sum(name.endswith("differs") for name in told) > 10
+    assert len(silent) > 10
+
+
+SILENT: dict[str, list[str]] = {"apart": [], "calls": []}
+"""Programs that run otherwise than on the H100 without a note."""
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_both_engines_tell_the_same(programs: Any, recorded: Any, kind: str) -> None:
+    some = 0
+    for name in [name for name in programs if name.startswith(kind)][::6]:
+        found = []
+        for engine in ("llvm", "numpy"):
+            try:
+                found.append(executed(programs[name], len(recorded[name]), engine)[0].notes)
+            except Fault as fault:
+                found.append((str(fault),))
+        assert found[0] == found[1], name
+        some += bool(found[0])
+    assert some > 3
 
 
 def test_the_recorder_has_the_programs_that_were_recorded(programs: Any) -> None:

@@ -130,6 +130,9 @@ class Convergence(ControlFlow):
             together, wait = e.b.append_basic_block("together"), e.b.append_basic_block("wait")
             if number < WARPSYNC:
                 missing = e.b.or_(missing, e.get(self.warp, WARP, "again"))
+                gathers_none = e.empty(e.b.and_(wanted, e.get(self.warp, WARP, "live")))
+                foreign = e.b.select(gathers_none, INT[32](0), e.b.and_(mask, e.b.not_(wanted)))
+                missing = e.b.or_(missing, foreign)
             e.b.cbranch(e.empty(missing), together, wait)
             e.b.position_at_end(together)
             if number < WARPSYNC:

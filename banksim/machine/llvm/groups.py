@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 
 from banksim.kernels.kernel import BYTES
-from banksim.machine import codes
+from banksim.machine import codes, doubts
 from banksim.machine.codes import APART, COLLECTIVE, CONVERGENCE, READY, WARPSYNC, YIELDED
 from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.record_types import _CLUSTER
@@ -115,6 +115,18 @@ def keep_back(w: Warp, released: Integer, b: Integer) -> Integer:
 
 
 @inner
+def doubt(c: Context, pc: Integer, why: Integer) -> None:
+    """What the hardware does at this instruction is not established."""
+    carray(pointer(c.doubts), 1, np.uint8)[pc // BYTES] |= np.uint8(why)
+
+
+@inner
+def doubt_where_it_waits(c: Context, w: Warp, g: Integer, why: Integer) -> None:
+    """The same at the BSYNC where group g waits."""
+    doubt(c, w.group_pc[g] - BYTES, why)
+
+
+@inner
 def release(c: Context, w: Warp, g: Integer, released: Integer) -> Integer:
     """Group g is the last to come to its convergence barrier: it goes on with all threads of `released`. Returns its
     new place among the groups. Groups that came to the barrier at different pcs go on apart, unless the barrier opens a
@@ -131,6 +143,8 @@ def release(c: Context, w: Warp, g: Integer, released: Integer) -> Integer:
     h = g - 1
     while h >= 0:
         if w.group_wait[h] == b and w.group_mask[h] & released:
+            if b < WARPSYNC and w.group_pc[h] != pc:
+                doubt(c, pc - BYTES, doubts.APART)
             if w.group_pc[h] == pc or b == COLLECTIVE:
                 w.group_mask[g] |= w.group_mask[h]
                 remove(w, h)
@@ -184,6 +198,8 @@ def join(c: Context, w: Warp) -> None:
     g = w.groups - 1
     while g >= 0:
         b = w.group_wait[g]
+        if 0 <= b < WARPSYNC and w.barriers[b] and w.group_mask[g] & ~w.barriers[b]:
+            doubt_where_it_waits(c, w, g, doubts.FOREIGN)
         if 0 <= b < CONVERGENCE:
             come = come_to(w, g)
             if is_complete(w, g, come):
@@ -211,6 +227,7 @@ def stuck(c: Context, w: Warp) -> Integer:
             return -1
     for g in range(w.groups - 1, -1, -1):
         if 0 <= w.group_wait[g] < WARPSYNC:
+            doubt_where_it_waits(c, w, g, doubts.STUCK)
             place = force(c, w, g)
             try_again(w)
             return place

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 
 from banksim.kernels.kernel import BYTES
-from banksim.machine import codes
+from banksim.machine import codes, doubts
 from banksim.machine.codes import (
     APART,
     AT_BARRIER,
@@ -28,6 +28,7 @@ from banksim.machine.llvm.groups import (
     blocked,
     cluster_of,
     come_to,
+    doubt,
     find_parts,
     force,
     join,
@@ -106,6 +107,8 @@ def schedule(context: Place, warp: Place) -> Integer:
         while g >= 0:
             ready = w.group_wait[g] == READY or (w.group_wait[g] == YIELDED and yielded)
             if ready and w.group_pc[g] == w.pc:
+                if yielded:
+                    doubt(c, w.pc, doubts.YIELDED)
                 w.active |= w.group_mask[g]
                 remove(w, g)
             elif waits_before(w, g, w.pc):
@@ -188,6 +191,8 @@ def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Intege
             goes |= w.group_mask[h] & w.again
     w.again = 0
     gathers = w.barriers[number]
+    if gathers & w.live and mask & ~gathers:
+        doubt(c, pc - BYTES, doubts.FOREIGN)
     put_aside(w, mask, pc, number, 0)
     g: Integer = w.groups - 1
     come = come_to(w, g)
@@ -198,6 +203,8 @@ def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Intege
             return np.uint32(0)
     elif gathers & goes:
         goes |= come
+        if gathers & w.live & ~goes:
+            doubt(c, pc - BYTES, doubts.ELSEWHERE)
         w.barriers[number] = 0
         for h in range(w.groups):
             if 0 <= w.group_wait[h] < WARPSYNC:
@@ -225,6 +232,8 @@ def leave_barrier(context: Place, warp: Place, mask: Integer, pc: Integer, numbe
     released, g = np.uint32(0), w.groups - 1
     while g >= 0:
         if 0 <= w.group_wait[g] < WARPSYNC and w.group_mask[g] & rest:
+            if w.group_wait[g] != number:
+                doubt(c, pc - BYTES, doubts.ELSEWHERE)
             come = come_to(w, g) | w.group_mask[g]
             h = force(c, w, g)
             if not released:

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import BYTES
 from banksim.machine import codes, state
+from banksim.machine.doubts import add
 from banksim.machine.faults import Stop, told
 from banksim.machine.launch import Dim3, Launch
 from banksim.machine.launch_constants import written
@@ -97,6 +99,7 @@ class Worker:
         self.memos = aligned(MEMO, sites)
         self.tallies = aligned(TALLY, sites * architectures)
         self.error, self.stray = aligned(ERROR, 1), aligned(ERROR, 1)
+        self.doubts = np.zeros(len(launch.kernel.instructions) + 1, np.uint8)
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
         self.template = warps_at_start(launch.block, self.warp_size)
@@ -123,6 +126,7 @@ class Worker:
             "rules",
             "warps",
             "template",
+            "doubts",
         ):
             c[name] = getattr(self, name).ctypes.data
         c["scratch"], c["stop"] = self.scratch.ctypes.data, stop.ctypes.data
@@ -365,10 +369,11 @@ def progress_of(team: list[Worker]) -> tuple[int, int]:
 
 
 def settle(worker: Worker) -> None:
-    """Sum up what a worker counted, and tell where its blocks strayed."""
+    """Sum up what a worker counted, and tell where its blocks strayed, and where they met what is not established."""
     from banksim.machine.llvm.native_symbols import SYMBOLS
 
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"].address)(worker.context.ctypes.data)
+    add(worker.launch.doubts, ((int(n) * BYTES, int(worker.doubts[n])) for n in np.flatnonzero(worker.doubts)))
     stray, pages = worker.stray[0], worker.launch.pages
     if pages and stray["code"]:
         stop = Stop(int(stray["code"]), int(stray["block"]), stray, worker.warp_records(), "")

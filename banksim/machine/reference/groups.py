@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banksim.kernels.kernel import BYTES
-from banksim.machine import codes
+from banksim.machine import codes, doubts
 from banksim.machine.codes import COLLECTIVE, WARPSYNC
 from banksim.machine.engine import Value
 from banksim.machine.reference.block import Block
@@ -144,6 +144,8 @@ class Groups(MemoryEngine):
         first = self.slot if self.slot in ready else ready[-1]
         alone = first is self.slot or first.waits not in (None, Yielded())
         together = [g for g in self.groups if g is first or (not alone and (g.pc, g.waits) == (first.pc, first.waits))]
+        if first.waits == Yielded() and len(together) > 1:
+            self.doubt(first.pc, doubts.YIELDED)
         self.again = [g for g in self.groups if not alone and waits_at_bsync(g) and g.pc == first.behind]
         self.groups = [g for g in self.groups if g not in together]
         self.slot = None
@@ -155,6 +157,7 @@ class Groups(MemoryEngine):
         if all(g.waits == Yielded() or isinstance(g.waits, Convergence) for g in self.groups):
             for g in reversed(self.groups):
                 if waits_at_bsync(g):
+                    self.doubt(g.pc - BYTES, doubts.STUCK)
                     self.release(g, self.come_to(g) | g.mask)
                     self.try_again()
                     return [g]
@@ -172,6 +175,9 @@ class Groups(MemoryEngine):
             if group in self.groups and isinstance(group.waits, Convergence):
                 come = self.come_to(group)
                 if waits_at_bsync(group):
+                    gathers = self.barriers[group.waits.number]
+                    if gathers and group.mask & ~gathers:
+                        self.doubt(group.pc - BYTES, doubts.FOREIGN)
                     complete = bool(come & group.mask) and not self.barriers[group.waits.number] & self.live & ~come
                 else:
                     complete = not self.still_missing(group, come)
@@ -214,6 +220,8 @@ class Groups(MemoryEngine):
         first = group.lowest
         for g in come:
             g.waits = Apart()
+            if number < WARPSYNC and g.pc != group.pc:
+                self.doubt(group.pc - BYTES, doubts.APART)
             if g is not group and (g.pc == group.pc or number == COLLECTIVE):
                 group.mask |= g.mask
                 self.groups.remove(g)
@@ -232,6 +240,10 @@ class Groups(MemoryEngine):
         if back:
             self.groups.insert(self.groups.index(g), Group(back, g.pc, g.waits))
             g.mask &= released
+
+    def doubt(self, pc: int, why: int) -> None:
+        """What the hardware does at this instruction is not established."""
+        doubts.add(self.launch.doubts, [(pc, why)])
 
     def park(self, mask: int, pc: int, waits: Waits | None = None) -> None:
         if mask:

@@ -6,7 +6,7 @@ import numpy as np
 
 from banksim.kernels.control_opcodes import CONTROL, Then
 from banksim.kernels.kernel import BYTES, Instruction
-from banksim.machine import codes
+from banksim.machine import codes, doubts
 from banksim.machine.basic_blocks import touches_memory
 from banksim.machine.codes import COLLECTIVE, WARPSYNC
 from banksim.machine.engine import Value
@@ -177,6 +177,8 @@ class Warp(Groups):
             return Group(group.mask, group.behind)
         first, released = None, 0
         while g := next((g for g in reversed(self.groups) if waits_at_bsync(g) and g.mask & rest), None):
+            if g.waits != Convergence(number):
+                self.doubt(i.pc, doubts.ELSEWHERE)
             come = self.come_to(g) | g.mask
             self.release(g, come)
             first, released = first or g, released | come
@@ -207,6 +209,8 @@ class Warp(Groups):
         self.park(group.mask & ~executing, group.behind)
         again = sum(g.mask for g in self.again if g.waits == Convergence(number) and g.pc == group.behind)
         gathers, self.again = self.barriers[number], []
+        if gathers & self.live and executing & ~gathers:
+            self.doubt(i.pc, doubts.FOREIGN)
         last = Group(executing, group.behind, Convergence(number))
         self.groups.append(last)
         goes, come = executing | again, self.come_to(last)
@@ -216,6 +220,8 @@ class Warp(Groups):
                 return None
             self.release(last, goes)
         elif gathers & goes:
+            if gathers & self.live & ~come & ~goes:
+                self.doubt(i.pc, doubts.ELSEWHERE)
             elsewhere = any(waits_at_bsync(g) and g.mask & gathers & ~come & ~goes for g in self.groups)
             self.release(last, goes | come)
             gathers = 0

@@ -95,7 +95,11 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "most": drawer.most,
         "sources": sources.files,
         "code": (run.kernel.arch if run else launches.code if launches else "") if sources.code else "",
-        "notes": [*told.plain.get("notes", ()), *(notes(drawer.lines) if sources.files else ())],
+        "notes": [
+            *told.plain.get("notes", ()),
+            *(f"{one['kernel']}: {note}" for one in told.plain.get("kernels", ()) for note in one["notes"]),
+            *(notes(drawer.lines) if sources.files else ()),
+        ],
         "left_out": drawer.left_out,
         "times": [cycles.page(one) for one in (run.executions or (run,)) if one.cycles] if run else [],
         "plot": Markup(plots.drawn(plots.of_launch(judged, run))) if worst or (run and run.cycles) else "",

@@ -74,6 +74,9 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     if launches.foreign:
         yield from fold(Text(f"{listed(launches.foreign)}: judged on code of {launches.code}", QUIET), width)
     yield from others(launches, width)
+    for kernel in launches.kernels:
+        for note in kernel.notes:
+            yield from fold(Text(f"{kernel.name}: {note}", QUIET), width)
     partial = sum(kernel.partial for kernel in launches.kernels)
     if partial:
         yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)

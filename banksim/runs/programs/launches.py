@@ -96,6 +96,7 @@ class KernelLaunches:
     findings: tuple[Finding, ...] = ()
     findings_lost: int = 0
     hints: tuple[Hint, ...] = ()
+    notes: tuple[str, ...] = ()
     kernel: Kernel | None = None
     warps: npt.NDArray[np.int64] | None = None
 
@@ -110,6 +111,7 @@ class KernelLaunches:
         self.findings = by_lines([*self.findings, *run.findings])
         self.findings_lost += run.findings_lost
         self.hints = self.hints or run.hints
+        self.notes = tuple(dict.fromkeys([*self.notes, *run.notes]))
         self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
         if run.cycles is not None:
             self.times = self.times or Times()
@@ -136,6 +138,7 @@ class KernelLaunches:
             "findings": [one.to_json() for one in self.findings],
             "findings_lost": self.findings_lost,
             "hints": [one.to_json() for one in self.hints],
+            "notes": list(self.notes),
             "conflicts": [conflicts.to_json() for conflicts in self.judged],
             **({"time": self.times.to_json()} if self.times else {}),
         }

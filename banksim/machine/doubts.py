@@ -1,0 +1,46 @@
+"""Where a run met what nobody has established: which of the threads of a warp that have diverged the hardware then runs
+together, and in which order.
+
+Code that compilers make hardly ever comes there, but by recursion and by threads that yield to each other. Of random
+programs of one warp recorded on an H100, 96 of 100 that run otherwise there have such a place
+(tests/machine/test_convergence_barriers.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from banksim.kernels.kernel import BYTES, Kernel
+from banksim.machine.faults import place
+from banksim.wording import plural
+
+STUCK, FOREIGN, ELSEWHERE, APART, YIELDED = 1, 2, 4, 8, 16
+"""Bits, of the instructions where something happened."""
+WHY = {
+    STUCK: "no thread of a warp could go on, so that some went past this barrier before all had come",
+    FOREIGN: "threads of a warp met a convergence barrier that gathers others, and not them",
+    ELSEWHERE: "a convergence barrier let threads go on while others that it gathers wait elsewhere",
+    APART: "threads came to one convergence barrier at different instructions",
+    YIELDED: "threads of a warp that had yielded ran on together",
+}
+Doubts = dict[int, int]
+"""Bits by the pc of an instruction."""
+
+
+def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
+    """What a report says of them: the first in the code, and how many more there are."""
+    if not doubts:
+        return ()
+    pc = min(doubts)
+    why = next(text for bit, text in WHY.items() if doubts[pc] & bit)
+    more = f" (and at {plural(len(doubts) - 1, 'more instruction')})" if len(doubts) > 1 else ""
+    where = place(kernel.instructions[pc // BYTES])
+    return (
+        f"Which threads of a warp run together is not established from {where} on{more}: {why}. "
+        "How often warps execute instructions, and their requests, may be other than on a GPU.",
+    )
+
+
+def add(doubts: Doubts, found: Iterable[tuple[int, int]]) -> None:
+    for pc, bits in found:
+        doubts[pc] = doubts.get(pc, 0) | bits
