@@ -7,6 +7,7 @@ check.py          `banksim check`: all that a project's file lists
 replay.py         `banksim replay`: a trace file
 advise.py         `banksim advise`: layouts
 advise_kernel.py  `banksim advise kernel`: layouts in a kernel's source
+advise_tile.py    `banksim advise tile`: swizzles of tensor maps
 diff.py           `banksim diff`: two reports or traces
 validate.py       `banksim validate`: a program here and on this machine's GPU
 arch.py           `banksim arch`: the architectures
@@ -28,6 +29,7 @@ GROUPS = {
     "cure, and keep cured": {
         "advise": "propose a layout that cures conflicts, and prove it",
         "advise kernel": "the same in a kernel's source",
+        "advise tile": "tell which swizzle of a tensor map fits a tile",
         "check": "judge all kernels and programs that a project's file lists",
         "diff": "tell what got better or worse between two reports or traces",
     },

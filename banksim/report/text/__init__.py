@@ -13,6 +13,7 @@ project.py                  of what a project's file lists
 comparison.py               of two analyses
 validation.py               of a program here and on a GPU
 pattern_advice.py           of layouts of a pattern
+tile_advice.py              of tiles that tensor maps copy
 layout_advice.py            of layouts behind copies
 layout_picture.py           … a layout with its banks
 kernel_advice.py            of layouts of a kernel
