@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import banksim
+from banksim.architectures.code_layout import LOCAL_WINDOW
 from banksim.errors import Fault, UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter
 from banksim.machine import state
@@ -88,6 +89,17 @@ def test_an_access_anywhere_does_what_the_reference_says_and_nothing_else(text: 
         target[:] = 0xA5
         assert (around == 0xA5).all()
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("text", [text for text in hostile.INSTRUCTIONS if text.lstrip().startswith(("ATOM.", "RED."))])
+@pytest.mark.parametrize("place", [0, 8, hostile.LOCAL - 1, hostile.LOCAL])
+def test_no_atomic_reaches_local_memory(text: str, place: int) -> None:
+    for lanes in (1, LANES):
+        addresses = [LOCAL_WINDOW + place] * lanes + [0] * (LANES - lanes)
+        target = np.zeros(hostile.BUFFER, np.uint8)
+        found = {hostile.attempt(text, addresses, engine, target) for engine in ("llvm", "numpy")}
+        assert len(found) == 1
+        assert "global atomic operation" in found.pop()[1]
 
 
 # ---- code that never ends, registers that are not there

@@ -46,6 +46,8 @@ UPDATES: dict[str, Callable[..., Any]] = {
     "cas": lambda old, compare, v: v if old == compare else old,
     "arrive": lambda old, change: arrived(int(old), int(change)),
 }
+NO_LOCAL = "generic but local"
+"""What generic atomics reach: there are none on local memory."""
 
 
 class MemoryEngine(NumpyEngine):
@@ -73,7 +75,7 @@ class MemoryEngine(NumpyEngine):
         have the same upper word come together. May raise Fault."""
         address = np.broadcast_to(address, LANES)
         active = np.flatnonzero(self.those(lanes)).tolist()
-        if space in ("global", "generic"):
+        if space in ("global", "generic", NO_LOCAL):
             upper = [int(a) >> 32 for a in address]
             first = {upper[lane]: lane for lane in reversed(active)}
             active.sort(key=lambda lane: first[upper[lane]])
@@ -88,7 +90,7 @@ class MemoryEngine(NumpyEngine):
     def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
         """The space, memory and offset of an address."""
         window, offset = at >> 32 << 32, at & 0xFFFFFFFF
-        if space in ("shared", "cluster", "barrier") or (space == "generic" and window == SHARED_WINDOW):
+        if space in ("shared", "cluster", "barrier") or (space in ("generic", NO_LOCAL) and window == SHARED_WINDOW):
             blocks, rank = self.block.cluster.blocks, offset >> codes.RANK_BIT
             if rank >= len(blocks) or (space == "shared" and rank != self.block.rank):
                 return "shared", NOTHING, offset
@@ -194,7 +196,8 @@ class MemoryEngine(NumpyEngine):
         operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
         before = np.zeros(LANES, unsigned)
         tried: set[tuple[int, int]] = set()
-        for lane, memory, offset in self.places(space, address, dtype.itemsize, lanes):
+        reached = NO_LOCAL if space == "generic" else space
+        for lane, memory, offset in self.places(reached, address, dtype.itemsize, lanes):
             cell = memory[offset : offset + dtype.itemsize].view(dtype)
             old, mine = cell[0], [v[lane] for v in operands]
             before[lane] = cell.view(unsigned)[0]
