@@ -15,6 +15,7 @@ from banksim.errors import BanksimError, Fault, UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of
+from banksim.machine.driver_calls import Refusal
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import called
 from banksim.machine.operations.loads_and_stores import memory_operand, request, width
@@ -97,6 +98,15 @@ def where_it_was(launch: Launch, stop: Stop) -> str:
 def located(what: str, i: Instruction) -> str:
     """`what`, and where its instruction stands; a function of the driver has no place in the source."""
     return what if i.name == "SERVICE" else f"{what}, at {place(i)}"
+
+
+def of_call(launch: Launch, i: Instruction, why: Refusal, words: npt.NDArray[np.uint32]) -> str:
+    """What the host has refused. Of a function of the driver, whose last word is where it returns to, with the place of
+    the call, unless it names one itself."""
+    call = int(words[-1, why.lane]) // BYTES - 1
+    if i.name != "SERVICE" or why.code == codes.ASSERTION or not 0 <= call < len(launch.kernel.instructions):
+        return str(why)
+    return f"{why}, at {place(launch.kernel.instructions[call])}"
 
 
 def block_index(launch: Launch, number: int) -> str:

@@ -30,6 +30,7 @@ __global__ void letters() { printf("%c%c %s\n", 0xc3, 0xa9, "gr\xc3\xb6\xc3\x9f"
 __global__ void precision(int w) { printf("[%.*f]\n", w, 1.5); }
 __global__ void width(int w) { printf("[%*d]\n", w, 5); }
 __global__ void absurd() { printf("[%99999999999999999999d]\n", 5); }
+__global__ void astray(int n) { if (threadIdx.x == 3) printf("%s\n", (const char *)0 + n); }
 __global__ void infinite() {
     if (threadIdx.x < 3) printf("[%06.2f]\n", threadIdx.x == 1 ? 1.0 / 0.0 : 1.0 / (1 + threadIdx.x / 2));
 }
@@ -243,5 +244,18 @@ def test_the_command_ends_with_one_line(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "p.cu").write_text(SOURCE)
     assert main(["kernel", f"{tmp_path / 'p.cu'}:absurd", "--grid", "1", "--block", "1"]) == 2
     error = capsys.readouterr().err
+    line = 1 + next(n for n, text in enumerate(SOURCE.splitlines()) if "void absurd" in text)
     assert "printf: a width or precision of 9999" in error
+    assert f", at {tmp_path / 'p.cu'}:{line} (SASS 0x" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_a_refused_call_names_its_line(engine: str) -> None:
+    """A string that lies nowhere: both engines say what, and where it was called."""
+    text = "void astray"
+    line = 1 + next(n for n, one in enumerate(SOURCE.splitlines()) if text in one)
+    with pytest.raises(
+        Fault, match=rf"^astray: vprintf: 1 bytes out of bounds of .*, at .*:{line} \(SASS .*CALL.*lane 3$"
+    ):
+        output("astray", 100_000_000, engine=engine, threads=32)

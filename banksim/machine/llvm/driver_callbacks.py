@@ -14,6 +14,7 @@ from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of, shared_start
 from banksim.machine.driver_calls import Bytes, Host, Refusal, Words
+from banksim.machine.faults import of_call
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.scratch import RESULT, SERVED, SERVED_ROWS
 from banksim.machine.services import SERVICES
@@ -80,7 +81,7 @@ class Server:
         try:
             results = BY_NUMBER[number](host, lanes, self.rows)
         except Refusal as why:
-            self.stop(why.code, pc, why.lane, index, str(why))
+            self.stop(why.code, pc, why.lane, index, of_call(self.launch, host.instruction, why, self.rows))
         except BaseException as failure:  # it must not unwind through compiled code
             self.failure = failure
             self.stop(codes.INTERRUPTED, pc, lanes[0], index)

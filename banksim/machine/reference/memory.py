@@ -224,7 +224,7 @@ class MemoryEngine(NumpyEngine):
             try:
                 given = SERVICES[name](self.host(i), lanes, rows)
             except Refusal as why:
-                raise self.fault(why.code, why.lane, message=str(why)) from None
+                raise self.fault(why.code, why.lane, message=faults.of_call(self.launch, i, why, rows)) from None
             results = results if given is None else given
         return results[0], results[1]
 
