@@ -22,8 +22,8 @@ SPACES = {
 }  # fmt: skip
 CACHE = "E CONSTANT STRONG WEAK MMIO PRIVATE GPU SYS SM CTA VC EF EL LU EU NA LTC64B LTC128B LTC256B"
 """Modifiers that touch no value."""
-VECTORS = {"F32x2": 2, "F32x4": 4}
-"""Numbers a lane."""
+VECTORS = {"F32x2": 2, "F32x4": 4, "F16x4": 2, "F16x8": 4, "BF16x4": 2, "BF16x8": 4}
+"""Words a lane: numbers, or pairs of halves."""
 FUNCTION_NAMES = {"POPC": "add", "CAST": "cas_spin"}
 FUNCTIONS = ("CAS", "CAST", "POPC", "EXCH", *opcodes.FUNCTIONS)
 
@@ -55,11 +55,14 @@ def result(i: Instruction) -> Operand | None:
 
 
 def atomic_kind(i: Instruction) -> str:
-    if i.modifiers & {"F32", *VECTORS}:
+    if i.modifiers & {"F32", "F32x2", "F32x4"}:
         return "f32_ftz" if "FTZ" in i.modifiers else "f32"
-    for kind in ("F64", "S32", "S64", "F16x2", "BF16x2"):
+    for kind in ("F64", "S32", "S64"):
         if kind in i.modifiers:
             return kind.lower()
+    for kind in ("F16x", "BF16x"):
+        if any(mark.startswith(kind) for mark in i.modifiers):
+            return f"{kind.lower()}2"
     return "u64" if i.modifiers & {"64", "U64"} else "u32"
 
 

@@ -25,7 +25,6 @@ REFUSED = {
     "mbarrier.arrive.noComplete.shared.b64 %x1, [%r1], 3;": "RPCMOV is not known|TMASK of SYNCS",
     "cvt.pack.sat.u4.s32.b32 %r1, %r2, %r3, %r4;": "of I2IP is not known",
     "atom.global.exch.b128 %q1, [%x1], %q2;": r"\.128 of ATOMG",
-    "red.global.v2.f16x2.add.noftz [%x1], {%r1, %r2};": r"\.F16x4 of REDG",
 }
 """Why instructions are refused: results that only hardware could show, memory of several GPUs, or not implemented."""
 TAKEN = [
@@ -100,6 +99,37 @@ def kernel(line: str) -> Any:
 def test_refused_by_name(line: str) -> None:
     with pytest.raises(UnsupportedError, match=REFUSED[line]):
         check(kernel(line))
+
+
+HALVES = {
+    "red.global.add.noftz.v2.f16x2": 2, "red.global.add.noftz.v4.f16x2": 4,
+    "red.global.add.noftz.v2.bf16x2": 2, "red.global.add.noftz.v4.bf16x2": 4,
+}  # fmt: skip
+"""Reductions of vectors of pairs of halves: words a lane."""
+
+
+@ENGINES
+@pytest.mark.parametrize("line", HALVES)
+def test_vectors_of_halves_are_added(line: str, engine: str) -> None:
+    """Each lane's words to the next lane's place too, so that every number is added to twice."""
+    words, brain = HALVES[line], "bf16" in line
+    list_ = "{" + ", ".join(f"%r{n + 1}" for n in range(words)) + "}"
+    body = f"""{" ".join(f"ld.global.u32 %r{n + 1}, [%src+{4 * n}];" for n in range(words))}
+      {line} [%to], {list_}; {line} [%to+{4 * words}], {list_};"""
+    text = f""".visible .entry k(.param .u64 to, .param .u64 src) {{
+      .reg .b32 %r<6>; .reg .b64 %to, %src;
+      ld.param.u64 %to, [to]; ld.param.u64 %src, [src]; mov.u32 %r5, %tid.x;
+      mad.wide.u32 %to, %r5, {4 * words}, %to; mad.wide.u32 %src, %r5, {4 * words}, %src;
+      {body} ret; }}"""
+    found = decode(assemble(f".version 8.6\n.target sm_90a\n.address_size 64\n{text}", "sm_90a"))["k"]
+    given = np.random.default_rng(words).integers(-40, 40, (32, 2 * words)).astype(np.float32)
+    wanted = np.zeros((33, 2 * words), np.float32)
+    wanted[:32] += given
+    wanted[1:] += given
+    as_bits = (lambda v: (v.view("u4") >> 16).astype("u2")) if brain else (lambda v: v.astype("f2").view("u2"))
+    out = np.zeros((33, 2 * words), np.uint16)
+    banksim.run(found, 1, 32, [out, as_bits(given)], engine=engine)
+    np.testing.assert_array_equal(out, as_bits(wanted))
 
 
 @pytest.mark.parametrize("line", TAKEN, ids=lambda line: line.split(";")[0])
