@@ -2,7 +2,8 @@
 
 import triton.experimental.gluon.language as gl
 from triton.experimental import gluon
-from triton.experimental.gluon.language.nvidia.ampere import async_copy, mma_v2
+from triton.experimental.gluon.language.nvidia import ampere
+from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, warpgroup_mma
 
 ROWS = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
@@ -76,7 +77,7 @@ def product(a, b, c, n, k, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr, A:
         async_copy.commit_group()
         async_copy.wait_group(0)
         gl.barrier()
-        total = mma_v2(left.load(of_left), right.load(of_right), total)
+        total = ampere.mma_v2(left.load(of_left), right.load(of_right), total)
         gl.barrier()
     i = gl.program_id(0) * M + gl.arange(0, M, layout=gl.SliceLayout(1, ACC))[:, None]
     j = gl.program_id(1) * N + gl.arange(0, N, layout=gl.SliceLayout(0, ACC))[None, :]

@@ -82,8 +82,9 @@ def place_of(function: FunctionType) -> str:
 def refused(where: str, error: Exception, gist: str = "") -> CompileError:
     """The error for what a compiler refused. Its first line says where, and the gist (without one, the first line of
     the compiler's error)."""
-    lines = (line.strip() for line in str(error).splitlines())
-    return CompileError(f"{where}: {gist or next(filter(None, lines), type(error).__name__)}\n{error}")
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    rest = lines if gist and gist != lines[0].strip() else lines[1:]
+    return CompileError("\n".join([f"{where}: {gist or lines[0].strip()}", *rest]))
 
 
 def check_constants(where: str, given: Collection[str], known: Sequence[str], required: Sequence[str]) -> None:

@@ -33,6 +33,8 @@ TYPES: dict[str, str] = {
     "u64": "u8", "fp16": "f2", "fp32": "f4", "fp64": "f8",
 }  # fmt: skip
 """NumPy's types of scalars by Triton's."""
+FLAGS = ("padding", "round_f32_to_tf32")
+"""Of tensor descriptors; Triton 3.5 has but the first."""
 MULTIPROCESSORS = 132
 """Of an H200 (cudaDeviceGetAttribute)."""
 
@@ -201,13 +203,16 @@ def pack(call: Call, compiled: Compiled) -> list[object]:
 
 def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
     """A tensor descriptor as the kernel takes it. `by_map`: as an array, of which a tensor map is made once it has its
-    address. Otherwise: address, sizes and strides, two flags, and sizes and strides again."""
+    address. Otherwise: address, sizes and strides, the flags that this version of Triton has, and sizes and strides
+    again."""
     array = found.array
     if by_map:
         return [array]
+    known = import_module("triton.tools.tensor_descriptor").TensorDescriptor.__dataclass_fields__
+    flags = [np.int8(0) for name in FLAGS if name in known]
     sizes = [*map(np.int64, array.shape), *(np.int64(step // array.itemsize) for step in array.strides)]
     again = [*map(np.int32, array.shape), *sizes[array.ndim :]]
-    return [array, *sizes, np.int8(0), np.int8(0), *again]
+    return [array, *sizes, *flags, *again]
 
 
 def grid(call: Call, compiled: Compiled) -> Grid | None:

@@ -149,3 +149,13 @@ def test_the_command_takes_its_kernels(file: Path, capsys: pytest.CaptureFixture
 def test_the_command_lists_its_kernels(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernel", "--list", str(file)]) == 0
     assert capsys.readouterr().out == "transpose(out, in, n, TILE: const, PAD: const)\n"
+
+
+def test_what_a_compiler_says_is_told_once() -> None:
+    assert str(language.refused("k.py:3: f", ValueError("no such shape\n  at line 4"))) == (
+        "k.py:3: f: no such shape\n  at line 4"
+    )
+    assert str(language.refused("k.py:3: f", ValueError("  at line 4\nno such shape"), "no such shape")) == (
+        "k.py:3: f: no such shape\n  at line 4\nno such shape"
+    )
+    assert str(language.refused("k.py:3: f", ValueError())) == "k.py:3: f: ValueError"
