@@ -156,6 +156,6 @@ def test_what_a_compiler_says_is_told_once() -> None:
         "k.py:3: f: no such shape\n  at line 4"
     )
     assert str(language.refused("k.py:3: f", ValueError("  at line 4\nno such shape"), "no such shape")) == (
-        "k.py:3: f: no such shape\n  at line 4\nno such shape"
+        "k.py:3: f: no such shape\nat line 4\nno such shape"
     )
     assert str(language.refused("k.py:3: f", ValueError())) == "k.py:3: f: ValueError"
