@@ -439,6 +439,7 @@ def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: pytest.CaptureF
 
 
 POOLED = """
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -451,7 +452,7 @@ def beyond(x):
 
 
 pool = ThreadPoolExecutor(2)
-futures = [pool.submit(print, "pooled") for _ in range(3)]
+futures = [pool.submit(sys.stdout.write, "pooled\\n") for _ in range(3)]
 beyond[1, 32](np.zeros(32))
 """
 
