@@ -166,12 +166,12 @@ def execute_launch(
     workers: int | None,
 ) -> Run:
     """A launch whose blocks are spread over workers."""
-    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.compile import compile_for
     from banksim.machine.separate_blocks import Together
     from banksim.runs.counts_to_conflicts import run_of
 
     names = names_of(rules)
-    compiled = compile_kernel(launch.kernel)
+    compiled = compile_for(launch)
     together = Together(launch.buffers)
     done: list[Counts] = []
     began = time.perf_counter()
@@ -197,7 +197,7 @@ def simulate_stretch(
 ) -> tuple[Counts, list[Effect], dict[int, bytearray]]:
     """On a worker: run these blocks on a copy of the memory; what they counted, did to it, and printed."""
     from banksim.machine.faults import fault
-    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.workers import execute
     from banksim.machine.separate_blocks import effect, notebooks
 
@@ -205,7 +205,7 @@ def simulate_stretch(
     copy = launch.copy()
     notes = notebooks(launch)
     rules = [architecture(name) for name in names]
-    counts = execute(copy, compile_kernel(launch.kernel), rules, workers=1, blocks=blocks, notes=notes)
+    counts = execute(copy, compile_for(launch), rules, workers=1, blocks=blocks, notes=notes)
     if counts.stop is not None:
         raise fault(copy, counts.stop)
     if copy.device.used:

@@ -88,7 +88,7 @@ def counted(launch: Launch, rules: Rules, found: Counted, corners: Corners) -> R
 
 def is_small(launch: Launch) -> bool:
     """Whether executing a launch is next to no work, to judge by three of its blocks on memory of zeros."""
-    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.workers import execute
 
     if too_large(launch) or launch.warps * launch.blocks > SMALL:
@@ -97,7 +97,7 @@ def is_small(launch: Launch) -> bool:
         return True
     chosen = (0, launch.blocks // 2, launch.blocks - 1)
     most = SMALL * len(chosen) // launch.blocks
-    compiled, stand_in = compile_kernel(launch.kernel), launch.stand_in()
+    compiled, stand_in = compile_for(launch), launch.stand_in()
     total = 0
     for number in chosen:
         blocks = range(number, number + 1)
@@ -144,14 +144,14 @@ def executed_whole(launch: Launch, rules: Rules, found: Counted, corners: Corner
     classes. Raises the `Fault` that executing them on the arrays would raise."""
     from banksim.classes.needed import placed_by_data
     from banksim.machine.faults import fault
-    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.counts import Counts, merged
     from banksim.machine.llvm.workers import execute
 
     numbers = numbers_of(corners)
     if not numbers or too_large(launch):
         return 0, ""
-    stand_in, compiled = launch.stand_in(), compile_kernel(launch.kernel)
+    stand_in, compiled = launch.stand_in(), compile_for(launch)
     counts = execute(stand_in, compiled, rules, blocks=numbers)
     if stop := counts.stop:
         known = stop.code not in (codes.INTERRUPTED, codes.LIMIT, codes.BLOCK_DEADLOCK)

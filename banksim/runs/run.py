@@ -137,15 +137,13 @@ def execute_launch(launch: Launch, rules: Rules, options: Options) -> Run:
 def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int] | None = None) -> Run:
     """Execute all blocks, or those of these numbers, in ascending order."""
     from banksim.machine.faults import raise_unless_interrupted
-    from banksim.machine.llvm.compile import compile_kernel
+    from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.workers import execute
 
     clustered = launch.cluster_blocks > 1
     if clustered and options.checks:
         raise UnsupportedError(f"{launch.kernel.plain_name}: launches of clusters are not checked: leave out --check")
-    compiled = compile_kernel(
-        launch.kernel, options.trace is not None, watched=bool(options.checks), clustered=clustered
-    )
+    compiled = compile_for(launch, options.trace is not None, watched=bool(options.checks))
     counts = execute(
         launch,
         compiled,

@@ -12,7 +12,7 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.latencies import Figures, figures
 from banksim.machine.faults import raise_unless_interrupted
 from banksim.machine.launch import Launch
-from banksim.machine.llvm.compile import Compiled, compile_kernel
+from banksim.machine.llvm.compile import Compiled, compile_for
 from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.workers import execute, in_threads, settle
 from banksim.machine.races.findings import first_hint
@@ -59,7 +59,7 @@ def run_timed(
     on_first = range(0, launch.blocks, known.multiprocessors)
     together = min(resident(launch).blocks, len(on_first))
     chosen = on_first[: timing.blocks or together]
-    stepwise = compile_kernel(launch.kernel, stepwise=True)
+    stepwise = compile_for(launch, stepwise=True)
 
     def simulate(to: Launch, ideal: bool) -> Simulated:
         simulation = Simulation(
@@ -82,7 +82,7 @@ def run_timed(
         best = simulate(before, ideal=True)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.others and len(chosen) < launch.blocks:
-        compiled = compile_kernel(launch.kernel)
+        compiled = compile_for(launch)
         rest = execute(
             launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress,
             without=chosen,

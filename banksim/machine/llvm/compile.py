@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine import codes, state
+from banksim.machine.launch import Launch
 from banksim.machine.llvm.emit import APART, Emitter
 from banksim.machine.llvm.engine import Register, register_at
-from banksim.machine.llvm.objects import engine_version, linked, objects, prepare_llvm
+from banksim.machine.llvm.objects import QUICKLY, WELL, engine_version, linked, objects, prepare_llvm
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
@@ -260,38 +261,55 @@ def supply(names: Iterable[str], watched: bool) -> None:
             llvm.add_symbol(name, ctypes.cast(plain[name], ctypes.c_void_p).value)
 
 
-def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> Built:
+def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool, how: int = WELL) -> Built:
     progress = TranslationProgress(kernel.plain_name, len(kernel.instructions))
     shown = sys.stderr is not None and sys.stderr.isatty()
     out = translate(kernel, traced, stepwise, watched, clustered, progress if shown else None)
     if shown:
         progress(len(kernel.instructions) - progress.done)
         progress(0)
-    made = finished(out, watched)
+    made = finished(out, watched, how)
     progress.clear()
     return made
 
 
-def finished(out: Translation, watched: bool = False) -> Built:
+def finished(out: Translation, watched: bool = False, how: int = WELL) -> Built:
     """What a translated kernel is compiled to, with the loop over blocks."""
     add_begin(out, watched)
     add_pass(out.module)
     add_block_loop(out.module)
     calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
     meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls, "spare": out.spare}
-    codes = objects(out.module)
+    codes = objects(out.module, how)
     meaning["sizes"] = list(map(len, codes))
     return b"".join(codes), json.dumps(meaning).encode()
 
 
+LITTLE = 1 << 20
+"""Instructions of all warps of a launch, each counted once, up to which its kernel is compiled quickly: executing them
+takes some milliseconds, compiling their kernel well some tenths of a second."""
+
+
+def compile_for(launch: Launch, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
+    """The kernel of a launch as machine code: `compile_kernel`."""
+    little = launch.warps * launch.blocks * len(launch.kernel.instructions) <= LITTLE
+    how = QUICKLY if little else WELL
+    return compile_kernel(launch.kernel, traced, stepwise, watched, launch.cluster_blocks > 1, how)
+
+
 @lru_cache(maxsize=256)
 def compile_kernel(
-    kernel: Kernel, traced: bool = False, stepwise: bool = False, watched: bool = False, clustered: bool = False
+    kernel: Kernel,
+    traced: bool = False,
+    stepwise: bool = False,
+    watched: bool = False,
+    clustered: bool = False,
+    how: int = WELL,
 ) -> Compiled:
     """The kernel as machine code that judges requests (and, if `traced`, writes them down; if `watched`, shows them to
     `races.watched_requests`; if `clustered`, for launches whose blocks reach into each other's shared memory): from the
     user's cache if it was compiled before."""
-    ways = traced, stepwise, watched, clustered
+    ways = traced, stepwise, watched, clustered, how
     return loaded(kernel, " ".join(map(str, ways)), partial(build, kernel, *ways), watched)
 
 

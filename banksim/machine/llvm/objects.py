@@ -53,13 +53,13 @@ def target_machine(how: int = WELL) -> llvm.TargetMachine:
     )
 
 
-def objects(module: ir.Module) -> list[bytes]:
+def objects(module: ir.Module, how: int = WELL) -> list[bytes]:
     """The object code of a module: that of its routines one by one, and of the rest."""
     prepare_llvm()
     functions = [function for function in module.functions if not function.is_declaration]
     apart = [function for function in functions if APART in function.attributes]
     rest = [function for function in functions if APART not in function.attributes]
-    return [routine(text(module, [function])) for function in apart] + [kernel(text(module, rest))]
+    return [routine(text(module, [function])) for function in apart] + [kernel(text(module, rest), how)]
 
 
 def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
@@ -91,9 +91,9 @@ def routine(text: str) -> bytes:
     return code
 
 
-def kernel(text: str) -> bytes:
+def kernel(text: str, how: int = WELL) -> bytes:
     """The code of a kernel itself."""
-    return compiled(text, QUICKLY if len(text) > LONG else WELL)
+    return compiled(text, QUICKLY if len(text) > LONG else how)
 
 
 def compiled(text: str, how: int) -> bytes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import banksim
@@ -65,7 +67,7 @@ def test_the_same_code_in_another_cubin_is_not_compiled_again(
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     plain, compiled = compile.build, []
 
-    def watched(kernel: Kernel, *ways: bool) -> compile.Built:
+    def watched(kernel: Kernel, *ways: Any) -> compile.Built:
         compiled.append(kernel.name)
         return plain(kernel, *ways)
 
@@ -93,3 +95,22 @@ def test_long_code_is_compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     objects.kernel(objects.LONG * " ")
     objects.kernel(objects.LONG * " " + " ")
     assert asked == [objects.WELL, objects.QUICKLY]
+
+
+def test_what_executes_little_is_compiled_quickly(transpose: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling would take longer than what it gains. The results are the same."""
+    plain, asked = compile.compile_kernel, []
+
+    def watched(*how: Any) -> compile.Compiled:
+        asked.append(how[-1])
+        return plain(*how)
+
+    monkeypatch.setattr(compile, "compile_kernel", watched)
+    done = []
+    for little in (compile.LITTLE, 0):
+        monkeypatch.setattr(compile, "LITTLE", little)
+        given, out = np.arange(64 * 32, dtype=np.float32).reshape(64, 32), np.zeros((32, 64), np.float32)
+        run = banksim.run(transpose, (2, 1), None, [out, given, 64, 32])
+        done.append((out.tolist(), run.instructions, run.conflicts.sites))
+    assert asked == [objects.QUICKLY, objects.WELL]
+    assert done[0] == done[1]
