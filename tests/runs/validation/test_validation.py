@@ -19,6 +19,7 @@ from banksim.report.text.validation import report
 from banksim.requests.trace import Site
 from banksim.runs.validation.comparison import Difference, Verdict, compare, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
+from helpers.places import DATA, PROGRAMS
 from helpers.recorded_launches import ENTRIES, executed
 from helpers.recordings import text
 
@@ -109,6 +110,21 @@ def test_what_is_no_source_page_is_told(text: str) -> None:
 
 
 # ---- the commands
+@pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+def test_a_whole_program_of_cuda_agrees_with_what_an_h100_counted(capfd: Said) -> None:
+    pages = ",".join(str(DATA / "validation" / name) for name in ("tiles.csv", "tiles_raw.csv"))
+    assert main(["validate", "--json", "--pages", pages, str(PROGRAMS / "cuda" / "tiles.cu")]) == 0
+    result, _, verdicts = capfd.readouterr().out.partition("\n")
+    assert result == "2455950 325 163: no error"
+    kernels = {one["kernel"]: one for one in json.loads(verdicts)["kernels"]}
+    assert [(name, one["launches"]) for name, one in kernels.items()] == [
+        ("transpose", 1),
+        ("sum", 3),
+        ("histogram", 1),
+    ]
+    assert not any(excess for one in kernels.values() for excess in one["arbitration"].values())
+
+
 PROGRAM = """
 import numpy as np
 from numba import cuda
