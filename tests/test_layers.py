@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.places import ROOT
+from helpers.places import ROOT, TESTS
 
 COMMAND = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
 
@@ -91,6 +91,11 @@ def test_the_map_of_a_folder_names_every_file(folder: str) -> None:
     files = {one.name for one in (ROOT / folder).glob("*.py")} - {"__init__.py"}
     folders = {f"{one.parent.name}/" for one in (ROOT / folder).glob("*/__init__.py")}
     assert not {name for name in files | folders if name not in text}
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder.startswith("banksim/")])
+def test_every_folder_has_its_tests_in_a_folder_of_the_same_name(folder: str) -> None:
+    assert any((TESTS / folder.removeprefix("banksim/")).rglob("test_*.py"))
 
 
 def test_contributing_names_every_room() -> None:

@@ -26,7 +26,8 @@ PIECE = 1 << 24
 """Bytes that are compared at a time."""
 TIMED: dict[str, Any] = {"timing": True, "global_latency": 600}
 """How time is simulated: with a constant for global memory, as if no cache had it. So all layouts that were re-measured
-on an H200 (tests/advise/test_hardware.py) rank as they do there; with warm caches productRegisters' does not."""
+on an H200 (tests/advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do
+not."""
 
 
 @dataclass(frozen=True)
