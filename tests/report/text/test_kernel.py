@@ -89,7 +89,7 @@ def launch(*architectures: Conflicts, partial: bool = False) -> Run:
     counts[-1] = 0
     return Run(
         kernel=SimpleNamespace(plain_name="product", arch="sm_90", variables=(), listing=INSTRUCTIONS),  # type: ignore[arg-type]
-        launch=SimpleNamespace(grid=(8, 8, 1), block=(32, 32, 1), blocks=64, notes=(), constants={}),  # type: ignore[arg-type]
+        launch=SimpleNamespace(grid=(8, 8, 1), block=(32, 32, 1), blocks=64, notes=(), constants={}, doubts={}),  # type: ignore[arg-type]
         judged=architectures,
         counts=counts,
         blocks=40 if partial else 64,
