@@ -49,6 +49,21 @@ def test_a_function_that_is_missing_is_named(capfd: Said) -> None:
     assert said.err.startswith("banksim: cublasStrsm")
 
 
+OLD = str(PROGRAMS / "cuda" / "old_cublas.cu")
+
+
+def test_a_program_from_before_cuda_4_finds_its_results(capfd: Said) -> None:
+    assert main(["run", "--nvcc=-lcublas", "--output", "/dev/null", OLD]) == 0
+    assert capfd.readouterr() == ("done\n", "")
+
+
+def test_it_finds_errors_when_it_asks(capfd: Said) -> None:
+    assert main(["run", "--nvcc=-lcublas", "--output", "/dev/null", OLD, "error"]) == 2
+    said = capfd.readouterr()
+    assert said.out == "13 0\n"  # CUBLAS_STATUS_EXECUTION_FAILED
+    assert said.err == "banksim: cuBLAS Sscal: 8 bytes at byte 0 of allocation 1 (4 bytes) are not all in it\n"
+
+
 # ---- what they compute
 def call(name: str, *words: int, buffers: list[np.ndarray]) -> bytes:
     """Words in which an address is a tuple (number of a buffer, byte)."""
