@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -18,8 +20,8 @@ from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.tensor_maps import SWIZZLES, tensor_map
 from banksim.runs.languages.diagnostics import outlived
-from banksim.runs.languages.language import Compiled, check_constants, place_of, refused, without_gpu
-from banksim.runs.languages.tilelang_lines import kept_by_passes, told, without_directives
+from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
+from banksim.runs.languages.tilelang_lines import folder, kept_by_passes, of_callers, told, without_directives
 from banksim.runs.options import Call
 from banksim.system import cache
 
@@ -29,11 +31,15 @@ if TYPE_CHECKING:
     from banksim.runs.languages.tilelang_objects import Buffer, Jit, Module, Primitive, Size, Variable
 
 NAME = "TileLang"
-importing = without_gpu
 TILED = "__tvm_tensormap_create_tiled"
 AXES = "xyz"
 
 T = TypeVar("T")
+
+
+def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[None]:
+    """Some kernels are made while their file is imported."""
+    return of_callers() if find_spec("tilelang") else nullcontext()
 
 
 def owns(value: object) -> bool:
@@ -82,7 +88,7 @@ def compile(call: Call, arch: str) -> Compiled:
     target = tilelang.tvm.target.Target({"kind": "cuda", "arch": target_of(arch)})
     where = place(kernel)
     try:
-        with target:
+        with target, of_callers():
             primitive = (
                 kernel if is_primitive(kernel) else kernel.get_tir(*traced(kernel, call), **constants(kernel, call))
             )
@@ -152,7 +158,7 @@ def machine_code(source: str, name: str, target: object, config: Mapping[str, An
     options = {**config, keys.TL_DEVICE_COMPILE_FLAGS: [*before, *flags, "-lineinfo"]}
     file = cache.keep(without_directives(source).encode(), f"{name}.cu")
     made = import_module("tilelang.cuda.backend").tilelang_callback_cuda_compile
-    return bytes(made(told(source, str(file)), target, options))
+    return bytes(made(told(source, str(file), folder()), target, options))
 
 
 def only_kernel(module: Module, where: str) -> tuple[str, Primitive]:
