@@ -120,7 +120,7 @@ def of_layout_advice(advice: LayoutAdvice) -> list[Panel]:
     """What layouts behind copies cost."""
     rows = [
         (
-            one.layout.cute or one.layout.gluon,
+            one.layout.name,
             [
                 Bar(arch.name, ideal, count - ideal)
                 for arch, count, ideal in zip(advice.archs, one.transactions, one.ideal, strict=True)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from banksim.architectures.latencies import Figures, Numbers
 from banksim.machine.compiled_records import Context
+from banksim.requests.lane_intrinsics import ones
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
 
@@ -143,14 +144,6 @@ def sectors(words: Integer) -> Integer:
 
 
 @inlined
-def bits(mask: Integer) -> Integer:
-    n = 0
-    for s in range(4):
-        n += mask >> s & 1
-    return n
-
-
-@inlined
 def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer) -> Integer:
     """Have sectors of one line come from the L2. Returns the cycle in which they have come."""
     last = t
@@ -243,7 +236,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
         if kind in (CACHED, KEPT):
             at = look_up(memory, f, kind, memory.line[row, n], sectors(words), t)
         elif kind == PAST:
-            at = fetch(memory, f, kind, bits(sectors(words)), t)
+            at = fetch(memory, f, kind, ones(sectors(words)), t)
         else:
             at = send(memory, f, kind, words, memory.lanes[row] if n == 0 else 1, t)
         last = max(last, at)

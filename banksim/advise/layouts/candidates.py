@@ -31,6 +31,11 @@ class Candidate(NamedTuple):
     vectors: tuple[Numbers, int] | None = None
 
     @property
+    def name(self) -> str:
+        """As CuTe writes it, where it can; else as Gluon does."""
+        return self.cute or self.gluon
+
+    @property
     def names(self) -> str:
         """As CuTe writes it and as Gluon does, as far as they can."""
         return " = ".join(filter(None, (self.cute, self.gluon)))

@@ -184,10 +184,15 @@ def is_complete(w: Warp, g: Integer, come: Integer) -> bool:
 
 
 @inner
+def waits_at_bsync(w: Warp, g: Integer) -> bool:
+    return 0 <= w.group_wait[g] < WARPSYNC
+
+
+@inner
 def try_again(w: Warp) -> None:
     """All groups at a BSYNC are to execute it again."""
     for g in range(w.groups):
-        if 0 <= w.group_wait[g] < WARPSYNC:
+        if waits_at_bsync(w, g):
             w.group_wait[g] = READY
             w.group_pc[g] -= BYTES
 
@@ -198,7 +203,7 @@ def join(c: Context, w: Warp) -> None:
     g = w.groups - 1
     while g >= 0:
         b = w.group_wait[g]
-        if 0 <= b < WARPSYNC and w.barriers[b] and w.group_mask[g] & ~w.barriers[b]:
+        if waits_at_bsync(w, g) and w.barriers[b] and w.group_mask[g] & ~w.barriers[b]:
             doubt_where_it_waits(c, w, g, doubts.FOREIGN)
         if 0 <= b < CONVERGENCE:
             come = come_to(w, g)
@@ -226,7 +231,7 @@ def stuck(c: Context, w: Warp) -> Integer:
         if w.group_wait[g] != YIELDED and not 0 <= w.group_wait[g] < CONVERGENCE:
             return -1
     for g in range(w.groups - 1, -1, -1):
-        if 0 <= w.group_wait[g] < WARPSYNC:
+        if waits_at_bsync(w, g):
             doubt_where_it_waits(c, w, g, doubts.STUCK)
             place = force(c, w, g)
             try_again(w)

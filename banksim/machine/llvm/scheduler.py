@@ -39,6 +39,7 @@ from banksim.machine.llvm.groups import (
     stuck,
     tell,
     try_again,
+    waits_at_bsync,
 )
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import lowest, ones, room
@@ -52,7 +53,7 @@ POINTER = types.voidptr
 @inner
 def waits_before(w: Warp, g: Integer, pc: Integer) -> bool:
     """Whether group g waits at the BSYNC at `pc`; `group_pc` is where it goes on."""
-    return 0 <= w.group_wait[g] < WARPSYNC and w.group_pc[g] == pc + BYTES
+    return waits_at_bsync(w, g) and w.group_pc[g] == pc + BYTES
 
 
 @callback(types.int32(CONTEXT, WARP))
@@ -207,7 +208,7 @@ def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Intege
             doubt(c, pc - BYTES, doubts.ELSEWHERE)
         w.barriers[number] = 0
         for h in range(w.groups):
-            if 0 <= w.group_wait[h] < WARPSYNC:
+            if waits_at_bsync(w, h):
                 elsewhere |= w.group_mask[h] & gathers & ~goes
     g = release(c, w, g, goes)
     if elsewhere:
@@ -231,7 +232,7 @@ def leave_barrier(context: Place, warp: Place, mask: Integer, pc: Integer, numbe
         return np.uint32(0)
     released, g = np.uint32(0), w.groups - 1
     while g >= 0:
-        if 0 <= w.group_wait[g] < WARPSYNC and w.group_mask[g] & rest:
+        if waits_at_bsync(w, g) and w.group_mask[g] & rest:
             if w.group_wait[g] != number:
                 doubt(c, pc - BYTES, doubts.ELSEWHERE)
             come = come_to(w, g) | w.group_mask[g]

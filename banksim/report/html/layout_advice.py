@@ -36,7 +36,7 @@ def of_layouts(advice: LayoutAdvice, words: Sequence[str] = ()) -> str:
 def row(one: JudgedLayout) -> LayoutRow:
     counts = zip(one.transactions, one.ideal, strict=True)
     return LayoutRow(
-        name=one.layout.cute or one.layout.gluon,
+        name=one.layout.name,
         cells=(
             *((number(count), "calm" if count == ideal else "hot") for count, ideal in counts),
             (number(one.requests), ""),
@@ -64,4 +64,4 @@ def drawn(advice: LayoutAdvice, one: JudgedLayout, place: int) -> Picture:
     declared = (Placed("", 0, sizes, element),)
     elements = Coordinates(declared, places=one.layout.places, unit=element, reverse=not is_gluon)
     found = explain(one.worst[place], atom.op, atom.width, one.masks[place], advice.archs[0])
-    return picture(found, one.layout.cute or one.layout.gluon, elements)
+    return picture(found, one.layout.name, elements)

@@ -45,7 +45,7 @@ def table(rows: Sequence[JudgedLayout], advice: LayoutAdvice, width: int) -> Tex
         columns.append(Column(("trans-", "actions"), cells, group))
     columns.append(Column(("requests", ""), [Text(number(row.requests)) for row in rows]))
     columns.append(Column(("bytes", ""), [Text(number(row.bytes)) for row in rows]))
-    labels = [Text(row.layout.cute or row.layout.gluon) for row in rows]
+    labels = [Text(row.layout.name) for row in rows]
     lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
     return Text("\n").join(lines)
 
