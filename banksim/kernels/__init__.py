@@ -17,5 +17,6 @@ unfilled_variables.py   those that were read though nobody had filled them
 global_addresses.py     where buffers lie
 triton.py               what Triton writes beside a kernel
 demangling.py           names as people write them
+declared.py             types of parameters as the source declares them
 decoded_cache.py        decoded kernels, kept for the next time
 """

@@ -129,6 +129,8 @@ class Kernel:
     a kernel that is launched by itself, the first."""
     cubin: bytes = b""
     preset: Preset | None = None
+    declared: tuple[str | None, ...] = ()
+    """The types of the parameters in the source, as far as it tells them where the name does not."""
     for_arch: Callable[[str], Kernel] | None = field(default=None, repr=False)
     """The same kernel compiled for another architecture, where its source is known."""
 

@@ -41,10 +41,13 @@ class Module(Shown, Mapping[str, Kernel]):
         file: str,
         instantiate: Instantiate | None = None,
         again: Callable[[str, str], Kernel] | None = None,
+        declared: Callable[[str], tuple[str | None, ...]] = lambda name: (),
     ) -> None:
-        """`again` compiles the kernel of a name for an architecture."""
+        """`again` compiles the kernel of a name for an architecture, `declared` tells the types of the parameters of
+        one whose name is not mangled."""
         self.file = file
         self._kernels, self._instantiate, self._again = kernels, instantiate, again
+        self._declared = declared
         self._instances: dict[str, Kernel] = {}
         self._ready: dict[str, Kernel] = {}
 
@@ -65,7 +68,8 @@ class Module(Shown, Mapping[str, Kernel]):
         kernel = self._found(name)
         if kernel.name not in self._ready:  # one of its own, whose variables can be filled
             again = partial(self._again, name) if self._again else None
-            self._ready[kernel.name] = replace(kernel, for_arch=again)
+            declared = () if kernel.name.startswith("_Z") else self._declared(kernel.name)
+            self._ready[kernel.name] = replace(kernel, for_arch=again, declared=declared)
         return self._ready[kernel.name]
 
     def _found(self, name: str) -> Kernel:
@@ -160,6 +164,8 @@ def load(
     'transpose'
     """
     from banksim.kernels.compilers import assemble, compile_cuda
+    from banksim.kernels.compilers.included import read_all
+    from banksim.kernels.declared import parameter_types
     from banksim.kernels.triton import preset
 
     if not isinstance(path, str | os.PathLike):
@@ -173,7 +179,11 @@ def load(
             def compiled(*instances: str) -> Mapping[str, Kernel]:
                 return decode(compile_cuda(file, arch, defines, includes, std, instances=instances))
 
-            return Module(compiled(), str(path), compiled, again)
+            def declared(name: str) -> tuple[str | None, ...]:
+                found = read_all(file.resolve(), [Path(folder).resolve() for folder in includes])
+                return parameter_types([text.decode(errors="replace") for text in found if text], name)
+
+            return Module(compiled(), str(path), compiled, again, declared)
         if not file.is_file():
             raise InputError("no such file" if not file.exists() else "not a file")
         content = file.read_bytes()

@@ -1,5 +1,5 @@
-"""The types of a kernel's parameters, as far as its mangled name or else its PTX tells them, and what may be given for
-each."""
+"""The types of a kernel's parameters, as far as its mangled name or else its source or PTX tells them, and what may be
+given for each."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ ENUM_BYTES = 4
 
 
 def parameter_types(kernel: Kernel) -> list[str | None]:
-    """The type of each parameter as in C++, or as in PTX where the name is not mangled (extern "C"); None where neither
-    tells it."""
+    """The type of each parameter as in C++; where the name is not mangled (extern "C"), as the source declares it or
+    else as in PTX; None where nothing tells it."""
     text = demangling.demangled(kernel.name)
     _, end = demangling.head(text)
     listed = split(text[end + 1 : text.rfind(")")]) if end < len(text) and "[abi:" not in text else []
     known: list[str | None] = [*listed] or in_ptx(kernel.cubin, kernel.name)
-    return known if len(known) == len(kernel.parameters) else [None] * len(kernel.parameters)
+    count = len(kernel.parameters)
+    known = known if len(known) == count else [None] * count
+    return [a or b for a, b in zip(kernel.declared, known, strict=True)] if len(kernel.declared) == count else known
 
 
 @functools.lru_cache(64)

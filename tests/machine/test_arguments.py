@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -262,25 +264,41 @@ def test_what_they_take() -> None:
             run("named", out, pair, 1)
 
 
-def test_where_no_name_tells_the_types_ptx_does() -> None:
+@pytest.mark.parametrize("told", ["source", "ptx"])
+def test_where_no_name_tells_the_types_source_or_ptx_does(told: str) -> None:
     """extern "C": an int given for a float was once taken as the float's bits, and the other way round."""
+    kernel = kernels("sm_90")["unmangled"]
+    types = ["float*", "int", "float", "double", "bool"]
+    if told == "ptx":
+        kernel, types = (
+            replace(kernel, declared=()),
+            [f"{one} (of PTX)" for one in (".u64", ".u32", ".f32", ".f64", ".u8")],
+        )
+
+    def given(*args: Any) -> None:
+        banksim.run(kernel, 1, 32, args)
+
     out = np.zeros(32, f4)
-    run("unmangled", out, 1, 2, 3, True)
+    given(out, 1, 2, 3, True)
     assert out[0] == 7
-    run("unmangled", out, np.uint32(1), f4(0.5), np.float64(1), False)
+    given(out, np.uint32(1), f4(0.5), np.float64(1), False)
     assert out[0] == 2.5
-    for wrong, what in [
-        ((1.5, 2.0, 3.0, True), r"argument 2 is 1.5 \(float\), and the parameter is .u32 \(of PTX\)"),
-        ((1, np.int32(2), 3.0, True), r"argument 3 is np.int32\(2\) \(int32\), and the parameter is .f32 \(of PTX\)"),
-        ((1, 2.0, np.int64(3), True), r"argument 4 is .*, and the parameter is .f64 \(of PTX\)"),
-        ((out, 2.0, 3.0, True), r"argument 2 is an array of float32, and the parameter is .u32 \(of PTX\)"),
+    for at, what, wrong in [
+        (1, "1.5 (float)", (1.5, 2.0, 3.0, True)),
+        (2, "np.int32(2) (int32)", (1, np.int32(2), 3.0, True)),
+        (3, "np.int64(3) (int64)", (1, 2.0, np.int64(3), True)),
+        (1, "an array of float32", (out, 2.0, 3.0, True)),
     ]:
-        with pytest.raises(ArgumentTypeError, match=rf"^unmangled: {what}$"):
-            run("unmangled", out, *wrong)
-    with pytest.raises(InputError, match=r"^unmangled\(.u64, .u32, .f32, .f64, .u8\) takes 5 arguments, 1 were given$"):
-        run("unmangled", out)
-    with pytest.raises(ArgumentTypeError, match=r"^unmangled: argument 1 is 1.5 \(float\), and the parameter is .u64"):
-        run("unmangled", 1.5, 1, 2.0, 3.0, True)
+        message = f"unmangled: argument {at + 1} is {what}, and the parameter is {types[at]}"
+        with pytest.raises(ArgumentTypeError, match=f"^{re.escape(message)}$"):
+            given(out, *wrong)
+    listed = ", ".join(types).replace(" (of PTX)", "")
+    with pytest.raises(InputError, match=re.escape(f"unmangled({listed}) takes 5 arguments, 1 were given")):
+        given(out)
+    with pytest.raises(
+        ArgumentTypeError, match=re.escape(f"argument 1 is 1.5 (float), and the parameter is {types[0]}")
+    ):
+        given(1.5, 1, 2.0, 3.0, True)
 
 
 def test_numba_converts_as_its_launcher_does() -> None:

@@ -1,0 +1,60 @@
+"""The types of a kernel's parameters as its source declares them: of extern "C", whose name tells none, and whose PTX
+tells no more of a pointer than that it is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+QUALIFIERS = frozenset(("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"))
+VECTORS = {
+    f"{kind}{n}" for kind in ("char", "short", "int", "long", "longlong", "float", "double") for n in range(1, 5)
+}
+VECTORS |= {f"u{kind}" for kind in VECTORS if kind[0] in "csil"}
+PLAIN = VECTORS | {"bool", "char", "short", "int", "long", "float", "double", "void", "__half"}
+WORDS = ("unsigned", "signed", "short", "long", "int", "char")
+FIXED = {
+    "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
+    "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
+    "size_t": "unsigned long", "half": "__half",
+}  # fmt: skip
+
+
+def parameter_types(texts: Iterable[str], name: str) -> tuple[str | None, ...]:
+    """The types of the parameters of a kernel in the source and the headers that it includes; None where one is no
+    number, vector or pointer to such by a name of the language's own. Nothing where it is not declared there, or in
+    several ways."""
+    between = "[^;{}()]*"
+    bounds = rf"(?:__launch_bounds__\s*\([^()]*\){between})?"
+    start = re.compile(rf"__global__\b{between}{bounds}\b{re.escape(name)}\s*\(([^()]*)\)")
+    found = {
+        tuple(map(one_type, listed.split(","))) if listed.strip() not in ("", "void") else ()
+        for text in texts
+        for listed in start.findall(IGNORED.sub(" ", text))
+    }
+    return found.pop() if len(found) == 1 else ()
+
+
+def one_type(declared: str) -> str | None:
+    """The type of a parameter with its name, as a mangled name has it, less `const`."""
+    parts = re.findall(r"\w+|\S", declared.partition("=")[0])
+    stars = parts.count("*")
+    words = [part for part in parts if part not in QUALIFIERS and part != "*"]
+    if stars > 1 or not all(re.fullmatch(r"\w+", word) for word in words):
+        return None
+    kind = plain(words) or plain(words[:-1])
+    return f"{kind}{'*' * stars}" if kind else None
+
+
+def plain(words: list[str]) -> str | None:
+    """A type of the language or CUDA's own headers, spelled as in a mangled name."""
+    if len(words) == 1 and (words[0] in PLAIN or words[0] in FIXED):
+        return FIXED.get(words[0], words[0])
+    if not words or not set(words) <= set(WORDS):
+        return None
+    unsigned = "unsigned " * ("unsigned" in words)
+    if "char" in words:
+        return f"{'signed ' * ('signed' in words)}{unsigned}char"
+    size = "short" if "short" in words else " ".join(["long"] * words.count("long")) or "int"
+    return unsigned + size

@@ -1,0 +1,68 @@
+"""What a source says of a kernel's parameters, where the name does not tell their types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.errors import ArgumentTypeError
+from banksim.kernels.declared import parameter_types
+
+SOURCE = """
+struct point;
+extern "C" __global__ void __launch_bounds__(64, 2) many(float *o, const int *__restrict__ a, unsigned n,
+    long long unsigned z, uint8_t *b, struct point s, own_t *q, float4 const *v, double x = 3 /* , int */,
+    unsigned char c, int, char **names, float list[], const half *h);
+__global__ void twice(int);
+__global__ void twice(int b) { /* __global__ void twice(float *c); */ }
+#if ELSE
+__global__ void either(int *a) {}
+#else
+__global__ void either(float *a) {}
+#endif
+__global__ void none(void) {}
+__global__ void by_macro(ARGUMENTS) {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        (
+            "many",
+            (
+                *("float*", "int*", "unsigned int", "unsigned long long", "unsigned char*", None, None, "float4*"),
+                *("double", "unsigned char", "int", None, None, "__half*"),
+            ),
+        ),
+        ("twice", ("int",)),
+        ("either", ()),
+        ("none", ()),
+        ("by_macro", (None,)),
+        ("absent", ()),
+    ],
+)
+def test_what_is_known_and_what_is_not(name: str, types: tuple[str | None, ...]) -> None:
+    assert parameter_types([SOURCE], name) == types
+
+
+def test_arrays_of_other_elements_are_refused_for_extern_c(tmp_path: Path) -> None:
+    (tmp_path / "own.cuh").write_text('typedef float own_t;\nextern "C" __global__ void header(float *o) { *o = 1; }\n')
+    file = tmp_path / "k.cu"
+    file.write_text(
+        '#include "own.cuh"\nextern "C" __global__ void k(float *o, const own_t *p, int n) { o[0] = p[0] + n; }'
+    )
+    module, out = banksim.load(file), np.zeros(4, np.float32)
+    message = r"^k: argument 1 is an array of float64, and the parameter is float\*$"
+    with pytest.raises(ArgumentTypeError, match=message):
+        banksim.run(module["k"], 1, 1, [np.zeros(4), out, 1])
+    with pytest.raises(ArgumentTypeError, match=r"argument 1 is an array of int32, and the parameter is float\*$"):
+        banksim.run(module["header"], 1, 1, [np.zeros(4, np.int32)])
+    with pytest.raises(ArgumentTypeError, match=r"argument 3 is 1.5 \(float\), and the parameter is int$"):
+        banksim.run(module["k"], 1, 1, [out, out, 1.5])
+    # What nobody can know is not checked: own_t may be anything.
+    banksim.run(module["k"], 1, 1, [out, np.zeros(4), 1])
+    assert out[0] == 1
