@@ -12,7 +12,7 @@ from banksim.architectures import code_layout
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.banks.source_lines import within
 from banksim.errors import BanksimError, Fault, UnsupportedError
-from banksim.kernels.kernel import BYTES, Instruction
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of
 from banksim.machine.driver_calls import Refusal
@@ -75,8 +75,22 @@ def told(launch: Launch, stop: Stop) -> str:
     error = stop.error
     i = kernel.instructions[min(int(error["pc"]) // BYTES, len(kernel.instructions) - 1)]
     lane = (int(error["mask"]) & -int(error["mask"])).bit_length() - 1 if error["mask"] else 0
-    what = stop.message or ADVICE.get(stop.code) or wrong(launch, i, int(error["address"][lane]), stop.code)
-    return f"{kernel.plain_name}: {located(what, i)}, block {block}, warp {int(error['warp'])}, lane {lane}"
+    if stop.code == codes.BAD_TARGET and nowhere(kernel, pc := int(error["pc"])):
+        what = astray(pc)
+    else:
+        what = stop.message or ADVICE.get(stop.code) or wrong(launch, i, int(error["address"][lane]), stop.code)
+        what = located(what, i)
+    return f"{kernel.plain_name}: {what}, block {block}, warp {int(error['warp'])}, lane {lane}"
+
+
+def nowhere(kernel: Kernel, pc: int) -> bool:
+    """Whether no instruction begins there."""
+    return bool(pc % BYTES) or not 0 <= pc < BYTES * len(kernel.instructions)
+
+
+def astray(pc: int) -> str:
+    """Of a group that is there: which branch led it is not kept."""
+    return f"a branch, call or return led to {pc:#x}, where no instruction begins"
 
 
 def where_it_was(launch: Launch, stop: Stop) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -100,6 +101,17 @@ def test_no_atomic_reaches_local_memory(text: str, place: int) -> None:
         found = {hostile.attempt(text, addresses, engine, target) for engine in ("llvm", "numpy")}
         assert len(found) == 1
         assert "global atomic operation" in found.pop()[1]
+
+
+@both_engines
+@pytest.mark.parametrize("target", [0x12FD1, 0x8, 0x7FFF0])
+def test_a_branch_to_nowhere_is_told_without_a_wrong_place(engine: str, target: int) -> None:
+    lines = ["S2R R0, SR_TID.X", "ISETP.LT.U32.AND P0, PT, R0, 0x3, PT", "@P0 EXIT", f"MOV R4, {target:#x}"]
+    wrong = written([*lines, "MOV R5, RZ", "RET.ABS.NODEC R4", "EXIT"])
+    what = f"a branch, call or return led to {target:#x}, where no instruction begins"
+    message = f"written: {what}, block (0, 0, 0), warp 0, lane 3"
+    with pytest.raises(Fault, match=f"^{re.escape(message)}$"):
+        run(wrong, engine, 32)
 
 
 # ---- code that never ends, registers that are not there

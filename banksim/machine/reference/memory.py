@@ -102,11 +102,12 @@ class MemoryEngine(NumpyEngine):
             raise self.fault(codes.OUT_OF_GLOBAL, lane, at)
         return "global", self.launch.buffers[number].data, offset
 
-    def fault(self, code: int, lane: int, address: int = 0, message: str = "") -> Fault:
+    def fault(self, code: int, lane: int, address: int = 0, message: str = "", placed: bool = True) -> Fault:
         i, name = self.instruction, self.launch.kernel.plain_name
         what = message or faults.ADVICE.get(code) or faults.wrong(self.launch, i, address, code)
         block = faults.block_index(self.launch, self.block.number)
-        return Fault(f"{name}: {faults.located(what, i)}, block {block}, warp {self.index}, lane {lane}")
+        what = faults.located(what, i) if placed else what
+        return Fault(f"{name}: {what}, block {block}, warp {self.index}, lane {lane}")
 
     def note(
         self,

@@ -6,7 +6,7 @@ import numpy as np
 
 from banksim.kernels.control_opcodes import CONTROL, Then
 from banksim.kernels.kernel import BYTES, Instruction
-from banksim.machine import codes, doubts
+from banksim.machine import codes, doubts, faults
 from banksim.machine.basic_blocks import touches_memory
 from banksim.machine.codes import COLLECTIVE, WARPSYNC
 from banksim.machine.engine import Value
@@ -56,8 +56,8 @@ class Warp(Groups):
 
     def step(self, group: Group) -> Group | None:
         """Execute one instruction for a group; the group that goes on, if one does without being chosen."""
-        if group.pc % BYTES or not 0 <= group.pc < BYTES * len(self.code):
-            raise self.fault(codes.BAD_TARGET, 0)
+        if faults.nowhere(self.launch.kernel, group.pc):
+            raise self.fault(codes.BAD_TARGET, group.lowest, message=faults.astray(group.pc), placed=False)
         i = self.instruction = self.code[group.pc // BYTES]
         self.executing = lanes_of(group.mask)
         if i.predicate is not None:
