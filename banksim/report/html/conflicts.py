@@ -97,7 +97,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "code": (run.kernel.arch if run else launches.code if launches else "") if sources.code else "",
         "notes": [
             *told.plain.get("notes", ()),
-            *(f"{one['kernel']}: {note}" for one in told.plain.get("kernels", ()) for note in one["notes"]),
+            *(f"{one['kernel']}: {note}" for one in told.plain.get("kernels", ()) for note in one.get("notes", ())),
             *(notes(drawer.lines) if sources.files else ()),
         ],
         "left_out": drawer.left_out,

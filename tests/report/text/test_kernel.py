@@ -12,6 +12,7 @@ from banksim import architecture
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.banks.source_lines import by_line, hot_first, label
 from banksim.kernels.kernel import BYTES, Instruction
+from banksim.machine import doubts
 from banksim.report.text.kernel import report
 from banksim.requests.trace import Site
 from banksim.runs.outcome import Run
@@ -144,3 +145,16 @@ def test_inlined_code_names_its_callers() -> None:
 
 def test_code_without_lines_is_named_by_its_offset() -> None:
     assert label(Site("LDS", 0x1F0)) == "SASS 0x01f0  LDS"
+
+
+def test_a_note_says_from_where_on_counts_are_not_sure() -> None:
+    run = launch(Conflicts(architecture("sm_90"), ()))
+    run.launch.doubts.update({3 * BYTES: doubts.STUCK, BYTES: doubts.FOREIGN | doubts.YIELDED})
+    (note,) = doubts.notes(SimpleNamespace(instructions=INSTRUCTIONS), run.launch.doubts)  # type: ignore[arg-type]
+    assert note == (
+        f"Which threads of a warp run together is not established from {FILE}:12 (SASS 0x0010 STS [R4], R2) on "
+        "(and at 1 more instruction): threads of a warp met a convergence barrier that gathers others, and not them. "
+        "How often warps execute instructions, and their requests, may be other than on a GPU."
+    )
+    run.launch.doubts.clear()
+    assert run.notes == ()

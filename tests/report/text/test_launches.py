@@ -9,6 +9,7 @@ import pytest
 
 from banksim import architecture
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
+from banksim.report.html.conflicts import Told, html
 from banksim.report.text.program import report
 from banksim.requests.trace import Site
 from banksim.runs.programs.launches import KernelLaunches, Launches, Shape
@@ -73,3 +74,11 @@ def test_every_line_can_be_shown() -> None:
     made = launches(["stencil", "copy"], ["sm_90"])
     assert f"{FILE}:12" in report("main.py", made, 100, "none", all_lines=True).plain
     assert "No conflict on 1 other line: kernels/stencil.py:12" in report("main.py", made, 100, "none").plain
+
+
+def test_what_a_launch_is_unsure_of_is_told_with_its_kernel() -> None:
+    made = launches(["stencil", "copy"], ["sm_90"])
+    made.kernels[1].notes = ("From line 3 on it is not established what runs.",)
+    assert "copy: From line 3 on it is not established what runs." in report("main.py", made, 100).plain.splitlines()
+    page = html(made.judged, "main.py", Told(launches=made, plain={"kernels": [one.to_json() for one in made.kernels]}))
+    assert "copy: From line 3 on it is not established what runs." in page
