@@ -13,6 +13,7 @@ from banksim.advise.kernels.costs import Cost, can_be_timed, costs
 from banksim.advise.kernels.source import KernelSource, LayoutChange, rewritten
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.code_layout import runs_as
+from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import UnsupportedError
 from banksim.machine.host_memory import copied, writable
@@ -24,7 +25,7 @@ from banksim.runs.outcome import Run
 Changes = tuple[LayoutChange, ...]
 PIECE = 1 << 24
 """Bytes that are compared at a time."""
-TIMED: dict[str, Any] = {"timing": True, "global_latency": 600}
+TIMED: dict[str, Any] = {"timing": True, "global_latency": int(H200.figures["global_latency"].value)}
 """How time is simulated: with a constant for global memory, as if no cache had it. So all layouts that were re-measured
 on an H200 (tests/advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do
 not."""
