@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from banksim.errors import InputError, UnsupportedError
+from banksim.errors import InputError
 from banksim.kernels import fat_binary
 from banksim.kernels.address_space import CONSTANT, places_of_variables
 from banksim.kernels.compilers import assemble
@@ -88,11 +88,15 @@ def cubin_of(image: bytes, arch: str, file: str) -> bytes:
         return image
     if image[:4] != fat_binary.MAGIC:
         return assemble(image, arch, name=file)
-    found = fat_binary.entries(image)
+    found, ptx = fat_binary.entries(image), f"PTX of {file}"
     taken = fat_binary.chosen(found, int(arch.removeprefix("sm_").rstrip("af")))
     if not taken:
         raise InputError(f"{file}: nothing in it runs on {arch}: it holds {fat_binary.listed(found)}; choose by --arch")
-    if len(taken) > 1:
-        raise UnsupportedError(f"{file}: a module of {len(taken)} fat binaries at once")
-    content = taken[0].content()
-    return content if taken[0].kind == fat_binary.CUBIN else assemble(content, arch, name=f"PTX of {file}")
+    if len(taken) == 1:
+        return taken[0].content() if taken[0].kind == fat_binary.CUBIN else assemble(taken[0].content(), arch, name=ptx)
+    return link([relocatable(one, arch, ptx) for one in taken], arch)
+
+
+def relocatable(entry: fat_binary.FatBinaryEntry, arch: str, name: str) -> bytes:
+    """One of several parts of a module, which are linked when it is loaded."""
+    return entry.content() if entry.kind == fat_binary.CUBIN else assemble(entry.content(), arch, ["-c"], name)

@@ -162,16 +162,42 @@ def test_an_interrupt_ends_program_and_report_in_order(group: bool, tmp_path: Pa
 
 
 # ---- other ways to make a program
+MAIN = """
+#include <cstdio>
+__device__ int twice(int);
+extern __device__ int offset;
+__global__ void k(int *a) { *a = twice(*a) + offset; }
+int main(int argc, char **argv) {
+    int *d, h = N;
+    cudaMalloc(&d, 4);
+    cudaMemcpy(d, &h, 4, cudaMemcpyHostToDevice);
+    k<<<1, 1>>>(d);
+    cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost);
+    printf("%d %s\\n", h, argv[1]);
+}
+"""
+CALLED = "__device__ int offset = 1;\n__device__ int twice(int x) { return 2 * x; }\n"
+
+
 def test_several_files_with_calls_between_them(tmp_path: Path, capfd: Said) -> None:
-    (tmp_path / "main.cu").write_text(
-        "#include <cstdio>\n__device__ int twice(int);\nextern __device__ int offset;\n"
-        "__global__ void k(int *a) { *a = twice(*a) + offset; }\n"
-        "int main(int argc, char **argv) { int *d, h = N; cudaMalloc(&d, 4);\n"
-        "cudaMemcpy(d, &h, 4, cudaMemcpyHostToDevice); k<<<1, 1>>>(d);\n"
-        'cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); printf("%d %s\\n", h, argv[1]); }\n'
-    )
-    (tmp_path / "part.cu").write_text("__device__ int offset = 1;\n__device__ int twice(int x) { return 2 * x; }\n")
+    (tmp_path / "main.cu").write_text(MAIN)
+    (tmp_path / "part.cu").write_text(CALLED)
     assert run("--nvcc=-rdc=true -DN=4", str(tmp_path / "main.cu"), str(tmp_path / "part.cu"), "a word") == 0
+    assert capfd.readouterr().out == "9 a word\n"
+
+
+def test_several_files_that_are_linked_when_they_are_loaded(
+    tmp_path: Path, capfd: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PTX alone cannot be linked before: the program holds a fat binary of each file."""
+    monkeypatch.chdir(tmp_path)
+    Path("main.cu").write_text(MAIN)
+    Path("part.cu").write_text(CALLED)
+    script = Path("build.sh")
+    options = "-w -rdc=true -gencode arch=compute_90,code=compute_90 -DN=4"
+    script.write_text(f"#!/bin/sh\nnvcc {options} -o app main.cu part.cu && exec ./app 'a word'\n")
+    script.chmod(0o755)
+    assert run("./build.sh") == 0
     assert capfd.readouterr().out == "9 a word\n"
 
 

@@ -7,8 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRAPPER 0x466243B1 /* what nvcc puts around a fat binary (fatbinary_section.h) */
 #define FAT_BINARY 0xBA55ED50
+#define WRAPPER 0x466243B1
+#define TO_BE_LINKED 2
+struct wrapper { /* what nvcc puts around a fat binary (fatbinary_section.h) */
+    uint32_t magic, version;
+    const char *image;
+    const char **more; /* of version TO_BE_LINKED: fat binaries, the last followed by NULL */
+};
 
 struct variable {
     char *name;
@@ -48,6 +54,20 @@ static size_t image_size(const char *image) {
     return end;
 }
 
+/* The fat binaries in a wrapper, one behind the other: those that were left to be linked when they are loaded, too. */
+static char *unwrapped(const struct wrapper *wrapper, size_t *size) {
+    size_t all = image_size(wrapper->image);
+    for (const char **one = wrapper->more; wrapper->version == TO_BE_LINKED && one && *one; one++) all += image_size(*one);
+    char *images = malloc(all);
+    *size = image_size(wrapper->image);
+    memcpy(images, wrapper->image, *size);
+    for (const char **one = wrapper->more; wrapper->version == TO_BE_LINKED && one && *one; one++) {
+        memcpy(images + *size, *one, image_size(*one));
+        *size += image_size(*one);
+    }
+    return images;
+}
+
 /* The answer: `N number bytes-of-variables kernels`, then `V offset size name` for each variable. */
 static void read_contents(struct CUmod_st *module, char *text, size_t *bytes) {
     int room = 0;
@@ -69,8 +89,12 @@ static CUresult load(CUmodule *result, const void *image) {
     uint32_t magic;
     if (!image || !result) return CUDA_ERROR_INVALID_VALUE;
     memcpy(&magic, image, sizeof magic);
-    if (magic == WRAPPER) memcpy(&image, (const char *)image + 8, sizeof image);
-    struct answer answer = banksim_ask('M', image, image_size(image));
+    char *several = NULL;
+    size_t size;
+    if (magic == WRAPPER) image = several = unwrapped(image, &size);
+    else size = image_size(image);
+    struct answer answer = banksim_ask('M', image, size);
+    free(several);
     if (!answer.status) {
         struct CUmod_st *module = calloc(1, sizeof *module);
         size_t bytes = 0;
