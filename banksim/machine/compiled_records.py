@@ -63,6 +63,7 @@ class Context(Protocol):
     far_mask: Integer
     far_width: Integer
     far_places: Integers
+    copied: Integer
     trace: Integer
     traced: Integer
     notes: Integer

@@ -122,6 +122,8 @@ class Host:
     """Of the block that asks."""
     notes: Sequence[Bytes] = ()
     layout: AddressMap = ARGUMENTS
+    copied: int = 0
+    """Bytes of the last copy of a tensor."""
     watch: Callable[[npt.NDArray[np.uint32], bool, int], None] | None = None
     """Told, where races are looked for, of the pieces of 16 bytes of shared memory that a copy accesses, by their
     addresses: (addresses, whether it writes to them, its mbarrier)."""

@@ -22,8 +22,6 @@ from banksim.runs.outcome import Run
 from banksim.runs.resolve import judged_by, launched
 from banksim.runs.several_architectures import by_code, run_each
 
-UNTIMED = ("HGMMA", "QGMMA", "IGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UTMAREDG")
-"""Instructions of which nobody has measured how long they take."""
 Rules = tuple[Architecture, ...]
 Execute = Callable[[Launch, Rules, Options], Run]
 """Executes a launch that is ready and judges its requests by the rules."""
@@ -169,9 +167,6 @@ def with_time(launch: Launch, rules: Rules, options: Options, others: bool = Tru
     if not launch.apart:
         name = launch.kernel.plain_name
         raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
-    untimed = next((i.name for i in launch.kernel.instructions if i.name in UNTIMED), None)
-    if untimed:
-        raise UnsupportedError(f"{launch.kernel.plain_name}: how long {untimed} takes is not known: leave out --timing")
     # The first rule decides what a request takes, so it must be that of the machine that is timed.
     machine = architecture(launch.kernel.arch)
     judging = rules if rules[0].capability == machine.capability else (machine, *rules)

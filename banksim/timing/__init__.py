@@ -6,6 +6,10 @@ control_fields.py       the scheduling fields that the compiler writes into ever
 issue_table.py          a kernel's code as a table: one row for each instruction, with all that issuing it needs
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
 warp_choice.py          which warp of a sub-core issues
+accounts.py             what the time of the warps is spent on
+releases.py             how warps go on behind barriers
+asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers
+work_behind.py          … and how long that takes
 issue_records.py        the records and arrays on which that loop works
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 global_memory.py        what lies behind it: the L1 cache, and the share of the L2

@@ -7,15 +7,15 @@ result may be used. So a kernel that reads the clock, or spins on it, reads the 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 
 from banksim.architectures.latencies import Numbers
 from banksim.machine import codes, state
 from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
-from banksim.system.jit import carray, inlined, inner, intrinsic, outer
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import carray, inlined, inner, outer
+from banksim.timing.accounts import account, watch
+from banksim.timing.asynchronous import STARTED, TRIES, due, name
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, issued, leaves, lines_of
 from banksim.timing.issue_records import (
     ALLOWED,
@@ -28,7 +28,19 @@ from banksim.timing.issue_records import (
     Multiprocessor,
     ResidentWarp,
 )
-from banksim.timing.issue_table import ASSUMED, BARRIER, FENCE, GLOBAL, MEMORY, OTHER, PLAIN, SHARED, SLEEP, VARIABLE
+from banksim.timing.issue_table import (
+    ASSUMED,
+    BARRIER,
+    FENCE,
+    GLOBAL,
+    MEMORY,
+    OTHER,
+    SHARED,
+    SIGNALS,
+    SLEEP,
+    VARIABLE,
+)
+from banksim.timing.releases import OK, call, phases, release, wake_block
 from banksim.timing.shared_memory_path import (
     NEVER,
     SUB_CORES,
@@ -41,73 +53,10 @@ from banksim.timing.shared_memory_path import (
     settle,
     take_in,
 )
-from banksim.timing.warp_choice import choose, executes, record_of
+from banksim.timing.warp_choice import choose, executing, record_of
+from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
-OK = 0
-
-
-@intrinsic(int)
-def call(typing_context: TypingContext, function: NumbaType, context: NumbaType, warp: NumbaType) -> Code:
-    """Call a function of two pointers at an address; returns what `step` returns."""
-
-    def generate(
-        target: TargetContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
-    ) -> ir.Value:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.IntType(32), [byte, byte])
-        function, *values = arguments
-        return builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values])
-
-    return types.int32(types.uint64, types.uint64, types.uint64), generate
-
-
-@inner
-def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> None:
-    """Add the cycles since the warp issued its last instruction to the account of what it waited for."""
-    warp = sm.warps[w]
-    here = sm.spent[warp.next]
-    here.issue += 1
-    at = warp.issued + 1
-    before = sm.spent[max(warp.previous, 0)]
-    if warp.released >= 0:
-        before.barrier += max(warp.released - at, 0)
-        at = max(at, warp.released)
-        warp.released = -1
-    before.fixed += max(min(warp.ready, t) - at, 0)
-    at = max(at, min(warp.ready, t))
-    until, board = at, -1
-    for b in range(6):
-        if sm.code[warp.next].wait >> b & 1 and waiting.until[w, b] > until:
-            until, board = waiting.until[w, b], b
-    if board >= 0:
-        owner = sm.spent[waiting.owner[w, board]]
-        waited = min(until, t) - at
-        at += waited
-        what = sm.classes[w, board]
-        if what == SHARED:
-            owner.shared += waited
-        elif what == GLOBAL:
-            owner.memory += waited
-        elif what == ASSUMED:
-            owner.memory += waited
-            sm.served[2] += waited
-        else:
-            owner.other += waited
-    if warp.refused:
-        here.shared += t - at
-        warp.refused = 0
-    else:
-        here.contention += t - at
-
-
-@inlined
-def watch(sm: Multiprocessor, waiting: Waiting, w: Integer, scoreboard: Integer, owner: Integer, what: Integer) -> None:
-    """One more operation is under way for a scoreboard of the warp."""
-    if scoreboard >= 0:
-        waiting.pending[w, scoreboard] += 1
-        waiting.owner[w, scoreboard] = owner
-        sm.classes[w, scoreboard] = what
 
 
 @inlined
@@ -141,7 +90,9 @@ def request(
         tallies = carray(pointer(context.tallies), context.memo_count * context.architectures, _TALLY)
         tally = tallies[memo.site * context.architectures]
         cost = tally.last_ideal if sm.ideal[0] or tally.last_low < 0 else tally.last_low
-        parts, later, what, far = 1 if row.together else memo.parts, row.later, SHARED, NEAR
+        parts = 1 if row.together else memo.parts
+        if not row.copies:
+            later, what, far = row.later, SHARED, NEAR
         if row.copies:
             cost = (f.copy_ways * cost + f.copy) // 2
         elif row.returns:
@@ -154,67 +105,11 @@ def request(
     path.requests[number].far = far
     path.requests[number].write, path.requests[number].read = row.write, row.read
     path.requests[number].fetches = row.fetches
+    if row.copies and active:
+        path.requests[number].copies = 1
+        waiting.behind.copies[w, STARTED] += 1
     watch(sm, waiting, w, row.write, i, what)
     watch(sm, waiting, w, row.read, i, what)
-
-
-@inner
-def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer) -> Integer:
-    """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that could issue
-    before the warp blocked have issued then; they are executed here. Returns OK or a fault."""
-    warp = sm.warps[w]
-    warp.ready = warp.released = max(t + f.barrier, warp.ready)
-    warp.state = READY
-    waiting.wake[w] = 0
-    early = warp.arrived + sm.code[warp.previous].stall
-    while True:
-        early = goes_ahead(sm, waiting, w, early)
-        if early >= warp.arrived + f.defer:
-            return OK
-        row = sm.code[warp.next]
-        context = carray(pointer(warp.context), 1, _CONTEXT)[0]
-        context.now, context.nanoseconds = early, early * sm.clock[PER_MILLE] // 1000
-        answer = call(step, warp.context, warp.record)
-        if answer >= codes.FAULT:
-            return answer
-        sm.clock[ISSUED] += 1
-        sm.busy[warp.core, -1] += 1
-        sm.spent[warp.next].issue += 1
-        early += row.stall + row.more
-        warp.ready = max(warp.ready, early)
-        warp.next = record_of(warp).pc // 16
-
-
-@inlined
-def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Integer:
-    """From which cycle on (t or later) the warp's next instruction, which stands behind a barrier, can issue although
-    the warp has not been released: as soon as its registers are ready, if it works on registers alone."""
-    row = sm.code[sm.warps[w].next]
-    if row.kind != PLAIN or row.pipe < 0:
-        return NEVER
-    for b in range(6):
-        if row.wait >> b & 1:
-            t = max(t, NEVER if waiting.pending[w, b] else waiting.until[w, b])
-    return t
-
-
-@inner
-def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, place: Integer, t: Integer) -> Integer:
-    """Let those of a block's waiting warps go on that can. Returns OK or a fault."""
-    for w in range(len(sm.warps)):
-        warp = sm.warps[w]
-        if warp.place == place and warp.state == BLOCKED:
-            answer = call(step, warp.context, warp.record)
-            if answer >= codes.FAULT:
-                return answer
-            if answer == codes.RUN:
-                warp.next = record_of(warp).pc // 16
-                wrong = release(sm, waiting, f, step, w, t)
-                if wrong:
-                    return wrong
-            elif answer == codes.DONE:
-                warp.state, warp.ended = DONE, t
-    return OK
 
 
 @inlined
@@ -229,15 +124,6 @@ def distinct(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
 
 
 @inlined
-def phases(context: Context) -> Integer:
-    """A number that changes whenever a barrier of the block ends a phase."""
-    n = np.uint32(0)
-    for b in range(codes.BLOCK_BARRIERS):
-        n += context.phase[b]
-    return n
-
-
-@inlined
 def issue(
     sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer
 ) -> Integer:
@@ -248,8 +134,8 @@ def issue(
     context = carray(pointer(warp.context), 1, _CONTEXT)[0]
     record = record_of(warp)
     account(sm, waiting, w, t)
-    active = executes(row, record)
-    running = record.active
+    mask, running = executing(row, record), record.active
+    active = mask != 0
     context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
     context.asked = 0
     context.far_mask = 0
@@ -258,11 +144,20 @@ def issue(
     if row.register >= 0:
         lanes = carray(pointer(warp.record + state.REGISTERS), (row.register + 1, 32), np.uint32)
         pause = np.int64(lanes[row.register, 0])
+    named: Integer = 0
+    if active and (row.uniform >= 0 or row.base >= 0):
+        named = name(waiting.behind, row, record, warp.record + state.REGISTERS, mask)
     answer = call(step, warp.context, warp.record)
     if answer >= codes.FAULT:
         return answer
-    sm.busy[warp.core, -1] += 1
     warp.previous, warp.issued, warp.blocked = i, t, -1
+    if row.behind == TRIES and answer == codes.BLOCKED:  # it will be executed when it can go on
+        sm.spent[i].issue -= 1
+        sm.spent[i].barrier += 1
+        sm.clock[ISSUED] -= 1
+        warp.state = BLOCKED
+        return OK
+    sm.busy[warp.core, -1] += 1
     warp.ready = t + row.stall + row.more
     waiting.wake[w] = warp.ready
     begins = t
@@ -289,12 +184,17 @@ def issue(
         else:
             settle(waiting, w, row.read, t + f.fence)
     elif row.kind == VARIABLE or row.kind == MEMORY:
-        watch(sm, waiting, w, row.write, i, OTHER)
+        watch(sm, waiting, w, row.write, i, SIGNALS if row.behind == TRIES else OTHER)
         watch(sm, waiting, w, row.read, i, OTHER)
         done = begins + latency if active else t + latency - f.skipped
+        if row.behind == TRIES:
+            done = max(done, due(waiting.behind, warp.place, named) + f.signal)
         settle(waiting, w, row.write, done)
         settle(waiting, w, row.read, done)
         waiting.wake[w] = warp.ready
+    over = False
+    if row.behind and active:
+        over = act(sm, path, waiting, f, w, t, named)
     if answer == codes.DONE:
         warp.state, warp.ended = DONE, t
     elif answer == codes.BLOCKED:
@@ -314,7 +214,7 @@ def issue(
                 return wrong
         elif row.kind == SLEEP:
             warp.ready = t + f.sleep + pause * 1000 // sm.clock[PER_MILLE]
-    if answer != codes.RUN or row.kind == BARRIER or row.kind == SLEEP:
+    if answer != codes.RUN or row.kind == BARRIER or row.kind == SLEEP or over:
         return wake_block(sm, waiting, f, step, warp.place, begins)
     return OK
 

@@ -32,6 +32,8 @@ RESIDENT_WARP = np.dtype(
         ("arrived", "i8"),  # the cycle at which it came to its last barrier
         ("number", "i8"),  # of the warp in its block
         ("ended", "i8"),
+        ("awaits", "i8"),  # the number of the group that it waits for; -1: none
+        ("awaited", "i8"),  # … and its kind: asynchronous.COPIES or PRODUCTS
     ]
 )
 
@@ -61,6 +63,13 @@ class IssueRow(Protocol):
     register: Integer
     later: Integer
     joins: Integer
+    behind: Integer
+    base: Integer
+    uniform: Integer
+    offset: Integer
+    units: Integer
+    pending: Integer
+    commits: Integer
     guard: Integer
     inverted: Integer
 
@@ -84,6 +93,8 @@ class ResidentWarp(Protocol):
     arrived: Integer
     number: Integer
     ended: Integer
+    awaits: Integer
+    awaited: Integer
 
 
 SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory", "barrier", "other", "contention")])

@@ -10,14 +10,28 @@ import numpy.typing as npt
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.operations.loads_and_stores import SPACES, result, width
 from banksim.machine.operations.loads_and_stores import request as asks
+from banksim.machine.races.access_kinds import GROUP_ENDS
+from banksim.timing.asynchronous import (
+    ARRIVES,
+    AWAITS,
+    AWAITS_PRODUCTS,
+    BEGINS,
+    COMMITS,
+    COPIES_IN,
+    COPIES_OUT,
+    MULTIPLIES,
+    NOTHING,
+    TRIES,
+)
 from banksim.timing.control_fields import control
 from banksim.timing.global_memory import ATOMIC, CACHED, KEPT, NEAR, PAST, REDUCED, STORED
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
 """Kinds of instructions, by what issuing one does. PLAIN only counts its stall cycles; VARIABLE releases a scoreboard
 after a known latency; MEMORY puts a request into the sub-core's queue; SLEEP pauses (NANOSLEEP)."""
-SHARED, GLOBAL, OTHER, ASSUMED = range(4)
-"""The accounts for cycles of waiting for a scoreboard; ASSUMED: for global memory, after an assumed constant."""
+SHARED, GLOBAL, OTHER, ASSUMED, SIGNALS = range(5)
+"""The accounts for cycles of waiting for a scoreboard; ASSUMED: for global memory, after an assumed constant; SIGNALS:
+for the end of an mbarrier's phase."""
 
 CODE = np.dtype(
     [
@@ -43,6 +57,13 @@ CODE = np.dtype(
         ("register", "i4"),  # of SLEEP: the register that holds the nanoseconds; -1: none
         ("later", "i4"),  # cycles by which the result comes later than that of a load
         ("joins", "i4"),  # whether threads of the warp converge at it
+        ("behind", "i4"),  # what it does to mbarriers and groups (asynchronous.NOTHING …)
+        ("base", "i4"),  # the register, -1: none, with the address of the mbarrier that it names,
+        ("uniform", "i4"),  # … the uniform register, -1: none,
+        ("offset", "i4"),  # … and what is added
+        ("units", "i4"),  # of a bulk copy: the uniform register that counts its 16 bytes; -1: `copied` of the context
+        ("pending", "i4"),  # of what waits for groups: how many may be under way
+        ("commits", "i4"),  # of a product: whether it ends a group
         ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
         ("inverted", "i4"),
     ]
@@ -134,10 +155,64 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["matches"] = i.operands[0].number
             if row["kind"] == PLAIN and counted:
                 row["kind"] = VARIABLE
+        follow(row, i)
         guard = i.predicate
         row["guard"] = -1 if guard is None else guard.number + 8 * (guard.kind == "UP")
         row["inverted"] = guard is not None and guard.inverted
     return table
+
+
+def follow(row: np.void, i: Instruction) -> None:
+    """Fill in what an instruction does behind its warp."""
+    row["behind"] = behind(i)
+    row["base"] = row["uniform"] = row["units"] = -1
+    if row["behind"] in (BEGINS, ARRIVES, TRIES):
+        for part in next(o for o in i.operands if o.kind == "memory").parts:
+            if part.kind == "imm":
+                row["offset"] += np.int32(np.uint32(part.number))
+            elif not part.is_zero:
+                row["base" if part.kind == "R" else "uniform"] = part.number
+    elif row["behind"] == COPIES_IN:
+        row["uniform"] = i.operands[0].parts[0].number + 1
+    elif row["behind"] in (AWAITS, AWAITS_PRODUCTS):
+        row["pending"] = next((o.number for o in i.operands if o.kind == "imm"), 0)
+    elif row["behind"] == MULTIPLIES:
+        row["interval"] = product_cycles(i)
+        row["latency"] = row["interval"] + PRODUCT
+        row["commits"] = any(o.text == GROUP_ENDS for o in i.operands)
+    if i.name.startswith("UBLK") and row["behind"]:
+        row["units"] = i.operands[2].number
+
+
+PRODUCT = 32
+"""Cycles from the end of a product's time on the tensor cores until its sums may be used: assumed."""
+
+
+def product_cycles(i: Instruction) -> int:
+    """For how long a product of a group of warps holds the tensor cores: they multiply 32 bytes of two columns with 64
+    rows a cycle (the peak that NVIDIA tells), if shared memory gives them the operands as fast, 128 bytes a cycle."""
+    columns = int(next(m for m in i.modifiers if m.startswith("64x")).split("x")[1])
+    bytes_ = 32 * (columns + 64 * (i.operands[1].kind == "gdesc"))
+    return max(columns // 2, bytes_ // 128)
+
+
+def behind(i: Instruction) -> int:
+    """What an instruction does to mbarriers and groups."""
+    marks = i.modifiers
+    if i.name in ("HGMMA", "QGMMA", "IGMMA", "BGMMA"):
+        return MULTIPLIES
+    if i.name in ("UTMALDG", "UBLKCP", "UTMASTG", "UTMAREDG", "UBLKRED"):
+        inward = i.name == "UTMALDG" or (i.name == "UBLKCP" and not i.opcode.endswith(".G.S"))
+        return COPIES_IN if inward else COPIES_OUT
+    if i.name in ("LDGDEPBAR", "UTMACMDFLUSH"):
+        return COMMITS
+    if i.name == "DEPBAR" and "LE" in marks:
+        return AWAITS
+    if i.name == "WARPGROUP" and "DEPBAR" in marks:
+        return AWAITS_PRODUCTS
+    if i.name == "SYNCS" and "CCTL" not in marks:
+        return TRIES if "PHASECHK" in marks else BEGINS if "EXCH" in marks else ARRIVES
+    return ARRIVES if i.name == "ARRIVES" else NOTHING
 
 
 def reaches(i: Instruction) -> int:

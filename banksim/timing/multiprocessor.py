@@ -20,6 +20,7 @@ from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.workers import Worker, bank_rules
 from banksim.timing import issue_loop, issue_records, shared_memory_path
+from banksim.timing.asynchronous import forget
 from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.global_memory import costs_of
 from banksim.timing.issue_table import PIPES, code_table
@@ -90,7 +91,7 @@ class Simulation:
         self.workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
         self.path = shared_memory_path.new_path(l1_bytes(launch, resident), costs_of(figures, active))
         count = resident * launch.warps
-        self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS)
+        self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, resident)
         members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
         for w in range(count):
             members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
@@ -127,6 +128,7 @@ class Simulation:
         context = worker.context.ctypes.data
         self.compiled.begin(context, block)
         self.begins[place] = now
+        forget(self.waiting.behind, place, slice(place * self.launch.warps, (place + 1) * self.launch.warps))
         for w in range(place * self.launch.warps, (place + 1) * self.launch.warps):
             warp = self.sm.warps[w]
             warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
@@ -134,6 +136,7 @@ class Simulation:
             warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
             warp["issued"], warp["arrived"] = now - 1, now
             warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
+            warp["awaits"] = -1
             self.waiting.wake[w] = now
 
     def run(self, blocks: Sequence[int]) -> Simulated:

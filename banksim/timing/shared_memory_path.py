@@ -17,6 +17,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import Numbers
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
+from banksim.timing.asynchronous import Behind, new_behind, served
 from banksim.timing.global_memory import NEAR, GlobalMemory, has_room, leaves, new_memory, no_costs, reach
 
 SUB_CORES = 4
@@ -37,6 +38,7 @@ REQUEST = np.dtype(
         ("later", "i8"),  # cycles until the result beyond those of shared memory
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
         ("far", "i8"),  # what it does to global memory
+        ("copies", "i8"),  # whether it is an asynchronous copy
     ]
 )
 SUB_CORE = np.dtype(
@@ -75,6 +77,7 @@ class Path(NamedTuple):
     order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
     one: npt.NDArray[np.void]
     memory: GlobalMemory
+    engine: npt.NDArray[np.int64]  # one: until when the unit is held that copies in bulk
 
 
 class Waiting(NamedTuple):
@@ -87,6 +90,7 @@ class Waiting(NamedTuple):
     fence: npt.NDArray[np.int64]  # the scoreboard of a fence that waits for them, or -1
     wake: npt.NDArray[np.int64]  # when it is worth while to look at the warp again
     stored: npt.NDArray[np.int64]  # when the data of the warp's stores have come
+    behind: Behind  # what else they can wait for
 
 
 def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> Path:
@@ -110,14 +114,16 @@ def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> P
         order=np.arange(SUB_CORES),
         one=one,
         memory=new_memory(REQUESTS, l1_bytes, no_costs() if costs is None else costs),
+        engine=np.zeros(1, np.int64),
     )
 
 
-def new_waiting(warps: int, scoreboards: int) -> Waiting:
+def new_waiting(warps: int, scoreboards: int, places: int = 1) -> Waiting:
     shape = warps, scoreboards
     none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     of_warp = [np.zeros(warps, np.int64) for _ in range(3)]
-    return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], of_warp[2])
+    behind = new_behind(warps, places)
+    return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], of_warp[2], behind)
 
 
 @inlined
@@ -155,6 +161,9 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         if request.parts:
             one.bus = max(one.bus, t) + request.parts
             settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))
+        if request.copies:
+            served(waiting.behind, request.warp, max(comes, t + f.result + request.later))
+            waiting.wake[request.warp] = 0
         path.free[one.free] = row
         one.free += 1
         moved = True
@@ -270,7 +279,7 @@ def offer(
     row = path.free[one.free]
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
-    request.far = NEAR
+    request.far, request.copies = NEAR, 0
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1

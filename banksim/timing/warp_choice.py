@@ -10,6 +10,7 @@ from banksim.machine.compiled_records import Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
+from banksim.timing.asynchronous import group_end
 from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import MEMORY
 from banksim.timing.shared_memory_path import NEVER, Path, Waiting, has_place
@@ -24,15 +25,22 @@ def record_of(warp: ResidentWarp) -> Warp:
 
 
 @inlined
+def executing(row: IssueRow, record: Warp) -> Integer:
+    """The mask of those threads of the running group for which the guard predicate holds."""
+    mask = record.active
+    if row.guard >= 0:
+        if row.guard < 8:
+            holds = record.predicates[row.guard]
+        else:
+            holds = np.uint32(0xFFFFFFFF) if record.uniform_predicates[row.guard - 8] else np.uint32(0)
+        mask &= ~holds if row.inverted else holds
+    return mask
+
+
+@inlined
 def executes(row: IssueRow, record: Warp) -> bool:
     """Whether the guard predicate holds for any thread of the running group."""
-    if row.guard < 0:
-        return True
-    if row.guard < 8:
-        mask = record.predicates[row.guard]
-    else:
-        mask = np.uint32(0xFFFFFFFF) if record.uniform_predicates[row.guard - 8] else np.uint32(0)
-    return ((~mask if row.inverted else mask) & record.active) != 0
+    return executing(row, record) != 0
 
 
 @inlined
@@ -54,6 +62,11 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
             if waiting.until[w, b] > t:
                 waiting.wake[w] = waiting.until[w, b]
                 return False
+    if warp.awaits >= 0:
+        end = group_end(waiting.behind, warp.awaited, w, warp.awaits)
+        if end < 0 or end > t:
+            waiting.wake[w] = NEVER if end < 0 else end
+            return False
     if warp.blocked < 0:
         warp.blocked = t
     if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:

@@ -86,6 +86,7 @@ class Server:
             self.failure = failure
             self.stop(codes.INTERRUPTED, pc, lanes[0], index)
         else:
+            c["copied"] = host.copied
             if results is not None:
                 self.result[:] = results.reshape(-1)
 

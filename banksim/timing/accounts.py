@@ -1,0 +1,68 @@
+"""What the time of warps is spent on: cycles by instruction and by what was waited for."""
+
+from __future__ import annotations
+
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import inlined, inner
+from banksim.timing.asynchronous import COPIES, group_end
+from banksim.timing.issue_records import Multiprocessor
+from banksim.timing.issue_table import ASSUMED, GLOBAL, SHARED, SIGNALS
+from banksim.timing.shared_memory_path import Waiting
+
+
+@inner
+def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> None:
+    """Add the cycles since the warp issued its last instruction to the account of what it waited for."""
+    warp = sm.warps[w]
+    here = sm.spent[warp.next]
+    here.issue += 1
+    at = warp.issued + 1
+    before = sm.spent[max(warp.previous, 0)]
+    if warp.released >= 0:
+        before.barrier += max(warp.released - at, 0)
+        at = max(at, warp.released)
+        warp.released = -1
+    before.fixed += max(min(warp.ready, t) - at, 0)
+    at = max(at, min(warp.ready, t))
+    if warp.awaits >= 0:
+        waited = max(min(group_end(waiting.behind, warp.awaited, w, warp.awaits), t) - at, 0)
+        at += waited
+        if warp.awaited == COPIES:
+            before.memory += waited
+        else:
+            before.other += waited
+        warp.awaits = -1
+    until, board = at, -1
+    for b in range(6):
+        if sm.code[warp.next].wait >> b & 1 and waiting.until[w, b] > until:
+            until, board = waiting.until[w, b], b
+    if board >= 0:
+        owner = sm.spent[waiting.owner[w, board]]
+        waited = min(until, t) - at
+        at += waited
+        what = sm.classes[w, board]
+        if what == SHARED:
+            owner.shared += waited
+        elif what == GLOBAL:
+            owner.memory += waited
+        elif what == ASSUMED:
+            owner.memory += waited
+            sm.served[2] += waited
+        elif what == SIGNALS:
+            owner.barrier += waited
+        else:
+            owner.other += waited
+    if warp.refused:
+        here.shared += t - at
+        warp.refused = 0
+    else:
+        here.contention += t - at
+
+
+@inlined
+def watch(sm: Multiprocessor, waiting: Waiting, w: Integer, scoreboard: Integer, owner: Integer, what: Integer) -> None:
+    """One more operation is under way for a scoreboard of the warp."""
+    if scoreboard >= 0:
+        waiting.pending[w, scoreboard] += 1
+        waiting.owner[w, scoreboard] = owner
+        sm.classes[w, scoreboard] = what

@@ -1,0 +1,192 @@
+"""What a warp starts and does not wait for: copies that form groups or of which mbarriers count the bytes, and products
+of groups of warps.
+
+An instruction is executed when it issues. So what it copies or computes is there at once, and the phase of an mbarrier
+ends when the last of its bytes are on their way. Here stands when that would be so on the hardware: who waits for it
+goes on then.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.machine.codes import RANK_BIT
+from banksim.machine.compiled_records import Context, Warp
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import carray, inlined
+from banksim.timing.issue_records import IssueRow
+
+NOTHING, BEGINS, ARRIVES, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = range(10)
+"""What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; looks whether a phase is over;
+starts a copy of which one counts the bytes, or one that belongs to a group; ends a group; waits for groups of copies;
+starts a product; waits for groups of products."""
+COPIES, PRODUCTS = range(2)
+"""The two kinds of groups."""
+MBARRIERS = 128
+"""Of a block: most of them that are followed."""
+GROUPS = 16
+"""Groups of a warp that are remembered."""
+ADDRESS, PHASE, DUE = range(3)
+"""Of an mbarrier: its place, the parity of the phase that goes on, and, from DUE on, for each parity when the phase
+ends or has ended in simulated time."""
+NEEDED, END = range(2)
+"""Of a group: how many copies of the warp must have been served, and when the last has come."""
+STARTED, SERVED, LATEST = range(3)
+"""The copies that the path of requests serves (cp.async): how many, how many it has served, when the last came."""
+
+
+class Behind(NamedTuple):
+    """What goes on behind the warps of a multiprocessor."""
+
+    mbarriers: npt.NDArray[np.int64]  # (place of a block, n, ADDRESS …)
+    known: npt.NDArray[np.int64]  # by place: how many
+    named: npt.NDArray[np.int64]  # the addresses of those that the instruction names
+    groups: npt.NDArray[np.int64]  # (COPIES or PRODUCTS, warp, number % GROUPS, NEEDED …)
+    committed: npt.NDArray[np.int64]  # (COPIES or PRODUCTS, warp): how many groups
+    last: npt.NDArray[np.int64]  # … when what is in no group yet will have been done
+    copies: npt.NDArray[np.int64]  # (warp, STARTED …)
+
+
+def new_behind(warps: int, places: int = 1) -> Behind:
+    return Behind(
+        mbarriers=np.zeros((places, MBARRIERS, DUE + 2), np.int64),
+        known=np.zeros(places, np.int64),
+        named=np.zeros(32, np.int64),
+        groups=np.zeros((2, warps, GROUPS, 2), np.int64),
+        committed=np.zeros((2, warps), np.int64),
+        last=np.zeros((2, warps), np.int64),
+        copies=np.zeros((warps, 3), np.int64),
+    )
+
+
+def forget(behind: Behind, place: int, warps: slice) -> None:
+    """Another block takes a place, and its warps those of the last."""
+    behind.known[place] = 0
+    behind.groups[:, warps], behind.committed[:, warps], behind.last[:, warps], behind.copies[warps] = 0, 0, 0, 0
+
+
+# ---- mbarriers
+
+
+@inlined
+def name(behind: Behind, row: IssueRow, record: Warp, registers: Integer, mask: Integer) -> Integer:
+    """Note the mbarriers that an instruction names, whose registers lie at an address. Returns how many."""
+    at = np.int64(row.offset)
+    if row.uniform >= 0:
+        at += np.int64(record.uniform[row.uniform])
+    inside = (1 << RANK_BIT) - 1
+    if row.base < 0:
+        behind.named[0] = at & inside
+        return 1
+    lanes = carray(pointer(registers), (row.base + 1, 32), np.uint32)[row.base]
+    n = 0
+    for lane in range(32):
+        if mask >> lane & 1:
+            place = at + np.int64(lanes[lane]) & inside
+            if n == 0 or behind.named[n - 1] != place:
+                behind.named[n] = place
+                n += 1
+    return n
+
+
+@inlined
+def found(behind: Behind, place: Integer, address: Integer) -> Integer:
+    """The number of an mbarrier of the block, or -1."""
+    for n in range(behind.known[place]):
+        if behind.mbarriers[place, n, ADDRESS] == address:
+            return n
+    return -1
+
+
+@inlined
+def begin(behind: Behind, place: Integer, count: Integer) -> None:
+    """Make the named mbarriers."""
+    for k in range(count):
+        n = found(behind, place, behind.named[k])
+        if n < 0 and behind.known[place] < MBARRIERS:
+            n = behind.known[place]
+            behind.known[place] += 1
+        if n >= 0:
+            behind.mbarriers[place, n, ADDRESS] = behind.named[k]
+            for k2 in range(PHASE, DUE + 2):
+                behind.mbarriers[place, n, k2] = 0
+
+
+@inlined
+def contribute(behind: Behind, place: Integer, count: Integer, context: Context, end: Integer) -> bool:
+    """What the named mbarriers' phases have waited for has come, or comes, at cycle `end`. Returns whether one of them
+    is over, as far as the program can tell."""
+    over = False
+    for k in range(count):
+        n = found(behind, place, behind.named[k])
+        if n >= 0:
+            one = behind.mbarriers[place, n]
+            one[DUE + one[PHASE]] = max(one[DUE + one[PHASE]], end)
+            at = np.uint64(context.shared) + np.uint64(context.own_shared) + np.uint64(one[ADDRESS])
+            phase = np.int64(carray(pointer(at), 2, np.uint32)[1] >> np.uint32(31))
+            if phase != one[PHASE]:
+                one[PHASE], one[DUE + phase] = phase, 0
+                over = True
+    return over
+
+
+@inlined
+def due(behind: Behind, place: Integer, count: Integer) -> Integer:
+    """When the phases before those that go on are over."""
+    at = 0
+    for k in range(count):
+        n = found(behind, place, behind.named[k])
+        if n >= 0:
+            at = max(at, behind.mbarriers[place, n, DUE + 1 - behind.mbarriers[place, n, PHASE]])
+    return at
+
+
+# ---- groups
+
+
+@inlined
+def belongs(behind: Behind, kind: Integer, warp: Integer, end: Integer) -> None:
+    """Something that ends then belongs to the warp's next group."""
+    behind.last[kind, warp] = max(behind.last[kind, warp], end)
+
+
+@inlined
+def commit(behind: Behind, kind: Integer, warp: Integer, t: Integer) -> None:
+    """End a group of the warp."""
+    group = behind.groups[kind, warp, behind.committed[kind, warp] % GROUPS]
+    group[NEEDED], group[END] = 0, max(behind.last[kind, warp], t)
+    if kind == COPIES:
+        copies = behind.copies[warp]
+        group[NEEDED], group[END] = copies[STARTED], max(group[END], copies[LATEST])
+    behind.last[kind, warp] = 0
+    behind.committed[kind, warp] += 1
+
+
+@inlined
+def served(behind: Behind, warp: Integer, comes: Integer) -> None:
+    """The path has served an asynchronous copy of the warp, whose data come then."""
+    copies = behind.copies[warp]
+    copies[SERVED] += 1
+    copies[LATEST] = max(copies[LATEST], comes)
+    for n in range(GROUPS):
+        group = behind.groups[COPIES, warp, n]
+        if group[NEEDED] >= copies[SERVED]:
+            group[END] = max(group[END], comes)
+
+
+@inlined
+def awaited(behind: Behind, kind: Integer, warp: Integer, pending: Integer) -> Integer:
+    """The group that a warp waits for, which lets `pending` ones be under way; -1: none."""
+    n = behind.committed[kind, warp] - 1 - pending
+    return n if n >= 0 and pending < GROUPS else -1
+
+
+@inlined
+def group_end(behind: Behind, kind: Integer, warp: Integer, n: Integer) -> Integer:
+    """When a group of the warp is done; -1: not known yet."""
+    group = behind.groups[kind, warp, n % GROUPS]
+    return -1 if kind == COPIES and group[NEEDED] > behind.copies[warp, SERVED] else group[END]

@@ -1,0 +1,119 @@
+"""How warps go on that have waited at a barrier of their block or for the end of an mbarrier's phase."""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from banksim.architectures.latencies import Numbers
+from banksim.machine import codes, state
+from banksim.machine.compiled_records import Context
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
+from banksim.system.jit import carray, inlined, inner, intrinsic
+from banksim.timing.asynchronous import TRIES, due, name
+from banksim.timing.issue_records import BLOCKED, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
+from banksim.timing.issue_table import PLAIN
+from banksim.timing.shared_memory_path import NEVER, Waiting
+from banksim.timing.warp_choice import executing, record_of
+
+_CONTEXT = state.CONTEXT
+OK = 0
+
+
+@intrinsic(int)
+def call(typing_context: TypingContext, function: NumbaType, context: NumbaType, warp: NumbaType) -> Code:
+    """Call a function of two pointers at an address; returns what `step` returns."""
+
+    def generate(
+        target: TargetContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.IntType(32), [byte, byte])
+        function, *values = arguments
+        return builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values])
+
+    return types.int32(types.uint64, types.uint64, types.uint64), generate
+
+
+@inner
+def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer) -> Integer:
+    """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that could issue
+    before the warp blocked have issued then; they are executed here. Returns OK or a fault."""
+    warp = sm.warps[w]
+    warp.ready = warp.released = max(t + f.barrier, warp.ready)
+    warp.state = READY
+    waiting.wake[w] = 0
+    early = warp.arrived + sm.code[warp.previous].stall
+    while True:
+        early = goes_ahead(sm, waiting, w, early)
+        if early >= warp.arrived + f.defer:
+            return OK
+        row = sm.code[warp.next]
+        context = carray(pointer(warp.context), 1, _CONTEXT)[0]
+        context.now, context.nanoseconds = early, early * sm.clock[PER_MILLE] // 1000
+        answer = call(step, warp.context, warp.record)
+        if answer >= codes.FAULT:
+            return answer
+        sm.clock[ISSUED] += 1
+        sm.busy[warp.core, -1] += 1
+        sm.spent[warp.next].issue += 1
+        early += row.stall + row.more
+        warp.ready = max(warp.ready, early)
+        warp.next = record_of(warp).pc // 16
+
+
+@inlined
+def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Integer:
+    """From which cycle on (t or later) the warp's next instruction, which stands behind a barrier, can issue although
+    the warp has not been released: as soon as its registers are ready, if it works on registers alone."""
+    row = sm.code[sm.warps[w].next]
+    if row.kind != PLAIN or row.pipe < 0:
+        return NEVER
+    for b in range(6):
+        if row.wait >> b & 1:
+            t = max(t, NEVER if waiting.pending[w, b] else waiting.until[w, b])
+    return t
+
+
+@inlined
+def end_of_phase(sm: Multiprocessor, waiting: Waiting, w: Integer) -> None:
+    """Let a warp look again for the end of the phase of an mbarrier, once that is over."""
+    warp = sm.warps[w]
+    row, record = sm.code[warp.next], record_of(warp)
+    named = name(waiting.behind, row, record, warp.record + state.REGISTERS, executing(row, record))
+    warp.ready = warp.released = max(due(waiting.behind, warp.place, named), warp.ready)
+    warp.state = READY
+    waiting.wake[w] = 0
+
+
+@inner
+def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, place: Integer, t: Integer) -> Integer:
+    """Let those of a block's waiting warps go on that can. Returns OK or a fault."""
+    for w in range(len(sm.warps)):
+        warp = sm.warps[w]
+        if warp.place == place and warp.state == BLOCKED:
+            answer = call(step, warp.context, warp.record)
+            if answer >= codes.FAULT:
+                return answer
+            if answer == codes.RUN:
+                warp.next = record_of(warp).pc // 16
+                if sm.code[warp.next].behind == TRIES:
+                    end_of_phase(sm, waiting, w)
+                    continue
+                wrong = release(sm, waiting, f, step, w, t)
+                if wrong:
+                    return wrong
+            elif answer == codes.DONE:
+                warp.state, warp.ended = DONE, t
+    return OK
+
+
+@inlined
+def phases(context: Context) -> Integer:
+    """A number that changes whenever a barrier of the block ends a phase."""
+    n = np.uint32(0)
+    for b in range(codes.BLOCK_BARRIERS):
+        n += context.phase[b]
+    return n

@@ -1,0 +1,95 @@
+"""How long takes what an instruction starts and its warp does not wait for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banksim.architectures.latencies import Numbers
+from banksim.machine import state
+from banksim.machine.compiled_records import Context, Warp
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import carray, inlined
+from banksim.timing.asynchronous import (
+    ARRIVES,
+    AWAITS,
+    AWAITS_PRODUCTS,
+    BEGINS,
+    COMMITS,
+    COPIES,
+    COPIES_IN,
+    COPIES_OUT,
+    LATEST,
+    MULTIPLIES,
+    PRODUCTS,
+    awaited,
+    begin,
+    belongs,
+    commit,
+    contribute,
+)
+from banksim.timing.global_memory import PAST, fetch
+from banksim.timing.issue_records import IssueRow, Multiprocessor
+from banksim.timing.issue_table import TENSOR
+from banksim.timing.shared_memory_path import Path, Waiting
+from banksim.timing.warp_choice import record_of
+
+_CONTEXT = state.CONTEXT
+SECTOR = 32
+"""Bytes."""
+
+
+@inlined
+def copied(row: IssueRow, record: Warp, context: Context) -> Integer:
+    """Bytes of the bulk or tensor copy that has been executed."""
+    return (np.int64(record.uniform[row.units]) & 0xFFFF) * 16 if row.units >= 0 else np.int64(context.copied)
+
+
+@inlined
+def come(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
+    """When a bulk or tensor copy of so many bytes into shared memory, issued at cycle t, has come."""
+    begins = max(t, path.engine[0])
+    path.engine[0] = begins + f.bulk_apart
+    return fetch(path.memory, f, PAST, size // SECTOR, begins + f.bulk)
+
+
+@inlined
+def gone(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
+    """When one out of shared memory is done."""
+    begins: Integer = max(t, path.engine[0])
+    path.engine[0] = begins + f.bulk_apart
+    return begins + f.bulk_out + size // 64
+
+
+@inlined
+def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer, named: Integer) -> bool:
+    """What an instruction that warp w has issued at cycle t does to mbarriers and groups. Returns whether the phase
+    of an mbarrier is over."""
+    warp, behind = sm.warps[w], waiting.behind
+    row = sm.code[warp.previous]
+    context = carray(pointer(warp.context), 1, _CONTEXT)[0]
+    if row.behind == BEGINS:
+        begin(behind, warp.place, named)
+    elif row.behind == ARRIVES:
+        end = t + f.arrive
+        if row.copies:
+            end = max(end, behind.copies[w, LATEST])
+        return contribute(behind, warp.place, named, context, end)
+    elif row.behind == COPIES_IN:
+        end = come(path, f, copied(row, record_of(warp), context), t)
+        return contribute(behind, warp.place, named, context, end)
+    elif row.behind == COPIES_OUT:
+        belongs(behind, COPIES, w, gone(path, f, copied(row, record_of(warp), context), t))
+    elif row.behind == COMMITS:
+        commit(behind, COPIES, w, t)
+    elif row.behind == AWAITS or row.behind == AWAITS_PRODUCTS:
+        warp.awaited = COPIES if row.behind == AWAITS else PRODUCTS
+        warp.awaits = awaited(behind, warp.awaited, w, row.pending)
+    elif row.behind == MULTIPLIES:
+        begins = max(t + f.product, sm.pipes[warp.core, TENSOR])
+        sm.pipes[warp.core, TENSOR] = begins + row.interval
+        sm.busy[warp.core, TENSOR] += row.interval
+        belongs(behind, PRODUCTS, w, begins + row.latency)
+        if row.commits:
+            commit(behind, PRODUCTS, w, t)
+    return False

@@ -1,0 +1,97 @@
+"""Records what requests to another block's shared memory take by the profiler's counters.
+
+`compile FOLDER` makes the machine code; `launch FOLDER`, under the profiler, launches every request once, 16 times in
+the kernel; `convert CSV NPZ` keeps the counters of its raw page. The recording holds `how` (the kernel's cases),
+`mask`, `address` (n, 32), and the `counters` (n, METRICS), of 16 requests each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import ctypes
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+WIDTHS = {0: 4, 1: 8, 2: 16, 3: 4, 4: 8, 5: 16, 6: 4, 7: 4, 8: 4, 9: 4, 10: 8, 11: 1, 12: 1}
+"""By the kernel's cases: bytes of a lane."""
+METRICS = (
+    "l1tex__t_set_accesses_pipe_lsu_mem_dshared.sum",
+    "l1tex__t_output_wavefronts_pipe_lsu_mem_dshared.sum",
+    "l1tex__t_requests_pipe_lsu_mem_dshared.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_dshared.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_lgds.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_lgds_cmd_read.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_gds.sum",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared.sum",
+    "l1tex__m_l1tex2xbar_req_cycles_active_mem_dshared.sum",
+)
+
+
+def requests() -> tuple[Any, Any, Any]:
+    """(how, mask, address (n, 32)) of all that is recorded."""
+    rng = np.random.default_rng(15)
+    how, mask, address = [], [], []
+    lanes = np.arange(32)
+    for case, width in WIDTHS.items():
+        some = [width * s * lanes for s in (0, 1, 2, 3, 8, 32, 33)]
+        some += [width * rng.permutation(32) for _ in range(2)]
+        some += [width * rng.integers(0, n, 32) for n in (8, 32, 64, 128, 256, 1024, 2048) for _ in range(2)]
+        some += [128 * rng.integers(0, 16, 32) + width * rng.integers(0, 2, 32) for _ in range(2)]
+        some += [128 * (lanes // 8) + width * rng.integers(0, 128 // width, 32) for _ in range(2)]
+        for n, one in enumerate(some):
+            how.append(case)
+            mask.append(0xFFFFFFFF if n % 3 else int(rng.integers(1, 1 << 32)) if n > 8 else 0xFFFFFFFF)
+            address.append(one % (36 << 10) // width * width)
+    return np.array(how, np.uint8), np.array(mask, np.uint32), np.array(address, np.uint16)
+
+
+def launch(folder: Path) -> None:
+    from driver import Driver
+
+    driver = Driver()
+    function = driver.function(driver.module((folder / "remote_requests.cubin").read_bytes()), "request")
+    out = driver.zeros(64)
+    for how, mask, address in zip(*requests(), strict=True):
+        pointer = driver.upload(address.astype(np.uint32))
+        driver.launch(
+            function, (2,), (32,), [pointer, ctypes.c_uint32(int(mask)), ctypes.c_int(int(how)), out], 40 << 10
+        )
+
+
+def convert(table: Path, npz: Path) -> None:
+    with table.open() as lines:
+        head, _, *rows = csv.reader(lines)
+    places = [head.index(name) for name in METRICS]
+    counters = np.array([[float(row[place].replace(",", "")) for place in places] for row in rows], np.int32)
+    how, mask, address = requests()
+    np.savez_compressed(npz, how=how, mask=mask, address=address, counters=counters)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("compile", "launch"):
+        commands.add_parser(name).add_argument("folder", type=Path)
+    last = commands.add_parser("convert")
+    last.add_argument("table", type=Path)
+    last.add_argument("npz", type=Path)
+    commands.add_parser("metrics")
+    given = parser.parse_args()
+    if given.command == "compile":
+        to = given.folder / "remote_requests.cubin"
+        subprocess.run(["nvcc", "-cubin", "-arch=sm_90a", "-o", to, HERE / "remote_requests.cu"], check=True)
+    elif given.command == "launch":
+        launch(given.folder)
+    elif given.command == "metrics":
+        print(",".join(METRICS))
+    else:
+        convert(given.table, given.npz)
+
+
+if __name__ == "__main__":
+    main()
