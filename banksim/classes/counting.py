@@ -40,8 +40,8 @@ MANY = 256
 """After so many classes it is checked whether executing every block would be less work."""
 KEPT = 64
 """For so many classes the counts of their blocks are kept."""
-WORTH = 8
-"""Below so many blocks per class on average, executing every block is less work."""
+PER_CLASS, PER_BLOCK = 100_000, 500
+"""What a class and a block take besides their instructions, in warp instructions."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Counting:
         self.fresh = self.worker.memos.copy(), self.worker.tallies.copy()
         self.counters = np.zeros_like(self.worker.counters)
         self.tallies = self.worker.tallies.copy()
-        self.blocks = self.classes = 0
+        self.blocks = self.classes = self.work = 0
         self.hints: list[tuple[int, Hint]] = []
         self.first: list[Alike] = []
 
@@ -190,8 +190,14 @@ class Counting:
         self.tallies = merged([self.tallies, tallies])
         self.blocks += box.blocks
         self.classes += 1
+        self.work += self.compiled.warp_instructions(alike.counters)
         if len(self.first) < KEPT:
             self.first.append(alike)
+
+    def is_more_work(self) -> bool:
+        """Whether it would have been less to execute every block."""
+        whole = self.work * self.blocks / self.classes + PER_BLOCK * self.blocks
+        return self.work + PER_CLASS * self.classes > whole
 
     def look_for_races(self, box: Box) -> None:
         """If the executed block shows a hint at a race, give the one that a plain run would give: that of the first
@@ -226,7 +232,7 @@ class Counting:
             self.add(alike)
             self.look_for_races(alike)
             waiting += box.rest(count)
-            if waiting and self.classes > MANY and self.blocks < WORTH * self.classes:
+            if waiting and self.classes > MANY and self.is_more_work():
                 return TooMany(None, None, f"{self.classes} classes of blocks were too many")
         return None
 

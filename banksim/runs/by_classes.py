@@ -13,11 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import AbsentError
-from banksim.kernels.kernel import BYTES
 from banksim.machine import codes
 from banksim.machine.host_memory import BUFFER_LIMIT
 from banksim.machine.launch import Launch
@@ -27,7 +25,6 @@ from banksim.runs.outcome import Run
 
 if TYPE_CHECKING:
     from banksim.classes.counting import Alike, Counted
-    from banksim.machine.llvm.compile import Compiled
 
     Corners = list[tuple[Alike, list[int]]]
 
@@ -104,7 +101,7 @@ def is_small(launch: Launch) -> bool:
         counts = execute(stand_in, compiled, (), workers=1, max_instructions=max(most, 1), blocks=blocks)
         if counts.stop and counts.stop.code == codes.INTERRUPTED:
             raise KeyboardInterrupt
-        total += warp_instructions(compiled, counts.counters)
+        total += compiled.warp_instructions(counts.counters)
         if counts.stop:  # a fault that zeros may have invented: it would have gone on
             total += launch.warps * len(launch.kernel.instructions)
         if total > most or (counts.stop and counts.stop.code == codes.LIMIT):
@@ -117,10 +114,6 @@ def too_large(launch: Launch) -> bool:
     return any(buffer.data.nbytes > BUFFER_LIMIT for buffer in launch.buffers)
 
 
-def warp_instructions(compiled: Compiled, counters: npt.NDArray[np.int64]) -> int:
-    return sum((end - start) // BYTES * int(counters[2 * n]) for n, (start, end) in enumerate(compiled.spans))
-
-
 def corners_of(launch: Launch, found: Counted) -> Corners:
     """The first classes, as many as are next to no work, each with the numbers of the blocks at its corners."""
     corners: Corners = []
@@ -128,7 +121,7 @@ def corners_of(launch: Launch, found: Counted) -> Corners:
     for alike in found.first:
         more = alike.box.corners(launch.grid)
         blocks += len(more)
-        work += len(more) * warp_instructions(found.compiled, alike.counters)
+        work += len(more) * found.compiled.warp_instructions(alike.counters)
         if blocks > MOST_WHOLE or work > SMALL:
             break
         corners.append((alike, more))

@@ -27,6 +27,13 @@ extern "C" __global__ %(bounds)s void %(name)s(unsigned* out, const unsigned* in
 }
 """
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
+PRODUCTS = (
+    ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "f", "4", "4", "2"),
+    ("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "r", "2", "4", "2"),
+    ("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", "r", "4", "4", "2"),
+    ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "d", "2", "1", "1"),
+)
+"""Products, with the type of their sums and the registers of D, A and B."""
 
 
 class Writer:
@@ -257,6 +264,34 @@ class Writer:
     def body(self, depth: int) -> str:
         return " ".join(self.statement(depth) for _ in range(self.draw.choice([1, 1, 2])))
 
+    def product(self) -> str:
+        """Products of matrices from shared memory, whose registers lie between those of addresses."""
+        form, word, *registers = self.one(*PRODUCTS)
+        names, kinds = ("d", "f", "g"), (f"+{word}", "r", "r")
+        operands = [
+            [f'"{kind}"({name}[{n}])' for n in range(int(count))]
+            for name, kind, count in zip(names, kinds, registers, strict=True)
+        ]
+        if word == "d":
+            operands[1:] = [[f'"d"(__hiloint2double({name}[1], {name}[0]))'] for name in names[1:]]
+        places = iter(range(20))
+        d, f, g = ("{" + ", ".join(f"%{next(places)}" for _ in one) + "}" for one in operands)
+        inputs = ", ".join(operands[1] + operands[2])
+        fill = "".join(
+            f'asm volatile("ldmatrix.sync.aligned.m8n8.x2{self.one("", ".trans")}.shared.b16 {{%0, %1}}, [%2];" : '
+            f'"=r"({name}[{n}]), "=r"({name}[{n + 1}]) : "r"(at + 16 * (({self.value(1)}) & 127))); '
+            for name, count in (("f", 4), ("g", 2))
+            for n in range(0, count, 2)
+        )
+        result = {"f": "float", "r": "unsigned", "d": "double"}[word]
+        loop = self.one("", '_Pragma("unroll 1") ', '_Pragma("unroll") ')
+        return (
+            f"if (blockDim.x % 32 == 0) {{ unsigned f[4], g[2]; {result} d[{registers[0]}] = {{}}; "
+            f"{loop}for (unsigned k = 0; k < {self.one('2', '5', '(bx & 3) + 1', '(n & 3)')}; ++k) {{ {fill}"
+            f'asm volatile("{form} {d}, {f}, {g}, {d};" : {", ".join(operands[0])} : {inputs}); '
+            f"{self.one('a', 'b', 'c')} += {self.value(1)}; }} sum += (unsigned)d[0] + (unsigned)d[1]; }}"
+        )
+
     def whole(self) -> str:
         """Statements of which some are of the whole block: barriers, matrices, votes of the block."""
         parts = []
@@ -275,6 +310,7 @@ class Writer:
                             "if (bx & 1) __syncthreads();",
                             f"if ((by + {self.leaf().replace('tid', '1')}) & 2) __syncthreads();",
                             "for (unsigned k = 0; k < (bx & 3); ++k) __syncthreads();",
+                            self.product(),
                             f"if (blockDim.x % 32 == 0) {{ unsigned r; "
                             f'asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 '
                             f'{{%0}}, [%1];" : '
@@ -285,7 +321,7 @@ class Writer:
         return "\n    ".join(parts)
 
     def kernel(self, name: str) -> str:
-        bounds = self.one("", "", "", "__launch_bounds__(1024, 2)", "__maxnreg__(24)")
+        bounds = self.one("", "", "", "__launch_bounds__(1024, 2)", "__maxnreg__(32)")
         a, b, c = self.value(1), self.value(1), self.value(2)
         for old in ("local", "a", "b", "c"):  # what is not declared yet
             a, b, c = (word_replaced(one, old, "tid") for one in (a, b, c))

@@ -69,6 +69,10 @@ class Compiled:
             found[pc // BYTES, 2] = number
         return found
 
+    def warp_instructions(self, counters: npt.NDArray[np.int64]) -> int:
+        """How many were executed, by what was counted."""
+        return sum((end - start) // BYTES * int(counters[2 * n]) for n, (start, end) in enumerate(self.spans))
+
 
 def add_begin(out: Translation, watched: bool) -> None:
     """Add `begin(context, block)`, which puts the block's warps and memory into the state in which a block starts."""
