@@ -131,9 +131,11 @@ int main(int argc, char **argv) {
     OK(cudaMallocArray(&line, &four, 2));
     OK(cudaMemcpyToArray(line, 0, 0, bytes, sizeof bytes, cudaMemcpyHostToDevice));
     cudaTextureDesc fractions = how(cudaFilterModeLinear);
-    REFUSED(cudaErrorInvalidValue, ({ cudaTextureObject_t t; cudaResourceDesc r = of(line);
-                                      cudaCreateTextureObject(&t, &r, &fractions, NULL); }));
+    cudaTextureObject_t none;
+    cudaResourceDesc of_line = of(line), of_reals = of(a);
+    REFUSED(cudaErrorInvalidFilterSetting, cudaCreateTextureObject(&none, &of_line, &fractions, NULL));
     fractions.readMode = cudaReadModeNormalizedFloat;
+    REFUSED(cudaErrorInvalidNormSetting, cudaCreateTextureObject(&none, &of_reals, &fractions, NULL));
     cudaTextureObject_t paint = texture(of(line), fractions);
     colours<<<1, 2>>>(paint, (float4 *)out);
     print("colours", 8);

@@ -214,12 +214,25 @@ static int resource_of(const struct cudaResourceDesc *from, CUDA_RESOURCE_DESC *
     }
 }
 
+/* Whether elements can be read in this way. Which error comes first is an H100's answer, for arrays. */
+static cudaError_t readable(const struct cudaResourceDesc *resource, const struct cudaTextureDesc *texture) {
+    struct cudaChannelFormatDesc element;
+    if (resource->resType == cudaResourceTypePitch2D) element = resource->res.pitch2D.desc;
+    else if (resource->resType != cudaResourceTypeArray || cudaGetChannelDesc(&element, resource->res.array.array))
+        return cudaSuccess;
+    bool as_it_is = texture->readMode == cudaReadModeElementType, real = element.f == cudaChannelFormatKindFloat;
+    if (texture->filterMode == cudaFilterModeLinear && !real && (as_it_is || element.x == 32))
+        return cudaErrorInvalidFilterSetting;
+    return !as_it_is && element.x == 32 ? cudaErrorInvalidNormSetting : cudaSuccess;
+}
+
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *made, const struct cudaResourceDesc *resource,
                                     const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view) {
     BEGIN();
     if (!made || !resource || !texture) return banksim_done(cudaErrorInvalidValue);
     CUDA_RESOURCE_DESC from;
     int failed = resource_of(resource, &from);
+    if (!failed) failed = readable(resource, texture);
     if (failed) return banksim_done(failed);
     CUDA_TEXTURE_DESC how = {.filterMode = (CUfilter_mode)texture->filterMode};
     for (int axis = 0; axis < 3; axis++) how.addressMode[axis] = (CUaddress_mode)texture->addressMode[axis];
