@@ -35,6 +35,20 @@ template <int T> __device__ void multiply(float* c, const float* a, const float*
 extern "C" __global__ void product(float* c, const float* a, const float* b, int m, int n, int k) {
     multiply<16>(c, a, b, m, n, k);
 }
+extern "C" __global__ void scattered(float* c, const float* a, const float* b, int n) {
+    __shared__ float s[16][16], t[16][16];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+    unsigned turn = (blockIdx.x * blockIdx.x * 2654435761u ^ blockIdx.y * blockIdx.y * 40503u) >> 8 & 15;
+    float sum = 0;
+    for (int at = 0; at < n; at += 16) {
+        s[y][x ^ turn] = a[(size_t)row * n + at + x];
+        t[y][x] = b[(size_t)(at + y) * n + column];
+        __syncthreads();
+        for (int j = 0; j < 16; ++j) sum += s[y][j ^ turn] * t[j][x];
+        __syncthreads();
+    }
+    c[(size_t)row * n + column] = sum;
+}
 extern "C" __global__ void transpose(float* out, const float* in, int rows, int columns) {
     __shared__ float tile[32][32];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
@@ -81,6 +95,12 @@ def main() -> None:
         banksim.run(product, 32, (16, 16), [*small, 512, 512, 512], values=values)
     took, _ = seconds(lambda: banksim.run(product, (32, 32), (16, 16), [*small, 512, 512, 512]))
     print(f"{'every block of 512³':<28}{took:>9.3f} s")
+    scattered = module["scattered"]  # too many classes: each block is executed as far as counts need it
+    took, _ = seconds(
+        lambda: banksim.run(scattered, (64, 64), (16, 16), [*[np.zeros((1024, 1024), np.float32)] * 3, 1024])
+    )
+    print(f"{'every block of scattered 1024³':<28}{took:>9.3f} s")
+    show("scattered 1024³", scattered, (64, 64), (16, 16), [*[banksim.absent((1024, 1024))] * 3, 1024])
     for m, n, k in ((1024,) * 3, (16384,) * 3, (16383, 16381, 16379), (65536,) * 3):
         sizes = [(m, n), (m, k), (k, n)]
         grid = (-(-n // 16), -(-m // 16))
