@@ -14,6 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
+from recursion import scripts
 
 import banksim
 from banksim import distributed
@@ -24,6 +25,7 @@ from banksim.machine.launch import Buffer
 from banksim.machine.separate_blocks import Together, effect
 from helpers.numba_kernels import collatz, histogram, random, transpose
 from helpers.places import EXAMPLES
+from helpers.recordings import kernels as recorded_kernels
 
 NEXT = """
 extern "C" __global__ void {}(int *out, int n) {{
@@ -243,3 +245,15 @@ def test_what_is_put_together_is_what_any_order_gives(blocks: list[list[Step]], 
         for number in way:
             act(expected, np.zeros(24, np.uint8), blocks[number])
         assert np.array_equal(found, expected)
+
+
+def test_workers_tell_where_counts_are_not_sure(client: Client) -> None:
+    walk, script = recorded_kernels("schedule")["schedule_recursion"], scripts()[4:12]
+    length, blocks = script.shape[2], len(script)
+
+    def arguments() -> list[Any]:
+        return [script.copy(), np.zeros((blocks, 32, 4 * length, 2), np.uint32), length]
+
+    alone = banksim.run(walk, blocks, 32, arguments())
+    apart = distributed.run(walk, blocks, 32, arguments(), scheduler=client)
+    assert alone.notes == apart.notes != ()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.kernels.kernel import BYTES, Kernel
+from banksim.machine.doubts import add
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import first_hint
 from banksim.requests.counts import Count, Range
@@ -30,6 +31,8 @@ def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[
     tallies = merged([one.tallies.reshape(-1) for one in counts]).reshape(shape)
     blocks = sum(one.blocks for one in counts)
     hint = first_hint(one.hint for one in counts)
+    for one in counts:
+        add(launch.doubts, [*one.doubts.items()])
     return Run(
         kernel=launch.kernel,
         launch=launch,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from banksim.machine.doubts import Doubts
 from banksim.machine.faults import Stop
 from banksim.machine.races.findings import Finding, Hint
 
@@ -18,7 +19,8 @@ class Counts:
     """What a launch did.
 
     `counters` as `Compiled` lays them out; `tallies` (sites, architectures) of dtype TALLY; `blocks` that finished;
-    what checks `found`, and how many findings they had to leave out (`lost`); a `hint` at races where none looked.
+    what checks `found`, and how many findings they had to leave out (`lost`); a `hint` at races where none looked;
+    the `doubts`.
     """
 
     counters: npt.NDArray[np.int64]
@@ -29,6 +31,7 @@ class Counts:
     found: tuple[Finding, ...] = field(default=())
     lost: int = 0
     hint: Hint | None = None
+    doubts: Doubts = field(default_factory=dict)
 
 
 def merged(tallies: list[Array]) -> Array:

@@ -295,6 +295,7 @@ def execute(
         found=by_lines(one for watcher in watchers for one in watcher.found()) if watchers else (),
         lost=sum(watcher.lost for watcher in watchers),
         hint=first_hint(worker.probe.found() for worker in team),
+        doubts=launch.doubts,
     )
 
 
