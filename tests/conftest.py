@@ -47,9 +47,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[BEFORE] = goldens.contents()
 
 
+def pytest_collection() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Have the collector of garbage leave alone what stays to the end, thousands of tests and all that they import, and
     look at the rest seldom: it would take a fifth of the time."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

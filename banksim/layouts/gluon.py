@@ -202,7 +202,6 @@ class NVMMASharedLayout:
         return place
 
 
-Distributed = BlockedLayout | SliceLayout | DistributedLinearLayout
 Shared = SwizzledSharedLayout | PaddedSharedLayout | SharedLinearLayout | NVMMASharedLayout
 CLASSES: dict[str, Any] = {
     one.__name__: one

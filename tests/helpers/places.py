@@ -14,8 +14,6 @@ PACKAGES = Path(banksim.__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = TESTS / "programs"
 GOLDENS = TESTS / "goldens"
-RECORDERS = TESTS / "hardware"
-"""The programs that recorded what is in H200, and the kernels that ran there."""
 DATA = TESTS / "data"
 H200 = DATA / "hardware"
 KERNELS = DATA / "kernels"

@@ -87,9 +87,6 @@ class Group:
         return self.pc + BYTES
 
 
-GATHERINGS = (Convergence(WARPSYNC), Convergence(COLLECTIVE))
-
-
 def waits_at_bsync(g: Group) -> bool:
     return isinstance(g.waits, Convergence) and g.waits.number < WARPSYNC
 

@@ -29,14 +29,6 @@ class Options(Protocol):
     """Options of the compiler, such as num_warps, as attributes."""
 
 
-class Configuration(Protocol):
-    """One of those that `@triton.autotune` chooses from."""
-
-    kwargs: Mapping[str, object]
-
-    def all_kwargs(self) -> Mapping[str, object]: ...
-
-
 class Target(Protocol):
     """Which GPU is compiled for."""
 
