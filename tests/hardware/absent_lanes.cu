@@ -41,7 +41,7 @@ extern "C" __global__ void guarded(const unsigned *rows, unsigned *out) {
     END;
 }
 
-// Blocks of fewer than 32 threads: the others never were. The mask names them all the same.
+// Blocks of fewer than 32 threads. The mask names lanes that have no thread all the same.
 extern "C" __global__ void never(const unsigned *rows, unsigned *out) {
     BEGIN;
     mask = 0xffffffff;

@@ -201,7 +201,7 @@ extern "C" __global__ void functions_exact(const unsigned *a, float *out) {
     *o++ = sinf(x);
     *o++ = cosf(x);
     *o++ = tanf(x);
-    *o++ = sinf(x * 1e6f); // the slow path of the argument's reduction, in some lanes
+    *o++ = sinf(x * 1e6f); // in some lanes the slow path of the argument's reduction
     *o++ = cosf(a[THREAD] * 1.7f);
     *o++ = powf(y, x);
     *o++ = tanhf(x);

@@ -142,7 +142,7 @@ extern "C" __global__ void mbarrier_steps(uint32_t *time, int passes, int lanes)
     }
 }
 
-// Warps wait for an mbarrier at which another arrives later. Readings of each warp: when it began to wait or arrived, when it was through.
+// Warps wait for an mbarrier at which another arrives later. Readings of each warp: when it began to wait or arrived, and when it went on.
 extern "C" __global__ void mbarrier_release(uint32_t *time, int passes, int later) {
     __shared__ __align__(8) uint64_t words[2];
     uint32_t b = at(words), w = threadIdx.x / 32;

@@ -158,7 +158,7 @@ extern "C" __global__ void global_float(const float *in, float *cells, double *w
     atomicAdd(pairs + (THREAD & 3), make_float2(v, 2 * v));
 }
 
-// A stream compaction with one counter: slots are taken in an order that is the machine's own.
+// A stream compaction with one counter: the GPU decides in which order slots are taken.
 extern "C" __global__ void compaction(const int *in, int *count, int *out) {
     int v = in[THREAD];
     if (v % 3 == 0) out[atomicAdd(count, 1)] = v;

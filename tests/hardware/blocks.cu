@@ -1,4 +1,4 @@
-// The building blocks of CUB for a warp and a block, and the kinds of the C++ library's numbers.
+// CUB's building blocks for a warp and a block, and types of numbers of the C++ library.
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
 #include <cub/block/block_exchange.cuh>

@@ -41,7 +41,7 @@ extern "C" __global__ void shuffle_absent(const int *in, int *out, int n) {
     out[lane] = a, out[32 + lane] = b, out[64 + lane] = c, out[96 + lane] = d;
 }
 
-// Products whose tiles come by pipelines: stages shared by the block, and of a thread's own.
+// Products whose tiles come by pipelines: stages that the block shares, or of each thread's own.
 extern "C" __global__ void product_pipeline(const float *a, const float *b, float *c, int n) {
     __shared__ __align__(16) float as[2][16][16], bs[2][16][16];
     cuda::pipeline<cuda::thread_scope_thread> pipe = cuda::make_pipeline();

@@ -1,5 +1,5 @@
 // Kernels for grids of more than a million blocks, whose counts depend on the block in many ways: grids.py has the launches.
-constexpr unsigned WORDS = (1u << 20) - 1;  // what has no memory of its own is read and written in so many words
+constexpr unsigned WORDS = (1u << 20) - 1;  // what needs no memory of its own for each block reads and writes so many words
 #define WHERE ((blockIdx.x + 7 * blockIdx.y + 31 * blockIdx.z) * blockDim.x + tid & WORDS)
 #define KERNEL(name) extern "C" __global__ void name(unsigned* out, const unsigned* in, unsigned n, unsigned m)
 #define INDICES unsigned tid = threadIdx.x + blockDim.x * threadIdx.y, bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;
@@ -218,7 +218,7 @@ KERNEL(volume) {
     __syncthreads();
     if (inside && (bz & 1)) out[WHERE] = s[tid % 4][tid / 16][tid / 4 % 4];
 }
-KERNEL(striding) {  // the grid has more blocks than rows for a part of them
+KERNEL(striding) {  // some blocks have a row more than others, or none
     __shared__ unsigned s[512];
     INDICES
     unsigned sum = 0;

@@ -390,7 +390,7 @@ KERNEL chase_fill(PARAMETERS) {
         if (threadIdx.x == 0) { time[p * 2] = t0; time[p * 2 + 1] = t1; } \
     } }
 CHASE(plain, "") CHASE(cg, ".cg")
-// A local array with an index that only the machine knows.
+// A local array with an index that is known only when it runs.
 KERNEL chain_ldl(PARAMETERS) {
     volatile uint32_t a[64];
     for (int i = 0; i < 64; i++) a[i] = 0;

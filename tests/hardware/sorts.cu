@@ -213,7 +213,7 @@ __global__ void sort_in_registers(const int *in, int *out) {
 template __global__ void sort_in_registers<1, false>(const int *, int *);
 template __global__ void sort_in_registers<4, true>(const int *, int *);
 
-// Scans as the sample does them: two numbers in shared memory a thread, of which the first are zeros.
+// Scans as in the sample: each thread has two numbers in shared memory, and the first half of them are zeros.
 __device__ unsigned scan_inclusive(unsigned v, volatile unsigned *s, unsigned size, cg::thread_block block) {
     unsigned at = 2 * threadIdx.x - (threadIdx.x & (size - 1));
     s[at] = 0;
@@ -445,7 +445,7 @@ extern "C" __global__ void aggregate_labels(const int *in, int *counts, int *ord
     order[i] = part.shfl(base, 0) * 64 + part.thread_rank();
 }
 
-// Hash table of the block, open addressing, keys set by compare-and-swap; then its cells out, sorted by nothing.
+// Hash table of the block, open addressing, keys set by compare-and-swap; then its cells are written as they lie.
 extern "C" __global__ void hash_count(const unsigned *in, unsigned *out, int n) {
     __shared__ unsigned keys[128], counts[128];
     int t = threadIdx.x;

@@ -607,7 +607,7 @@ extern "C" __global__ void atomic_kinds(int *out) {
     atomicAdd_system(out + 11, 3);
     atomicAdd_block(out + 12, 5);
 }
-// The lane's number by inline code; overloads; structures of bytes by their alignment.
+// The lane's number by inline PTX; overloads; structures of bytes by their alignment.
 extern "C" __global__ void inline_code(int *out, int n) {
     int i = THREAD;
     if (i >= n) return;
@@ -620,7 +620,7 @@ extern "C" __global__ void inline_code(int *out, int n) {
     asm("{ .reg .pred p; setp.gt.s32 p, %1, 40; @p add.u32 %0, %0, 3; @!p xor.b32 %0, %0, 5; prmt.b32 %0, %0, %1, 0x3165; }" : "+r"(sum) : "r"(i));
     out[i] = sum;
 }
-// Textures of the mind: a 4-level table in shared memory read by interpolation, and clamps.
+// A texture's work without one: a table of 4 levels in shared memory, read with interpolation and clamping.
 extern "C" __global__ void interpolate(const float *table_in, const float *at, float *out, int n) {
     __shared__ float s[65];
     for (int k = threadIdx.x; k < 65; k += blockDim.x) s[k] = table_in[k];

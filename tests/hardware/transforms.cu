@@ -198,7 +198,7 @@ extern "C" __global__ void quantize_shorts(short *data, int stride) {
     }
     data[(blockIdx.y * 8 + ty) * stride + blockIdx.x * 8 + tx] = v * q;
 }
-// Whole numbers: lines of shorts in shared memory, products of 16 bits.
+// Integers: lines of shorts in shared memory, products of 16 bits.
 __device__ int high(int x, int y) { return (x * y + 0x4000) >> 15; }
 __device__ void cosine_shorts(short *v, int step) {
     int a[8];
@@ -404,7 +404,7 @@ extern "C" __global__ void stencil_27(const int *in, int *out, int n) {
     out[((blockIdx.z * 4 + z) * n + blockIdx.y * 8 + y) * n + blockIdx.x * 8 + x] = sum;
 }
 
-// Transpositions as the sample: blocks along diagonals, fine and coarse grains, copies through shared memory.
+// Transpositions as in the sample: blocks along diagonals, fine and coarse grains, copies through shared memory.
 extern "C" __global__ void transpose_diagonal(float *out, const float *in, int width, int height) {
     cg::thread_block block = cg::this_thread_block();
     __shared__ float tile[32][32 + 1];
@@ -468,7 +468,7 @@ extern "C" __global__ void transpose_shorts(const unsigned *in, unsigned *out, i
     out[(blockIdx.x * 32 + y * 2 + 1) * words + blockIdx.y * 16 + x] = __byte_perm(a, b, 0x7632);
 }
 
-// Filters of images: medians by exchanges, a window of ranges by shuffles, sums of boxes by running, edges.
+// Filters of images: medians by exchanges, a window of ranges by shuffles, running sums of boxes, edges.
 extern "C" __global__ void median_3x3(const unsigned char *in, unsigned char *out, int n) {
     __shared__ unsigned char s[18][20];
     int x = threadIdx.x, y = threadIdx.y;
@@ -529,7 +529,7 @@ extern "C" __global__ void box_columns(const float *in, float *out, int n, int h
         out[y * n] = t * scale;
     }
 }
-// Recursive filter forth and back over packed bytes of colours.
+// Recursive filter forwards and backwards over packed bytes of colours.
 __device__ float4 unpack(unsigned v) { return make_float4((v & 255) / 255.0f, (v >> 8 & 255) / 255.0f, (v >> 16 & 255) / 255.0f, (v >> 24) / 255.0f); }
 __device__ unsigned pack(float4 v) {
     v.x = __saturatef(fabsf(v.x)), v.y = __saturatef(fabsf(v.y)), v.z = __saturatef(fabsf(v.z)), v.w = __saturatef(fabsf(v.w));
