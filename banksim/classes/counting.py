@@ -40,7 +40,7 @@ MANY = 256
 """After so many classes it is checked whether executing every block would be less work."""
 KEPT = 64
 """For so many classes the counts of their blocks are kept."""
-PER_CLASS, PER_BLOCK = 100_000, 500
+PER_CLASS, PER_BLOCK = 200_000, 100
 """What a class and a block take besides their instructions, in warp instructions."""
 
 
