@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import compiler, typed_passes, untyped_passes
@@ -71,6 +72,8 @@ class Settled(compiler.Flags):
 class Passes(compiler.CompilerBase):
     """What the loops need of numba's pipeline."""
 
+    library: type[Library]
+
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any) -> None:
         super().__init__(typing, target, library, args, result, Settled(flags), local)
 
@@ -79,6 +82,7 @@ class Passes(compiler.CompilerBase):
             return super().compile_extra(function)
 
     def define_pipelines(self) -> list[PassManager]:
+        self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         passes = PassManager("loops")
         for one in PASSES:
             passes.add_pass(one, one.__name__)
@@ -86,7 +90,29 @@ class Passes(compiler.CompilerBase):
         return [passes]
 
 
-class PartOfCallers(JITCodeLibrary):
+class Library(JITCodeLibrary):
+    """The code of a function, left as it is until all that it calls is there too."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class Whole(Library):
+    """The code of a function with all that it calls, optimised once. Numba does so function by function, then for the
+    sake of reference counts, and then again."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.enable_object_caching()
+
+    def _optimize_final_module(self) -> None:
+        choices = llvm.create_pipeline_tuning_options(speed_level=3)
+        choices.loop_vectorization = choices.slp_vectorization = True
+        builder = llvm.create_pass_builder(self._codegen._tm, choices)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class PartOfCallers(Library):
     """The code of a function that is linked into its callers and optimised there; nothing runs it by itself."""
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -99,9 +125,6 @@ class PartOfCallers(JITCodeLibrary):
     def set_env(self, name: str, environment: Any) -> None:
         """Of what numba asks a library's `codegen`: code that does not run by itself has no environment."""
 
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
     def _optimize_final_module(self) -> None:
         pass
 
@@ -110,11 +133,12 @@ class PartOfCallers(JITCodeLibrary):
         self._finalized = True
 
 
+class PassesOfOuter(Passes):
+    library = Whole
+
+
 class PassesOfInner(Passes):
-    def define_pipelines(self) -> list[PassManager]:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = PartOfCallers(codegen, self.state.func_id.func_qualname)
-        return super().define_pipelines()
+    library = PartOfCallers
 
 
 @intrinsic

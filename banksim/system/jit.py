@@ -25,7 +25,7 @@ from numba.extending import register_jitable
 
 from banksim.system.cache import sources, usable
 from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
-from banksim.system.compiler import FRUGAL, Passes, PassesOfInner
+from banksim.system.compiler import FRUGAL, PassesOfInner, PassesOfOuter
 from banksim.system.progress import ProgressBar
 
 COMPILE = "numba:compile"
@@ -39,7 +39,7 @@ INNER: dict[str, Any] = {
     "pipeline_class": PassesOfInner,
     **FRUGAL,
 }
-OUTER: dict[str, Any] = {"pipeline_class": Passes, **FRUGAL}
+OUTER: dict[str, Any] = {"pipeline_class": PassesOfOuter, **FRUGAL}
 
 if TYPE_CHECKING:
 
@@ -95,7 +95,7 @@ class Callback:
 
     def compiled(self, cache: bool = False) -> Any:
         signature = normalize_signature(self.signature)  # type: ignore[no-untyped-call]
-        code: Any = CFunc(self.py_func, signature, {}, FRUGAL, pipeline_class=Passes)  # type: ignore[arg-type]
+        code: Any = CFunc(self.py_func, signature, {}, FRUGAL, pipeline_class=PassesOfOuter)  # type: ignore[arg-type]
         if cache:
             code._cache = KeptCode(self.py_func)  # type: ignore[no-untyped-call]
         code.compile()

@@ -71,6 +71,19 @@ def test_machine_code_is_written_for_what_is_called_from_outside_only(monkeypatc
     assert "twice" not in written
 
 
+def test_the_code_of_a_loop_is_optimised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import llvmlite.binding as llvm
+    from numba import cfunc
+    from numba.core import types
+
+    runs = []
+    for passes in (llvm.ModulePassManager, llvm.FunctionPassManager):
+        run = passes.run
+        monkeypatch.setattr(passes, "run", lambda *given, run=run: (runs.append(1), run(*given))[1])
+    assert cfunc(types.int64(types.int64), **jit.OUTER)(four_times).ctypes(4) == 16
+    assert len(runs) == 1
+
+
 def test_code_that_was_kept_is_loaded_without_all_that_numba_knows() -> None:
     """Numba's `refresh` registers that, and takes longer than loading the code."""
     program = """
