@@ -151,7 +151,7 @@ def test_blocks_of_a_cluster_are_all_executed() -> None:
 
 
 def test_an_absent_array_has_no_contents(kernels: dict[str, Any]) -> None:
-    nothing = banksim.absent((1 << 16, 1 << 16), np.float32)
+    nothing = banksim.absent((1 << 16, 1 << 16), np.uint32)
     assert nothing.nbytes == 1 << 34
     with pytest.raises(InputError, match="argument 1 is absent"):
         banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)])
