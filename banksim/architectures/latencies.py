@@ -22,9 +22,7 @@ GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h20
 STAMPS = "begin and end of each block of 264 to 5,280 on one H200: tests/data/timing/h200_memory.json"
 MEMORY = "loads, stores and atomics of 1 to 1,056 blocks on one H200: tests/data/timing/h200_memory.json"
 ASSUMED = "assumed: nobody has shown it"
-PIPELINES = (
-    "assumed: on one H200, a tensor copy of 1 to 8 KiB took 700 to 1,060 cycles in and 560 to 625 out, caches cold"
-)
+BEHIND = "copies, mbarriers and products of warp groups on one H100: tests/data/hardware/timing/asynchronous.npz"
 
 
 class Figure(NamedTuple):
@@ -88,7 +86,6 @@ class Numbers(NamedTuple):
     arrive: int
     signal: int
     bulk: int
-    bulk_apart: int
     bulk_out: int
     product: int
 
@@ -143,8 +140,7 @@ class Figures:
     arrive           from the issue of an arrival at an mbarrier until it counts
     signal           from the end of an mbarrier's phase until who waits for it goes on
     bulk             from the issue of a bulk or tensor copy into shared memory until it asks the L2
-    bulk_apart       from one such copy, in or out, to the next
-    bulk_out         from its issue until a copy out of shared memory is done, besides a cycle for each 64 bytes
+    bulk_out         from when a copy out of shared memory has left on the way to the L2 until it is done
     product          from the issue of a product of a group of warps until it begins, if the tensor cores are free
     """
 
@@ -217,12 +213,11 @@ H200 = Figures(
         "first_warp": Figure(3, "measured", STAMPS),
         "replace": Figure(300, "measured", STAMPS),
         "apart_blocks": Figure(166, "measured", GRIDS),
-        "arrive": Figure(10, "assumed", PIPELINES),
-        "signal": Figure(20, "assumed", PIPELINES),
-        "bulk": Figure(200, "assumed", PIPELINES),
-        "bulk_apart": Figure(20, "assumed", PIPELINES),
-        "bulk_out": Figure(560, "assumed", PIPELINES),
-        "product": Figure(10, "assumed", PIPELINES),
+        "arrive": Figure(14, "measured", BEHIND),
+        "signal": Figure(20, "measured", BEHIND),
+        "bulk": Figure(7, "measured", BEHIND),
+        "bulk_out": Figure(64, "measured", BEHIND),
+        "product": Figure(10, "measured", BEHIND),
     },
     held={
         "load line": Held(28, 163, "measured", MEMORY),

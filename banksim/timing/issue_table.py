@@ -109,6 +109,7 @@ _TABLE = {
     "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
+    "SYNCS": Unit(SYSTEM, 3, 37),
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
     "CS2R.32": Unit(UNIFORM, 2),
@@ -178,22 +179,27 @@ def follow(row: np.void, i: Instruction) -> None:
         row["pending"] = next((o.number for o in i.operands if o.kind == "imm"), 0)
     elif row["behind"] == MULTIPLIES:
         row["interval"] = product_cycles(i)
-        row["latency"] = row["interval"] + PRODUCT
+        row["latency"] = columns_of(i) // 2 + PRODUCT
         row["commits"] = any(o.text == GROUP_ENDS for o in i.operands)
     if i.name.startswith("UBLK") and row["behind"]:
         row["units"] = i.operands[2].number
 
 
-PRODUCT = 32
-"""Cycles from the end of a product's time on the tensor cores until its sums may be used: assumed."""
+PRODUCT = 34
+"""Cycles from the begin of a product until its sums may be used, besides one for each two columns."""
+
+
+def columns_of(i: Instruction) -> int:
+    return int(next(m for m in i.modifiers if m.startswith("64x")).split("x")[1])
 
 
 def product_cycles(i: Instruction) -> int:
     """For how long a product of a group of warps holds the tensor cores: they multiply 32 bytes of two columns with 64
-    rows a cycle (the peak that NVIDIA tells), if shared memory gives them the operands as fast, 128 bytes a cycle."""
-    columns = int(next(m for m in i.modifiers if m.startswith("64x")).split("x")[1])
-    bytes_ = 32 * (columns + 64 * (i.operands[1].kind == "gdesc"))
-    return max(columns // 2, bytes_ // 128)
+    rows a cycle, if shared memory gives them the operands as fast, 128 bytes a cycle; four more with A in registers."""
+    columns = columns_of(i)
+    if i.operands[1].kind == "gdesc":
+        return max(columns // 2, 32 * (columns + 64) // 128)
+    return max(columns // 2 + 4, 17)
 
 
 def behind(i: Instruction) -> int:
@@ -239,6 +245,8 @@ def unit(i: Instruction) -> Unit:
 
 
 def kind(i: Instruction) -> int:
+    if behind(i) in (COPIES_IN, COPIES_OUT, MULTIPLIES):  # not on the path of the other requests
+        return PLAIN
     if i.name in SPACES or asks(i) is not None or i.name in ("SHFL",):
         return MEMORY
     return {"MEMBAR": FENCE, "BAR": BARRIER, "NANOSLEEP": SLEEP}.get(i.name, PLAIN)

@@ -77,7 +77,6 @@ class Path(NamedTuple):
     order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
     one: npt.NDArray[np.void]
     memory: GlobalMemory
-    engine: npt.NDArray[np.int64]  # one: until when the unit is held that copies in bulk
 
 
 class Waiting(NamedTuple):
@@ -114,7 +113,6 @@ def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> P
         order=np.arange(SUB_CORES),
         one=one,
         memory=new_memory(REQUESTS, l1_bytes, no_costs() if costs is None else costs),
-        engine=np.zeros(1, np.int64),
     )
 
 

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from banksim.architectures.latencies import Figures
 
 
-ASSUMED_WORK = frozenset(["UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "HGMMA", "QGMMA", "IGMMA", "BGMMA"])
-"""Instructions whose time is assumed."""
-
-
 @dataclass(frozen=True)
 class Spent:
     """Cycles of warps, summed over the warps: where their time went.
@@ -96,11 +92,6 @@ class Cycles:
     warp_instructions: int
     global_latency: int | None
     waited_assumed: int
-
-    @property
-    def on_assumed_work(self) -> bool:
-        """Whether warps start copies or products whose time is assumed."""
-        return any(i.instruction.name in ASSUMED_WORK for i in self.instructions)
 
     @property
     def conflict(self) -> int:

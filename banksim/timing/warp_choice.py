@@ -10,13 +10,15 @@ from banksim.machine.compiled_records import Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
-from banksim.timing.asynchronous import group_end
+from banksim.timing.asynchronous import MULTIPLIES, group_end
 from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import MEMORY
+from banksim.timing.issue_table import MEMORY, TENSOR
 from banksim.timing.shared_memory_path import NEVER, Path, Waiting, has_place
 
 _WARP = state.WARP
 BEHIND = 1 << 50
+AHEAD = 6
+"""Products of groups of warps that may issue before the tensor cores can begin with them."""
 
 
 @inlined
@@ -69,6 +71,9 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
             return False
     if warp.blocked < 0:
         warp.blocked = t
+    if row.behind == MULTIPLIES and sm.pipes[warp.core, TENSOR] > t + AHEAD * row.interval:
+        waiting.wake[w] = sm.pipes[warp.core, TENSOR] - AHEAD * row.interval
+        return False
     if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
         waiting.wake[w] = sm.pipes[warp.core, row.pipe]
         return False

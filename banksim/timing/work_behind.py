@@ -28,7 +28,7 @@ from banksim.timing.asynchronous import (
     commit,
     contribute,
 )
-from banksim.timing.global_memory import PAST, fetch
+from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
 from banksim.timing.shared_memory_path import Path, Waiting
@@ -48,17 +48,21 @@ def copied(row: IssueRow, record: Warp, context: Context) -> Integer:
 @inlined
 def come(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
     """When a bulk or tensor copy of so many bytes into shared memory, issued at cycle t, has come."""
-    begins = max(t, path.engine[0])
-    path.engine[0] = begins + f.bulk_apart
-    return fetch(path.memory, f, PAST, size // SECTOR, begins + f.bulk)
+    return fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk)
 
 
 @inlined
 def gone(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
-    """When one out of shared memory is done."""
-    begins: Integer = max(t, path.engine[0])
-    path.engine[0] = begins + f.bulk_apart
-    return begins + f.bulk_out + size // 64
+    """When one out of shared memory is done: it holds the way to the L2 as stores of whole sectors do."""
+    memory = path.memory
+    last: Integer = t
+    for share in range(2):
+        cost = size // SECTOR * memory.costs[share, STORED, SECTORS]
+        way = OUT + 2 * share
+        memory.held[way] = max(memory.held[way], 100 * t) + cost
+        memory.busy[way] += cost
+        last = max(last, memory.held[way] // 100)
+    return last + f.bulk_out
 
 
 @inlined

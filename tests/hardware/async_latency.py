@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "hardware" / "timing" / "asynchronous.npz"
 SHARED = 224 << 10
 ALL = 132
 COPIES = ("bulk_in_", "tensor_in_", "bulk_ring", "tensor_ring", "bulk_out_", "tensor_out_", "bulk_add_", "tensor_add_")

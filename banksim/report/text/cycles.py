@@ -81,8 +81,6 @@ def table(cycles: Cycles, width: int) -> list[Text]:
             style = HOT if head[1] == "conflicts" else ""
             columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
     lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
-    if cycles.on_assumed_work:
-        lines += fold(Text("assumed: how long bulk and tensor copies and products of warp groups take", QUIET), width)
     if cycles.spent.memory:
         lines += fold(Text(f"assumed: {assumption(cycles)}", QUIET), width)
     return lines
