@@ -55,7 +55,7 @@ def tensor(described: Any, where: str) -> tuple[tuple[int, ...], int]:
     """The box of a tensor descriptor, and the bytes of its swizzle."""
     try:
         box, swizzle = tuple(map(int, described["block_size"])), (0, 32, 64, 128)[described["swizzle"]]
-        known = not (described.get("is_im2col") or described.get("fp4_padded"))
+        known = not described.get("fp4_padded")
     except (TypeError, KeyError, ValueError, IndexError, AttributeError):
         known = False
     if not known:

@@ -106,13 +106,13 @@ def tensor_arguments(kernel: object, arguments: Sequence[object]) -> list[object
     out: list[object] = []
     for argument in arguments:
         is_map = sizes[len(out) : len(out) + 1] == [BYTES]
-        tensor = next(described, None) if is_map and isinstance(argument, np.ndarray) else None
-        if tensor is None or not isinstance(argument, np.ndarray):
+        tensor = next(described, None) if is_map and isinstance(argument, np.ndarray | MappedArray) else None
+        if tensor is None or not isinstance(argument, np.ndarray | MappedArray):
             out.append(argument)
             continue
-        box, swizzle = tensor
-        strides = [np.int64(stride // argument.itemsize) for stride in argument.strides]
-        out += [tensor_map(argument, box, swizzle), *map(np.int32, argument.shape), *strides]
+        mapped = argument if isinstance(argument, MappedArray) else tensor_map(argument, *tensor)
+        strides = [np.int64(stride // mapped.array.itemsize) for stride in mapped.array.strides]
+        out += [mapped, *map(np.int32, mapped.array.shape), *strides]
     return out
 
 

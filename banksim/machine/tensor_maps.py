@@ -158,12 +158,14 @@ def decoded(content: bytes) -> TensorMap:
 
 @dataclass(frozen=True, eq=False)
 class MappedArray:
-    """An array as a kernel is given it by a tensor map: what `tensor_map` makes."""
+    """An array as a kernel is given it by a tensor map: what `tensor_map` makes. In im2col mode the box has but the
+    channels."""
 
     array: np.ndarray
     box: tuple[int, ...]
     swizzle: int
     steps: tuple[int, ...]
+    im2col: Im2col | None = None
 
     def over(self, array: np.ndarray) -> MappedArray:
         """The same map of another array."""
@@ -180,6 +182,7 @@ class MappedArray:
             box=self.box[::-1],
             steps=self.steps[::-1],
             swizzle=self.swizzle,
+            im2col=self.im2col,
         ).encoded()
 
 

@@ -4,7 +4,7 @@ import triton.experimental.gluon.language as gl
 from triton.experimental import gluon
 from triton.experimental.gluon.language.nvidia import ampere
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
-from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, warpgroup_mma
+from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma, warpgroup_mma
 
 ROWS = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
 COLUMNS = gl.BlockedLayout([8, 1], [8, 4], [1, 4], [0, 1])
@@ -56,6 +56,19 @@ def softmax(out, x, n, N: gl.constexpr, L: gl.constexpr):
     values = gl.load(x + row + at, mask=at < n, other=-float("inf"))
     values = gl.exp(values - gl.max(values, 0))
     gl.store(out + row + at, values / gl.sum(values, 0), mask=at < n)
+
+
+@gluon.jit
+def pixels(given, out, h, w):
+    """A copy by a descriptor for im2col."""
+    shared = gl.allocate_shared_memory(given.dtype, given.block_shape, given.layout)
+    bar = mbarrier.allocate_mbarrier()
+    mbarrier.init(bar, count=1)
+    mbarrier.expect(bar, given.block_type.nbytes)
+    tma.async_load_im2col(given, [0, h, w, 0], [0, 0], bar, shared)
+    mbarrier.wait(bar, phase=0)
+    tma.async_store(out, [0, 0], shared)
+    tma.store_wait(pendings=0)
 
 
 @gluon.jit

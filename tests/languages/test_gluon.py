@@ -192,6 +192,22 @@ def test_a_reduction_and_softmax(arch: str) -> None:
     assert counted(done) == {("st", 4): (24, 24), ("ld", 4): (24, 24)}
 
 
+def test_a_descriptor_for_im2col() -> None:
+    """An image a row further down: what lies above it reads as zeros."""
+    hopper = pytest.importorskip("triton.experimental.gluon.nvidia.hopper")
+    torch = pytest.importorskip("torch")
+    image = torch.arange(4 * 4 * 32, dtype=torch.float32).reshape(1, 4, 4, 32)
+    out = torch.full((16, 32), -1.0)
+    layout = gl.NVMMASharedLayout(128, 32, 2)
+    given = hopper.TensorDescriptorIm2Col.from_tensor(
+        image, [16, 32], layout, pixel_box_lower_corner=[-1, 0], pixel_box_upper_corner=[-1, 0]
+    )
+    into = hopper.TensorDescriptor.from_tensor(out, [16, 32], layout)
+    banksim.run(kernels.pixels, 1, None, [given, into, -1, 0], arch="sm_90", const={"num_warps": 1})
+    expected = np.concatenate([np.zeros((4, 32), np.float32), image.numpy().reshape(16, 32)[:12]])
+    assert (out.numpy() == expected).all()
+
+
 def products(k: int) -> tuple[list[Any], np.ndarray]:
     """Arguments of a product of 128 × k and k × 64, and what it is."""
     chance = np.random.default_rng(3)

@@ -19,7 +19,7 @@ from banksim.errors import BanksimError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability, replaced
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
-from banksim.machine.tensor_maps import MappedArray, tensor_map
+from banksim.machine.tensor_maps import Im2col, MappedArray, tensor_map
 from banksim.runs.languages.diagnostics import outlived, uncoloured
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
 from banksim.runs.options import Call, Grid
@@ -110,11 +110,20 @@ def described(value: object, name: str) -> MappedArray | None:
     except (TypeError, RuntimeError, ValueError) as error:
         raise InputError(f"argument {name}: give banksim.tensor_map(array, block), or a tensor on the host") from error
     steps = [step * base.itemsize for step in value.strides]
-    return tensor_map(as_strided(base, tuple(value.shape), steps), value.block_shape)
+    array = as_strided(base, tuple(value.shape), steps)
+    return of_pixels(value, array) if hasattr(value, "pixel_box_lower_corner") else tensor_map(array, value.block_shape)
+
+
+def of_pixels(value: Any, array: np.ndarray) -> MappedArray:
+    """A descriptor of Gluon's for im2col, whose block is of pixels and channels."""
+    pixels, channels = value.block_shape
+    corners = (tuple(corner)[::-1] for corner in (value.pixel_box_lower_corner, value.pixel_box_upper_corner))
+    steps = tuple(value.element_strides or (1,) * array.ndim)
+    return MappedArray(array, (channels,), value.layout.swizzle_byte_width, steps, Im2col(*corners, pixels))
 
 
 def is_descriptor(value: object) -> TypeGuard[Descriptor]:
-    return type(value).__name__ == "TensorDescriptor"
+    return type(value).__name__ in ("TensorDescriptor", "TensorDescriptorIm2Col")
 
 
 def descriptor(value: Any, found: MappedArray, base: Address) -> Descriptor:
@@ -207,7 +216,7 @@ def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
     again."""
     array = found.array
     if by_map:
-        return [array]
+        return [found if found.im2col else array]
     known = import_module("triton.tools.tensor_descriptor").TensorDescriptor.__dataclass_fields__
     flags = [np.int8(0) for name in FLAGS if name in known]
     sizes = [*map(np.int64, array.shape), *(np.int64(step // array.itemsize) for step in array.strides)]
