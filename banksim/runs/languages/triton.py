@@ -117,9 +117,9 @@ def described(value: object, name: str) -> MappedArray | None:
 def of_pixels(value: Any, array: np.ndarray) -> MappedArray:
     """A descriptor of Gluon's for im2col, whose block is of pixels and channels."""
     pixels, channels = value.block_shape
-    corners = (tuple(corner)[::-1] for corner in (value.pixel_box_lower_corner, value.pixel_box_upper_corner))
+    lower, upper = tuple(value.pixel_box_lower_corner)[::-1], tuple(value.pixel_box_upper_corner)[::-1]
     steps = tuple(value.element_strides or (1,) * array.ndim)
-    return MappedArray(array, (channels,), value.layout.swizzle_byte_width, steps, Im2col(*corners, pixels))
+    return MappedArray(array, (channels,), value.layout.swizzle_byte_width, steps, Im2col(lower, upper, pixels))
 
 
 def is_descriptor(value: object) -> TypeGuard[Descriptor]:
