@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from banksim.errors import UnsupportedError
-from banksim.kernels.control_opcodes import CONTROL, ENDS, Then
+from banksim.kernels.control_opcodes import CONTROL, ENDS, Then, further_guards
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.operations.mbarriers import try_wait
 
@@ -124,12 +124,11 @@ def _elsewhere(kernel: Kernel, i: Instruction) -> set[int]:
 
 def _after(kernel: Kernel, last: Instruction, end: int) -> set[int]:
     """Where control may go behind the last instruction of a block that ends before `end`, but for what is common."""
-    guarded = last.predicate is not None
+    guarded = last.predicate is not None or (last.name in CONTROL and further_guards(last))
     after = _elsewhere(kernel, last) if last.name in ENDS else set()
     match CONTROL[last.name].then if last.name in ENDS else Then.SAME:
         case Then.TARGET:
-            conditional = any(o.kind in ("P", "UP") for o in last.operands) or last.modifiers & {"DIV", "CONV"}
-            return after | ({end} if guarded or conditional else set())
+            return after | ({end} if guarded or last.modifiers & {"DIV", "CONV"} else set())
         case Then.LISTED | Then.BACK:
             return after | ({end} if guarded else set())
         case Then.GATHERED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from banksim.errors import BanksimError, UnsupportedError
-from banksim.kernels.control_opcodes import CONTROL
+from banksim.kernels.control_opcodes import CONTROL, Predicates, predicates
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.codes import WARPSYNC
 from banksim.machine.operations import OPERATIONS
@@ -63,6 +63,8 @@ def check_code(kernel: Kernel) -> None:
         if known is None:
             feature = next((what for names, what in FEATURES.items() if i.name.startswith(tuple(names.split()))), None)
             raise refused(kernel, i, feature or f"instruction {i.name}", "simulated" if feature else "known")
+        if i.name in CONTROL and CONTROL[i.name].predicates == Predicates.UNKNOWN and predicates(i):
+            raise refused(kernel, i, f"the predicate operand of {i.name}", "known")
         strange = sorted(i.modifiers - known.modifiers)
         if strange:
             raise refused(kernel, i, f"modifier .{strange[0]} of {i.name}")

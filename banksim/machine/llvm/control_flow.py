@@ -253,14 +253,14 @@ class ControlFlow:
         e = self.e
         leaving = self.x.executing()
         rest = e.b.and_(self.x.active_mask, e.b.not_(leaving))
-        if i.predicate is not None:
+        if self.x.guard is not None:
             none, some = e.b.append_basic_block("none"), e.b.append_basic_block("some")
             e.b.cbranch(e.empty(leaving), none, some)
             e.b.position_at_end(none)
             self.go(next_pc, i.pc)
             e.b.position_at_end(some)
         e.call("leave", VOID, self.context, self.warp, leaving)
-        if i.predicate is None or next_pc not in self.section_of:
+        if self.x.guard is None or next_pc not in self.section_of:
             e.b.branch(self.scheduler)
             return
         stay = e.b.append_basic_block("stay")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import llvmlite.ir as ir
 
-from banksim.kernels.control_opcodes import CONTROL, ENDS, Then
+from banksim.kernels.control_opcodes import CONTROL, ENDS, further_guards
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, basic_blocks, live_out, touches_memory
@@ -187,11 +187,9 @@ class Translator(Sections):
         x = self.x
         for o in i.operands:
             if o.kind in ("P", "UP"):
-                if CONTROL[i.name].then == Then.TARGET:
-                    p = x.predicate(o)
+                p = x.predicate(o)
+                if o in further_guards(i):
                     x.guard = p if x.guard is None else x.guard & p
-                else:
-                    x.predicate(o)
             elif o.kind in ("R", "UR"):
                 x.raw(o)
 

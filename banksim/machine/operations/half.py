@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 
+from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.floating import FLOAT_COMPARISONS, chosen, holds
@@ -104,11 +105,12 @@ def half_bits(o: Operand, form: Format) -> int:
 
 def pair(x: Engine, i: Instruction, source: tuple[Operand, ...]) -> tuple[Value, Value]:
     """The lower and upper half of an operand as f32, marks of sign applied, .FTZ heeded."""
-    form = format_of(i)
     if len(source) == 2:
-        upper, lower = (x.const(half_bits(o, form)) for o in source)
-        return from_half(x, lower, form), from_half(x, upper, form)
+        upper, lower = (half(x, i, o, x.const(half_bits(o, format_of(i)))) for o in source)
+        return lower, upper
     (o,) = source
+    if o.kind == "float":
+        raise UnsupportedError("one immediate for a pair of halves")
     v = x.raw(o)
     words = (v >> 16 if "H1_H1" in o.modifiers else v, v if "H0_H0" in o.modifiers else v >> 16)
     lower, upper = (half(x, i, o, w & 0xFFFF) for w in words)
@@ -121,7 +123,7 @@ def half(x: Engine, i: Instruction, o: Operand, word: Value) -> Value:
     f = from_half(x, word, format_of(i))
     if o.absolute:
         f = x.absolute(f)
-    return -f if o.negative else f
+    return -f if o.negative and o.kind != "float" else f
 
 
 def finish(x: Engine, i: Instruction, v: Value) -> Value:
@@ -224,6 +226,8 @@ def comparisons(x: Engine, i: Instruction, operands: tuple[Operand, ...]) -> lis
 
 
 def lower_half(x: Engine, i: Instruction, o: Operand) -> Value:
-    """A register's lower half, or with H1 its upper one, as f32; marks of sign applied."""
+    """A register's lower half, or with H1 its upper one, or an immediate, as f32; marks of sign applied."""
+    if o.kind == "float":
+        return half(x, i, o, x.const(half_bits(o, format_of(i))))
     v = x.raw(o)
     return half(x, i, o, v >> 16 if "H1" in o.modifiers else v & 0xFFFF)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from banksim.kernels.control_opcodes import CONTROL, Then
+from banksim.kernels.control_opcodes import CONTROL, Then, further_guards
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import codes, doubts, faults
 from banksim.machine.basic_blocks import touches_memory
@@ -74,6 +74,8 @@ class Warp(Groups):
             if i.name in CONTROL:
                 if not executing and CONTROL[i.name].then == Then.NEXT:
                     return Group(group.mask, group.behind)
+                for o in further_guards(i):
+                    executing &= int(self.ballot(self.predicate(o)))
                 found: Group | None = getattr(self, CONTROL[i.name].does)(i, group, executing)
                 return found
             OPERATIONS[i.name].function(self, i)
@@ -111,9 +113,6 @@ class Warp(Groups):
             mask = int(np.broadcast_to(named, LANES)[group.lowest])
             goes = bool(mask & self.live & ~executing) == ("DIV" in i.modifiers)
             return Group(group.mask, target if goes else group.behind)
-        for o in i.operands:
-            if o.kind in ("P", "UP"):
-                executing &= int(self.ballot(self.predicate(o)))
         if "ANY" in i.modifiers and executing:
             executing = group.mask
         return self.split(group, executing, target)
