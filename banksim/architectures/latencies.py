@@ -17,6 +17,7 @@ LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
 STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
+CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
 GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json"
 STAMPS = "begin and end of each block of 264 to 5,280 on one H200: tests/data/timing/h200_memory.json"
@@ -60,7 +61,18 @@ class Numbers(NamedTuple):
     fence_entered: int
     fence: int
     branch: int
+    branch_apart: int
+    branch_others: int
     line: int
+    code_own: int
+    code_shared: int
+    code_last: int
+    code_near: int
+    code_far: int
+    code_farthest: int
+    code_apart: int
+    code_apart_l2: int
+    operand_window: int
     barrier: int
     defer: int
     join: int
@@ -73,7 +85,6 @@ class Numbers(NamedTuple):
     sleep: int
     global_cost: int
     global_latency: int
-    store_cost: int
     l1: int
     l2: int
     l2_atomic: int
@@ -113,7 +124,18 @@ class Figures:
     fence_entered    a fence is done so long after the warp's last request entered the pool,
     fence            … and at least so long after its issue
     branch           from a taken branch to the next instruction
+    branch_apart     between two taken branches of a sub-core, at the earliest
+    branch_others    how much longer a taken branch takes that follows one of another warp of the sub-core so soon
     line             more, until the following line of 128 bytes of code
+    code_own         lines of 128 bytes that the instruction cache of a sub-core holds,
+    code_shared      … that of the multiprocessor
+    code_last        … and the one behind that
+    code_near        more from a taken branch to a line that the sub-core lacks and the multiprocessor's cache has,
+    code_far         … that only the cache behind it has
+    code_farthest    … or the L2
+    code_apart       between lines that follow one another, from the cache behind the multiprocessor's
+    code_apart_l2    … and from the L2
+    operand_window   cycles in which an instruction must have read its registers, one a cycle from each of two banks
     barrier          from the last arrival at a barrier to the release
     defer            cycles behind a barrier in which other instructions still issue
     join             more than a branch, where another group of the warp goes on with the same instruction,
@@ -126,7 +148,6 @@ class Figures:
     sleep            what NANOSLEEP takes beyond the time that it names
     global_cost      transactions' worth of time that a global access takes of the slots,
     global_latency   and from there until the result of a global load may be used, where no model of the caches says it
-    store_cost       transactions' worth of time that a global store or atomic takes of the slots, at least
     l1               more until the result of a load from global memory than of one from shared memory, if the L1 has it
     l2               from the service of a load until its data come from the L2
     l2_farthest      more to the farthest multiprocessor
@@ -189,7 +210,18 @@ H200 = Figures(
         "fence_entered": Figure(4, "measured", STREAMS),
         "fence": Figure(8, "measured", STREAMS),
         "branch": Figure(10, "measured", STREAMS),
+        "branch_apart": Figure(2, "measured", CODE),
+        "branch_others": Figure(2, "measured", CODE),
         "line": Figure(3, "measured", STREAMS),
+        "code_own": Figure(46, "measured", CODE),
+        "code_shared": Figure(272, "measured", CODE),
+        "code_last": Figure(1024, "measured", CODE),
+        "code_near": Figure(10, "measured", CODE),
+        "code_far": Figure(51, "measured", CODE),
+        "code_farthest": Figure(195, "measured", CODE),
+        "code_apart": Figure(18, "measured", CODE),
+        "code_apart_l2": Figure(44, "measured", CODE),
+        "operand_window": Figure(3, "measured", CODE),
         "barrier": Figure(14, "measured", LATENCY),
         "defer": Figure(7, "measured", CLOCK),
         "join": Figure(6, "measured", LATENCY),
@@ -202,7 +234,6 @@ H200 = Figures(
         "sleep": Figure(75, "measured", LATENCY),
         "global_cost": Figure(6, "measured", STREAMS),
         "global_latency": Figure(600, "assumed", ASSUMED),
-        "store_cost": Figure(4, "measured", MEMORY),
         "l1": Figure(10, "measured", MEMORY),
         "l2": Figure(277, "measured", MEMORY),
         "l2_farthest": Figure(18, "measured", MEMORY),

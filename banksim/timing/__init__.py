@@ -10,6 +10,7 @@ accounts.py             what the time of the warps is spent on
 releases.py             how warps go on behind barriers
 asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers
 work_behind.py          … and how long that takes
+instruction_caches.py   from which cache a line of code comes, and what taken branches take
 issue_records.py        the records and arrays on which that loop works
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 global_memory.py        what lies behind it: the L1 cache, and the share of the L2

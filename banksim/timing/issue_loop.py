@@ -17,6 +17,7 @@ from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import STARTED, TRIES, due, name
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, issued, leaves, lines_of
+from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import (
     ALLOWED,
     BLOCKED,
@@ -35,6 +36,7 @@ from banksim.timing.issue_table import (
     GLOBAL,
     MEMORY,
     OTHER,
+    PLAIN,
     SHARED,
     SIGNALS,
     SLEEP,
@@ -53,7 +55,7 @@ from banksim.timing.shared_memory_path import (
     settle,
     take_in,
 )
-from banksim.timing.warp_choice import choose, executing, record_of
+from banksim.timing.warp_choice import choose, executing, read, record_of
 from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
@@ -83,7 +85,6 @@ def request(
             what, far, later = GLOBAL, row.far, f.l1
             cost = max(row.cost, lines_of(path.memory, number, context, far in (REDUCED, ATOMIC)))
             if leaves(far):
-                cost = max(cost, f.store_cost)
                 issued(path.memory, number, far)
     if context.asked:
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
@@ -160,6 +161,7 @@ def issue(
     sm.busy[warp.core, -1] += 1
     warp.ready = t + row.stall + row.more
     waiting.wake[w] = warp.ready
+    read(sm, warp.core, row, t)
     begins = t
     if row.kind == BARRIER and active:
         path.sub_cores[warp.core].last = -1  # after a barrier the youngest warp goes first
@@ -173,6 +175,8 @@ def issue(
             values = distinct(warp, row.matches, running) if row.matches >= 0 else 1
             latency += f.value * (values - 1)
             path.servers[row.server] = begins + f.server * values
+            if row.kind == PLAIN:
+                warp.ready += begins - t
             grant(path, warp.core)
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
@@ -202,12 +206,15 @@ def issue(
     else:
         warp.next = record.pc // 16
         if warp.next != i + 1:
-            warp.ready = max(warp.ready, t + f.branch)
-            warp.line = t + f.branch + f.line
+            line = warp.next // LINE
+            target = fetched(sm.caches, f, warp.core, line, True, turn(sm.caches, f, warp.core, t))
+            warp.line = target + f.line
             if row.joins and record.active != running:
-                warp.ready += f.join if warp.next == i else f.switch
-        elif warp.next % 8 == 0:
-            warp.ready = max(warp.ready, warp.line)
+                warp.ready = target + (f.join if warp.next == i else f.switch)
+            else:
+                warp.ready = max(warp.ready, target)
+        elif warp.next % LINE == 0:
+            warp.ready = fetched(sm.caches, f, warp.core, warp.next // LINE, False, max(warp.ready, warp.line))
         if row.kind == BARRIER and active and phases(context) != before:
             wrong = release(sm, waiting, f, step, w, begins)
             if wrong:

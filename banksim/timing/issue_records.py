@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.system.compiled_types import Integer
+from banksim.timing.instruction_caches import InstructionCaches
 
 READY, BLOCKED, DONE = range(3)
 """The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
@@ -72,6 +73,8 @@ class IssueRow(Protocol):
     commits: Integer
     guard: Integer
     inverted: Integer
+    even: Integer
+    odd: Integer
 
 
 class ResidentWarp(Protocol):
@@ -107,6 +110,8 @@ class Multiprocessor(NamedTuple):
     warps: npt.NDArray[np.void]
     members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
+    banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
+    caches: InstructionCaches
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
     served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction

@@ -66,6 +66,8 @@ CODE = np.dtype(
         ("commits", "i4"),  # of a product: whether it ends a group
         ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
         ("inverted", "i4"),
+        ("even", "i4"),  # of integers and floats: how many registers of even numbers it reads, each once,
+        ("odd", "i4"),  # … and of odd ones
     ]
 )
 
@@ -86,9 +88,9 @@ ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
 """The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: the way to a shared unit."""
 PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
 """Their names in reports."""
-CONSTANTS, REGISTERS, BARRIERS, ACROSS = range(4)
-"""The units that all sub-cores share (`server`): constant memory, special registers, barriers, and the unit that
-compares lanes (MATCH, VOTE)."""
+CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE = range(5)
+"""The units that all sub-cores share (`server`): constant memory, special registers, barriers, the unit that compares
+lanes (MATCH, VOTE), and the one at which a warp's threads converge."""
 _TABLE = {
     "FADD FMUL FFMA HFMA2 HADD2 HMUL2": Unit(FMA, 1),
     "IMAD IDP VIADD": Unit(HEAVY, 2),
@@ -97,7 +99,7 @@ _TABLE = {
     "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
     "I2FP P2R R2P IABS HMNMX2 HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
     "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
-    "F2F.F32.F64 F2F.F64.F32 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
+    "F2F.F32.F64 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
     "FRND.F64": Unit(XU, 9, 19),
     "DADD DMUL DFMA DSETP": Unit(DOUBLE, 2, 8),
     "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
@@ -115,9 +117,10 @@ _TABLE = {
     "CS2R.32": Unit(UNIFORM, 2),
     "RET": Unit(UNIFORM, 1, more=28),
     "YIELD": Unit(UNIFORM, 1, more=46),
+    "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
-"""Measured on one H200: tests/data/hardware/timing/latency.npz."""
+"""Measured on one H200: tests/data/hardware/timing/latency.npz; BSYNC on one H100: tests/data/timing/h100_code.json."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 LATER = {"cas": 5, "SHFL": 1}
 """By op or opcode: how many cycles later than that of a load the result comes."""
@@ -126,8 +129,16 @@ LATER = {"cas": 5, "SHFL": 1}
 def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
     """One row of dtype CODE for each instruction, in order."""
     table = np.zeros(len(kernel.instructions), CODE)
+    kept: dict[int, int] = {}
     for row, i in zip(table, kernel.instructions, strict=True):
         c = control(i)
+        sources = slots(i)
+        if kind(i) == PLAIN and unit(i).pipe in (ALU, FMA, HEAVY, DOUBLE):
+            numbers = {number for slot, number in sources.items() if kept.get(slot) != number}
+            odd = sum(number & 1 for number in numbers)
+            pairs = unit(i).pipe == DOUBLE
+            row["even"], row["odd"] = (len(numbers), len(numbers)) if pairs else (len(numbers) - odd, odd)
+        kept = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
         row["read"] = -1 if c.read is None else c.read
@@ -219,6 +230,14 @@ def behind(i: Instruction) -> int:
     if i.name == "SYNCS" and "CCTL" not in marks:
         return TRIES if "PHASECHK" in marks else BEGINS if "EXCH" in marks else ARRIVES
     return ARRIVES if i.name == "ARRIVES" else NOTHING
+
+
+def slots(i: Instruction) -> dict[int, int]:
+    """The registers that an instruction reads, by the place of the operand among its sources."""
+    operands = [o for o in i.operands if o.kind not in ("P", "UP")]
+    if i.operands and i.operands[0].kind in ("R", "UR"):
+        operands = operands[1:]
+    return {slot: o.number for slot, o in enumerate(operands[:3]) if o.kind == "R" and not o.is_zero}
 
 
 def reaches(i: Instruction) -> int:

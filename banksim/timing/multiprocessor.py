@@ -23,6 +23,7 @@ from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget
 from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.global_memory import costs_of
+from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.spent_cycles import TimedBlock
 
@@ -100,6 +101,8 @@ class Simulation:
             warps=np.zeros(count, issue_records.RESIDENT_WARP),
             members=members,
             pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
+            banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
+            caches=new_caches(len(launch.kernel.instructions), self.numbers),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
             served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),

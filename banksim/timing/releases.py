@@ -69,7 +69,7 @@ def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> 
     """From which cycle on (t or later) the warp's next instruction, which stands behind a barrier, can issue although
     the warp has not been released: as soon as its registers are ready, if it works on registers alone."""
     row = sm.code[sm.warps[w].next]
-    if row.kind != PLAIN or row.pipe < 0:
+    if row.kind != PLAIN or row.pipe < 0 or row.server >= 0:
         return NEVER
     for b in range(6):
         if row.wait >> b & 1:

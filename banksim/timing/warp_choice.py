@@ -46,6 +46,22 @@ def executes(row: IssueRow, record: Warp) -> bool:
 
 
 @inlined
+def read_from(sm: Multiprocessor, f: Numbers, core: Integer, row: IssueRow) -> Integer:
+    """The cycle from which on an instruction may issue so that the banks give its registers within their window."""
+    even, odd = sm.banks[core, 0] + row.even, sm.banks[core, 1] + row.odd
+    return max(even if row.even else 0, odd if row.odd else 0) - f.operand_window
+
+
+@inlined
+def read(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> None:
+    """Hold the banks for the registers of an instruction that issues at cycle t."""
+    if row.even:
+        sm.banks[core, 0] = max(sm.banks[core, 0], t) + row.even
+    if row.odd:
+        sm.banks[core, 1] = max(sm.banks[core, 1], t) + row.odd
+
+
+@inlined
 def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> bool:
     """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
     warp = sm.warps[w]
@@ -77,6 +93,11 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
     if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
         waiting.wake[w] = sm.pipes[warp.core, row.pipe]
         return False
+    if row.even or row.odd:
+        begins = read_from(sm, f, warp.core, row)
+        if begins > t:
+            waiting.wake[w] = begins
+            return False
     if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
         warp.refused = 1
         return False

@@ -66,6 +66,7 @@ CASES = [
     ("load16_4", "l2", 132, 32, 4, 0.06),
     ("load4_1", "l2", 132, 16, 32, 0.08),
     # stores: whole sectors, parts of them, lines; one multiprocessor, and all
+    ("store4", "l2", 1, 4, 1, 0.02),
     ("store4", "l2", 1, 16, 1, 0.05),
     ("store4", "l2", 1, 4, 8, 0.06),
     ("store4", "l2", 1, 16, 32, 0.05),
