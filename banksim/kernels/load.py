@@ -180,6 +180,8 @@ def load(
                 return decode(compile_cuda(file, arch, defines, includes, std, instances=instances))
 
             def declared(name: str) -> tuple[str | None, ...]:
+                if not file.is_file():
+                    return ()  # it was compiled, and is gone since
                 found = read_all(file.resolve(), [Path(folder).resolve() for folder in includes])
                 return parameter_types([text.decode(errors="replace") for text in found if text], name)
 
