@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def map_of(case: Case, address: int) -> TensorMap:
 class Given(MappedArray):
     """An array, seen through the map of a case."""
 
-    case: Case
+    case: Case = field(kw_only=True)
 
     def at(self, address: int) -> bytes:
         return map_of(self.case, address).encoded()
@@ -73,7 +73,7 @@ def outcome(number: int, case: Case, engine: str) -> int:
     at, told = np.zeros(8, np.int32), np.zeros(16, np.int32)
     at[: len(case.at)], at[5 : 5 + len(case.offsets)] = case.at, case.offsets
     size = case.span + 256 & ~127
-    m = Given(space, (), 0, (), case)
+    m = Given(space, (), 0, (), case=case)
     try:
         if case.stores:
             given = recorder.memory(case.kind, 100 + number % 5)[:size].copy()
