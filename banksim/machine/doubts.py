@@ -2,7 +2,7 @@
 together, and in which order.
 
 Code that compilers make hardly ever comes there, but by recursion and by threads that yield to each other. Of random
-programs of one warp recorded on an H100, 96 of 100 that run otherwise there have such a place
+programs of one warp recorded on an H100, nearly all that run otherwise there have such a place
 (tests/machine/test_convergence_barriers.py).
 """
 

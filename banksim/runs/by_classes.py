@@ -73,7 +73,15 @@ def by_classes_if_large(launch: Launch, rules: Rules, options: Options) -> Run:
 
     found = None if is_small(launch) else count(launch, rules, options.progress)
     if not isinstance(found, Counted):
-        return Run(launch.kernel, launch, (), np.zeros((0, 3), np.int64), blocks=0, seconds=0, partial=True)
+        return Run(
+            launch.kernel,
+            launch,
+            (),
+            np.zeros((len(launch.kernel.listing), 3), np.int64),
+            blocks=0,
+            seconds=0,
+            partial=True,
+        )
     raise_unless_interrupted(launch, found.counts.stop)
     return counted(launch, rules, found, corners_of(launch, found))
 

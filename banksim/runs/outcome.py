@@ -87,7 +87,11 @@ class Run(Reported):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a launch on a GPU also needs in the host's code, and where its counts are not sure."""
-        return (*self.launch.notes, *doubts.notes(self.kernel, self.launch.doubts))
+        found = [
+            (run, note) for run in self.executions or (self,) for note in doubts.notes(run.kernel, run.launch.doubts)
+        ]
+        several = len(self.executions) > 1
+        return (*self.launch.notes, *(f"{run.kernel.arch}: {note}" if several else note for run, note in found))
 
     @property
     def output(self) -> str:

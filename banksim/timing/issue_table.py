@@ -48,7 +48,7 @@ CODE = np.dtype(
         ("more", "i4"),  # cycles beyond the stall count until the warp's next instruction
         ("returns", "i4"),  # of MEMORY: whether a result comes back
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
-        ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: those of a global store
+        ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: the lines that it touches
         ("far", "i4"),  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
         ("fetches", "i4"),  # of MEMORY: cycles from a store's service until its data come
         ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none

@@ -99,7 +99,7 @@ def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, 
                 return answer
             if answer == codes.RUN:
                 warp.next = record_of(warp).pc // 16
-                if sm.code[warp.next].behind == TRIES:
+                if sm.code[warp.previous].behind == TRIES:
                     end_of_phase(sm, waiting, w)
                     continue
                 wrong = release(sm, waiting, f, step, w, t)

@@ -10,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture, architecture
+from banksim.architectures.occupancy import limits
 from banksim.banks.replay import ideal, transactions
 from banksim.errors import InputError
+from banksim.wording import plural
 
 LINE, CHUNK, LANES = 128, 16, 32
 """Bytes of a line, and of what a swizzle moves; lanes of a warp."""
 SWIZZLES = {32: 1, 64: 3, 128: 7}
 """Bytes of a swizzle: the mask of the lines' numbers with which it turns the numbers of chunks."""
+ALIGNED = 128
+"""Bytes: a box begins at a multiple of these."""
 MOST_IN_BOX = 256
 """Elements of a box along an axis."""
 Places = npt.NDArray[np.int64]
@@ -147,12 +151,15 @@ def layouts(rows: int, columns: int, element: int) -> Iterator[TileLayout]:
         whole = columns * element
         if whole % width or width > MOST_IN_BOX * element or (number == 1 and whole == width):
             continue
-        across, deep = columns * element // width, -(-rows // MOST_IN_BOX)
+        across, box = whole // width, next(n for n in range(min(rows, MOST_IN_BOX), 0, -1) if rows % n == 0)
+        copies = across * (rows // box)
+        if copies > 1 and box * width % ALIGNED:
+            continue
         row, byte = np.arange(rows)[:, None], element * np.arange(columns)[None, :]
         places = byte // width * (rows * width) + row * width + byte % width
         if swizzle:
             places = places ^ (places >> 7 & SWIZZLES[swizzle]) * CHUNK
-        yield TileLayout(swizzle, min(rows, MOST_IN_BOX), width // element, across * deep, places)
+        yield TileLayout(swizzle, box, width // element, copies, places)
 
 
 # ---- ways of reading
@@ -252,7 +259,7 @@ def advise_tile(
     in any). `InputError` for what no tensor map can copy."""
     known = architecture(arch)
     if rows < 1 or columns < 1 or element not in (1, 2, 4, 8):
-        what = f"a tile of {rows} × {columns} elements of {element} bytes"
+        what = f"a tile of {rows} × {columns} elements of {plural(element, 'byte')}"
         raise InputError(f"{what}: give sizes from 1 on, and 1, 2, 4 or 8 bytes")
     if not known.capability[0] >= 9:
         raise InputError(f"{known.name} has no tensor maps: they begin with sm_90")
@@ -261,9 +268,16 @@ def advise_tile(
     strange = next((way for way in ways if way not in WHAT), None)
     if strange is not None:
         raise InputError(f"{strange!r} is no way of reading: give {', '.join(WHAT)}")
+    most = limits(known).block_shared
+    if rows * columns * element > most:
+        what = f"a tile of {rows:,} × {columns:,} elements of {plural(element, 'byte')}"
+        raise InputError(f"{what}: a block of {known.name} has {most:,} bytes of shared memory")
     judged = [
         JudgedTile(layout, tuple(judge(layout, element, way, known) for way in ways or WHAT))
         for layout in layouts(rows, columns, element)
     ]
+    if not judged:
+        what = f"a tile of {rows:,} × {columns:,}"
+        raise InputError(f"{what}: boxes of up to {MOST_IN_BOX} rows cannot all begin at multiples of {ALIGNED} bytes")
     judged.sort(key=lambda one: (one.misfits, one.excess, one.layout.copies))
     return TileAdvice(rows, columns, element, known, tuple(judged))

@@ -60,13 +60,13 @@ def signature(function: Function, types: Types) -> Types:
         raise InputError(f"{body.__name__} takes {count} arguments ({listed}), {len(types)} were given")
     if not choices or types in choices:
         return types
-    if any(addresses(types, choice) for choice in choices):
-        raise UnsupportedError(f"{body.__name__}: an address in place of an array, for a CPointer, is not simulated")
     fitting = [
         (sum(int(step) for step in steps if step is not None), number)
         for number, choice in enumerate(choices)
         if None not in (steps := conversions(types, choice))
     ]
+    if not fitting and any(addresses(types, choice) for choice in choices):
+        raise UnsupportedError(f"{body.__name__}: an address in place of an array, for a CPointer, is not simulated")
     if not fitting:
         wanted = " or ".join(f"({', '.join(map(str, choice))})" for choice in choices)
         raise InputError(f"{body.__name__} is declared for {wanted}, not for ({', '.join(map(str, types))})")

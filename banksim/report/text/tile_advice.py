@@ -9,13 +9,13 @@ from rich.text import Text
 from banksim.advise.layouts.tiles import WHAT, JudgedTile, Reading, TileAdvice
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, above, beside, fold, prose
-from banksim.wording import number
+from banksim.wording import number, plural
 
 
 def report(advice: TileAdvice, width: int) -> Text:
     """A row for each layout, a column for each way of reading, and what to write for the best."""
     heading = (
-        f"Tile of {number(advice.rows)} × {number(advice.columns)} elements of {advice.element} bytes on "
+        f"Tile of {number(advice.rows)} × {number(advice.columns)} elements of {plural(advice.element, 'byte')} on "
         f"{advice.arch.name}: transactions that reading all of it takes"
     )
     parts = [fold(Text(heading, STRONG), width), table(advice, width)]
@@ -30,8 +30,12 @@ def table(advice: TileAdvice, width: int) -> list[Text]:
         Column((first.way, ""), [cell(one.readings[place]) for one in advice.judged])
         for place, first in enumerate(advice.best.readings)
     ]
-    least = [max(r.ideal or 0 for r in column) for column in zip(*(one.readings for one in advice.judged), strict=True)]
-    columns = [Column((c.head[0], ""), [*c.cells, Text(number(n), QUIET)]) for c, n in zip(columns, least, strict=True)]
+    ideals = [
+        [r.ideal for r in column if r.ideal is not None]
+        for column in zip(*(one.readings for one in advice.judged), strict=True)
+    ]
+    least = [Text(number(max(known)) if known else "–", QUIET) for known in ideals]
+    columns = [Column((c.head[0], ""), [*c.cells, last]) for c, last in zip(columns, least, strict=True)]
     columns.insert(0, Column(("copies", ""), [*(Text(number(one.layout.copies)) for one in advice.judged), Text("")]))
     labels = [*(Text(label(one)) for one in advice.judged), Text("the least that any could take", QUIET)]
     return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)

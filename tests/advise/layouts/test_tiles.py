@@ -46,7 +46,18 @@ def test_a_narrow_tile_takes_the_swizzle_that_fits_it() -> None:
         == "Take a swizzle of 64 B, boxes of 64 × 32: no conflict is left."
     )
     assert advise_tile(64, 8, 2, ("ldmatrix", "columns")).judged[0].misfits == 1
-    assert advise_tile(600, 64, 2, ("rows",)).best.layout.copies == 3
+    assert advise_tile(600, 64, 2, ("rows",)).best.layout.copies == 3  # of 200 rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "element"), [(600, 64, 2), (4, 64, 2), (514, 32, 4), (2, 512, 1), (48, 8, 8)]
+)
+def test_boxes_make_the_tile_and_begin_where_tensor_maps_may(rows: int, columns: int, element: int) -> None:
+    for one in advise_tile(rows, columns, element).judged:
+        box = one.layout.rows * one.layout.columns
+        assert one.layout.copies * box == rows * columns
+        assert one.layout.copies == 1 or box * element % 128 == 0
+        assert sorted(one.layout.places.ravel()) == list(range(0, rows * columns * element, element))
 
 
 @pytest.mark.parametrize("swizzle", [32, 64, 128])
@@ -129,6 +140,15 @@ def test_what_no_tensor_map_copies_is_refused() -> None:
         ((64, 31, 4), "a tile's rows of 124 bytes: a tensor map copies multiples of 16"),
         ((0, 32, 4), "a tile of 0 × 32 elements of 4 bytes: give sizes from 1 on, and 1, 2, 4 or 8 bytes"),
         ((64, 32, 4, ("lines",)), f"'lines' is no way of reading: give {', '.join(WHAT)}"),
+        (
+            (1000, 64, 4),
+            "a tile of 1,000 × 64 elements of 4 bytes: a block of sm_90 has 232,448 bytes of shared memory",
+        ),
+        (
+            (10**18, 64, 4),
+            f"a tile of {10**18:,} × 64 elements of 4 bytes: a block of sm_90 has 232,448 bytes of shared memory",
+        ),
+        ((257, 8, 2), "a tile of 257 × 8: boxes of up to 256 rows cannot all begin at multiples of 128 bytes"),
         ((64, 32, 4, (), "sm_80"), "sm_80 has no tensor maps: they begin with sm_90"),
     ]:
         with pytest.raises(InputError) as caught:
