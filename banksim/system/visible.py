@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: "␡"}
@@ -36,6 +37,9 @@ def one_line(name: object) -> str:
 
 def say(message: object) -> None:
     """A message of banksim on standard error."""
+    if sys.stdout is not None:  # closed by whoever started this process
+        with suppress(OSError, ValueError):  # told when the command ends
+            sys.stdout.flush()  # what was printed before comes before it, in a log of both streams too
     print(f"banksim: {visible(str(message))}", file=sys.stderr)
 
 
