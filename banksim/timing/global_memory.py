@@ -144,6 +144,14 @@ def sectors(words: Integer) -> Integer:
 
 
 @inlined
+def held(memory: GlobalMemory, way: Integer, cost: Integer, t: Integer) -> Integer:
+    """Have something of that cost take a way of the L2 from cycle t on. Returns the cycle in which it is through."""
+    memory.held[way] = max(memory.held[way], 100 * t) + cost
+    through: Integer = memory.held[way] // 100
+    return through
+
+
+@inlined
 def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer) -> Integer:
     """Have sectors of one line come from the L2. Returns the cycle in which they have come."""
     last = t
@@ -151,9 +159,8 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
         costs = memory.costs[share, kind]
         cost = max(costs[LINES], sectors * costs[SECTORS])
         way = IN + 2 * share
-        memory.held[way] = max(memory.held[way], 100 * t) + cost
         memory.busy[way] += cost
-        last = max(last, memory.held[way] // 100)
+        last = max(last, held(memory, way, cost, t))
     return last + f.l2
 
 
@@ -175,9 +182,7 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes:
     """Send words of one line to the L2. Returns the cycle in which its answer has come."""
     last = t
     for share in range(2):
-        way = OUT + 2 * share
-        memory.held[way] = max(memory.held[way], 100 * t) + sent(memory, share, kind, words, lanes)
-        last = max(last, memory.held[way] // 100)
+        last = max(last, held(memory, OUT + 2 * share, sent(memory, share, kind, words, lanes), t))
     return last + f.l2_atomic
 
 

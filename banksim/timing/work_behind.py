@@ -28,7 +28,7 @@ from banksim.timing.asynchronous import (
     commit,
     contribute,
 )
-from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch
+from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch, held
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
 from banksim.timing.shared_memory_path import Path, Waiting
@@ -59,9 +59,8 @@ def gone(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
     for share in range(2):
         cost = size // SECTOR * memory.costs[share, STORED, SECTORS]
         way = OUT + 2 * share
-        memory.held[way] = max(memory.held[way], 100 * t) + cost
         memory.busy[way] += cost
-        last = max(last, memory.held[way] // 100)
+        last = max(last, held(memory, way, cost, t))
     return last + f.bulk_out
 
 

@@ -13,12 +13,14 @@ from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.occupancy import limits
 from banksim.banks.replay import ideal, transactions
 from banksim.errors import InputError
+from banksim.layouts.algebra import Swizzle
+from banksim.requests.kinds import FULL_MASK, LANES
 from banksim.wording import plural
 
-LINE, CHUNK, LANES = 128, 16, 32
-"""Bytes of a line, and of what a swizzle moves; lanes of a warp."""
-SWIZZLES = {32: 1, 64: 3, 128: 7}
-"""Bytes of a swizzle: the mask of the lines' numbers with which it turns the numbers of chunks."""
+LINE, CHUNK = 128, 16
+"""Bytes of a line, and of what a swizzle moves."""
+SWIZZLES = {32: Swizzle(1, 4, 3), 64: Swizzle(2, 4, 3), 128: Swizzle(3, 4, 3)}
+"""Of places in bytes, by the bytes that give them their names: the number of a line turns the numbers of its chunks."""
 ALIGNED = 128
 """Bytes: a box begins at a multiple of these."""
 MOST_IN_BOX = 256
@@ -158,7 +160,7 @@ def layouts(rows: int, columns: int, element: int) -> Iterator[TileLayout]:
         row, byte = np.arange(rows)[:, None], element * np.arange(columns)[None, :]
         places = byte // width * (rows * width) + row * width + byte % width
         if swizzle:
-            places = places ^ (places >> 7 & SWIZZLES[swizzle]) * CHUNK
+            places = SWIZZLES[swizzle].at(places)
         yield TileLayout(swizzle, box, width // element, copies, places)
 
 
@@ -223,7 +225,7 @@ def judge(layout: TileLayout, element: int, way: str, arch: Architecture) -> Rea
         found = WAYS[way](layout, element)
     except InputError as error:
         return Reading(way, None, why=str(error))
-    given = {"op": found.op, "width": found.width, "mask": 0xFFFFFFFF}
+    given = {"op": found.op, "width": found.width, "mask": FULL_MASK}
     counted = transactions(found.address, arch=arch, **given)
     most = np.asarray(counted[1] if isinstance(counted, tuple) else counted)
     return Reading(way, int(most.sum()), int(np.asarray(ideal(found.address, arch=arch, **given)).sum()))
