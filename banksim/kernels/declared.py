@@ -4,7 +4,7 @@ tells no more of a pointer than that it is one."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 QUALIFIERS = frozenset(("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"))
@@ -20,30 +20,50 @@ FIXED = {
     "size_t": "unsigned long", "half": "__half",
 }  # fmt: skip
 
+OWN = re.compile(
+    r"#[ \t]*define[ \t]+(\w+)|\busing\s+(?:[\w:]*::\s*)?(\w+)\s*[=;]|\b(?:struct|class|union|enum|typename)\s+(\w+)|"
+    r"\}\s*(\w+)\s*;"
+)
+"""What gives a name a meaning of the source's own, `typedef` aside."""
+TYPEDEF = re.compile(r"\btypedef\b([^;{}]*);")
+
 
 def parameter_types(texts: Iterable[str], name: str) -> tuple[str | None, ...]:
     """The types of the parameters of a kernel in the source and the headers that it includes; None where one is no
-    number, vector or pointer to such by a name of the language's own. Nothing where it is not declared there, or in
-    several ways."""
+    number, vector or pointer to such by a name of the language's own, or the source uses that name for something else.
+    Nothing where it is not declared there, or in several ways."""
     between = "[^;{}()]*"
     bounds = rf"(?:__launch_bounds__\s*\([^()]*\){between})?"
     start = re.compile(rf"__global__\b{between}{bounds}\b{re.escape(name)}\s*\(([^()]*)\)")
+    plain_texts = [IGNORED.sub(" ", text) for text in texts]
+    own = frozenset(name for text in plain_texts for name in own_names(text))
     found = {
-        tuple(map(one_type, listed.split(","))) if listed.strip() not in ("", "void") else ()
-        for text in texts
-        for listed in start.findall(IGNORED.sub(" ", text))
+        tuple(one_type(one, own) for one in listed.split(",")) if listed.strip() not in ("", "void") else ()
+        for text in plain_texts
+        for listed in start.findall(text)
     }
     return found.pop() if len(found) == 1 else ()
 
 
-def one_type(declared: str) -> str | None:
-    """The type of a parameter with its name, as a mangled name has it, less `const`."""
+def own_names(text: str) -> Iterator[str]:
+    """The names that a source uses for types or macros of its own, whatever the scope and whether compiled or not."""
+    for names in OWN.findall(text):
+        yield from filter(None, names)
+    for body in TYPEDEF.findall(text):
+        declarators = re.sub(r"\([^()]*\)", "", re.sub(r"\(\s*\*\s*(\w+)\s*\)", r"\1", body))
+        yield from re.findall(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:,|$)", declarators.strip())
+
+
+def one_type(declared: str, own: frozenset[str]) -> str | None:
+    """The type of a parameter with its name, as a mangled name has it, less `const`; not by names that are the
+    source's `own`."""
     parts = re.findall(r"\w+|\S", declared.partition("=")[0])
     stars = parts.count("*")
     words = [part for part in parts if part not in QUALIFIERS and part != "*"]
     if stars > 1 or not all(re.fullmatch(r"\w+", word) for word in words):
         return None
-    kind = plain(words) or plain(words[:-1])
+    named = words if plain(words) else words[:-1]
+    kind = None if own.intersection(named) else plain(named)
     return f"{kind}{'*' * stars}" if kind else None
 
 

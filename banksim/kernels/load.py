@@ -182,8 +182,11 @@ def load(
             def declared(name: str) -> tuple[str | None, ...]:
                 if not file.is_file():
                     return ()  # it was compiled, and is gone since
-                found = read_all(file.resolve(), [Path(folder).resolve() for folder in includes])
-                return parameter_types([text.decode(errors="replace") for text in found if text], name)
+                found = [*read_all(file.resolve(), [Path(folder).resolve() for folder in includes])]
+                if None in found:
+                    return ()  # nobody knows what a header that only a preprocessor can name makes of a type's name
+                texts = [text.decode(errors="replace") for text in found if text]
+                return parameter_types([*texts, *(f"#define {one.partition('=')[0]}" for one in defines)], name)
 
             return Module(compiled(), str(path), compiled, again, declared)
         if not file.is_file():

@@ -49,6 +49,38 @@ def test_what_is_known_and_what_is_not(name: str, types: tuple[str | None, ...])
     assert parameter_types([SOURCE], name) == types
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "typedef double half;",
+        "typedef double plain, half[4];",
+        "typedef double (*half)(int, float);",
+        "typedef struct { int a; } half;",
+        "struct half { int a; };",
+        "using half = double;",
+        "using mine::half;",
+        "#define half double",
+        "template <typename half> struct of;",
+    ],
+)
+def test_a_name_that_the_source_gives_another_meaning_is_not_believed(line: str) -> None:
+    kernel = 'extern "C" __global__ void k(half *a, const float *b, int half) {}'
+    assert parameter_types([line, kernel], "k") == (None, "float*", "int")
+    assert parameter_types([kernel], "k") == ("__half*", "float*", "int")
+
+
+def test_a_macro_hides_a_type_of_the_language(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text('extern "C" __global__ void k(half *o) { o[0] = 1; }')
+    out = np.zeros(4)
+    banksim.run(banksim.load(file, defines=["half=double"])["k"], 1, 1, [out])
+    assert out[0] == 1
+    (tmp_path / "types.h").write_text("#define float double\n")
+    file.write_text('#define TYPES "types.h"\n#include TYPES\nextern "C" __global__ void k(float *o) { o[0] = 2; }')
+    banksim.run(banksim.load(file)["k"], 1, 1, [out])
+    assert out[0] == 2
+
+
 def test_arrays_of_other_elements_are_refused_for_extern_c(tmp_path: Path) -> None:
     (tmp_path / "own.cuh").write_text('typedef float own_t;\nextern "C" __global__ void header(float *o) { *o = 1; }\n')
     file = tmp_path / "k.cu"
