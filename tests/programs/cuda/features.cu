@@ -1,5 +1,6 @@
 // One program for many tests: its first argument chooses what it does. Every check tells when it fails.
 #include <cassert>
+#include <cerrno>
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +20,15 @@ static void returns(cudaError_t wanted, cudaError_t got, const char *what, int l
 }
 #define CHECK(CALL) returns(cudaSuccess, CALL, #CALL, __LINE__)
 #define REFUSED(ERROR, CALL) returns(ERROR, CALL, #CALL, __LINE__)
+
+// The host's memory, of which none is left once it is full; the libraries that a program uses call this function too.
+static bool full = false;
+extern "C" void *__libc_calloc(size_t count, size_t size);
+extern "C" void *calloc(size_t count, size_t size) {
+    if (!full) return __libc_calloc(count, size);
+    errno = ENOMEM;
+    return nullptr;
+}
 
 // ---- kernels
 __constant__ float factor[4];
@@ -411,6 +421,7 @@ int main(int argc, char **argv) {
         REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 1ull << 40));
     }
     if (what == "launch") { say<<<1, 1>>>(1); printf("%s\n", cudaGetErrorName(cudaGetLastError())); }
+    if (what == "full") { cudaStream_t stream; CHECK(cudaFree(0)); full = true; cudaStreamCreate(&stream); printf("went on\n"); }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
     if (what == "wait") wait();
     if (argc > 2) faults(argv[2]);

@@ -127,6 +127,18 @@ def test_what_is_missing_or_wrong_is_named(what: str, said: str, capfd: Said) ->
     assert capfd.readouterr() == ("", f"banksim: {said}\n")
 
 
+def test_no_memory_of_the_host_is_one_line(capfd: Said) -> None:
+    assert run(FEATURES, "full") == 2
+    assert capfd.readouterr() == ("", "banksim: the host's memory is used up: Cannot allocate memory\n")
+
+
+def test_the_stand_ins_take_memory_in_one_place() -> None:
+    """There it is checked that they were given some."""
+    taken = re.compile(r"(?<!\w)(?:malloc|calloc|realloc|strdup)\(")
+    found = {file.name for file in standins.SOURCES.rglob("*.c") if taken.search(file.read_text())}
+    assert found == {"connection.c"}
+
+
 def test_allocations_beyond_4_gib(capfd: Said) -> None:
     """Accesses, and copies across the place where addresses grow out of 32 bits; twice, as memory is used again."""
     assert run(FEATURES, "huge") == 0

@@ -27,7 +27,7 @@ CUresult cuArray3DCreate(CUarray *made, const CUDA_ARRAY3D_DESCRIPTOR *as) {
     size_t channel = banksim_channel_bytes(as->Format);
     if (!channel) return banksim_missing("a CUDA array of such a format");
     if (as->NumChannels != 1 && as->NumChannels != 2 && as->NumChannels != 4) return CUDA_ERROR_INVALID_VALUE;
-    CUarray array = calloc(1, sizeof *array);
+    CUarray array = banksim_zeroed(sizeof *array);
     array->as = *as;
     array->element = channel * as->NumChannels;
     array->pitch = as->Width * array->element;

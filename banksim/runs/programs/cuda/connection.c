@@ -27,10 +27,21 @@ void banksim_say(const char *format, ...) {
     va_end(arguments);
 }
 
-/* banksim has ended, so this program cannot go on. */
+/* banksim has ended, or the host has no memory left, so this program cannot go on. */
 static void give_up(const char *what) {
     fprintf(stderr, "banksim: %s: %s\n", what, errno ? strerror(errno) : "the connection was closed");
     _exit(2);
+}
+
+void *banksim_resized(void *old, size_t size) {
+    void *room = realloc(old, size);
+    if (!room && size) give_up("the host's memory is used up");
+    return room;
+}
+void *banksim_zeroed(size_t size) {
+    void *room = calloc(1, size);
+    if (!room && size) give_up("the host's memory is used up");
+    return room;
 }
 
 static void send_all(const void *bytes, size_t size) {
@@ -136,8 +147,7 @@ struct answer banksim_ask(char kind, const void *bytes, size_t size) {
     pthread_mutex_lock(&lock);
     send_message(kind, bytes, size);
     receive_all(head, sizeof head);
-    struct answer answer = {(CUresult)head[0], head[1], malloc(head[1] + 1)};
-    if (!answer.bytes) give_up("memory");
+    struct answer answer = {(CUresult)head[0], head[1], banksim_resized(NULL, head[1] + 1)};
     receive_all(answer.bytes, answer.size);
     answer.bytes[answer.size] = 0;
     pthread_mutex_unlock(&lock);

@@ -20,6 +20,10 @@ CUresult banksim_connect(void);
 struct answer banksim_ask(char kind, const void *bytes, size_t size);
 void banksim_tell(char kind, const void *bytes, size_t size); /* there is no answer */
 CUresult banksim_missing(const char *name); /* says once that a function is not provided */
+/* The host's memory for what the stand-ins keep. Where there is none, the program ends with one line that says so: not
+   every function could return an error. */
+void *banksim_resized(void *old, size_t size); /* `old` may be NULL */
+void *banksim_zeroed(size_t size);
 void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The error of a kernel that a GPU would stop. At first it is `pending`, and nothing more happens on the device. The

@@ -145,7 +145,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters, unsigned flags, CUdevice device) {
     CUresult failed = device ? CUDA_ERROR_INVALID_DEVICE : banksim_connect();
     if (failed) return failed;
-    *context = calloc(1, sizeof **context);
+    *context = banksim_zeroed(sizeof **context);
     (*context)->flags = flags;
     return cuCtxPushCurrent(*context);
 }

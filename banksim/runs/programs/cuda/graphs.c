@@ -20,17 +20,17 @@ struct kept {
 static __thread CUgraph recorded; /* while this thread records: the graph that gets what it submits */
 
 CUgraph banksim_new_graph(void) {
-    CUgraph graph = calloc(1, sizeof *graph);
+    CUgraph graph = banksim_zeroed(sizeof *graph);
     graph->end = &graph->first;
     return graph;
 }
 
 static CUgraphNode append(CUgraph graph, banksim_perform perform, const void *arguments, size_t size) {
-    CUgraphNode node = calloc(1, sizeof *node);
+    CUgraphNode node = banksim_zeroed(sizeof *node);
     node->perform = perform;
     node->size = size;
     node->graph = graph;
-    node->arguments = malloc(size + 1);
+    node->arguments = banksim_resized(NULL, size + 1);
     if (size) memcpy(node->arguments, arguments, size);
     *graph->end = node;
     graph->end = &node->next;
@@ -39,7 +39,7 @@ static CUgraphNode append(CUgraph graph, banksim_perform perform, const void *ar
 }
 
 static void depend(CUgraphNode node, const CUgraphNode *before, size_t count) {
-    node->before = realloc(node->before, (node->before_count + count + 1) * sizeof *before);
+    node->before = banksim_resized(node->before, (node->before_count + count + 1) * sizeof *before);
     if (count) memcpy(node->before + node->before_count, before, count * sizeof *before);
     node->before_count += count;
 }
@@ -85,7 +85,7 @@ CUresult banksim_replaced(CUresult failed, CUgraphNode node) {
         free(node->arguments);
         node->perform = made->first->perform;
         node->size = made->first->size;
-        node->arguments = malloc(node->size + 1);
+        node->arguments = banksim_resized(NULL, node->size + 1);
         memcpy(node->arguments, made->first->arguments, node->size);
     }
     cuGraphDestroy(made);
@@ -95,7 +95,7 @@ CUresult banksim_replaced(CUresult failed, CUgraphNode node) {
 /* ---- what graphs keep alive */
 CUresult cuUserObjectCreate(CUuserObject *made, void *object, CUhostFn destroy, unsigned references, unsigned flags) {
     if (!made || !destroy || !references || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
-    *made = malloc(sizeof **made);
+    *made = banksim_resized(NULL, sizeof **made);
     **made = (struct CUuserObject_st){object, destroy, references};
     return CUDA_SUCCESS;
 }
@@ -114,7 +114,7 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references, unsigned flags) {
     if (!graph || !object || !references) return CUDA_ERROR_INVALID_VALUE;
     if (!(flags & CU_GRAPH_USER_OBJECT_MOVE)) cuUserObjectRetain(object, references);
-    struct kept *kept = malloc(sizeof *kept);
+    struct kept *kept = banksim_resized(NULL, sizeof *kept);
     *kept = (struct kept){object, references, graph->kept};
     graph->kept = kept;
     return CUDA_SUCCESS;

@@ -22,7 +22,7 @@ CUresult banksim_perform_launch(void *arguments) {
     const struct head *head = &launch->head;
     if (banksim_pending) return CUDA_SUCCESS;
     banksim_flush();
-    char *message = malloc(sizeof *head + head->parameters + head->name);
+    char *message = banksim_resized(NULL, sizeof *head + head->parameters + head->name);
     memcpy(message, head, sizeof *head);
     memcpy(message + sizeof *head, launch->parameters, head->parameters);
     memcpy(message + sizeof *head + head->parameters, launch->function->name, head->name);
@@ -40,7 +40,7 @@ CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
     const struct head *h = &launch->head;
     CUfunction f = launch->function;
     free(node->parameters);
-    node->parameters = calloc(f->parameters + 1, sizeof(void *));
+    node->parameters = banksim_zeroed((f->parameters + 1) * sizeof(void *));
     for (int n = 0; n < f->parameters; n++) node->parameters[n] = launch->parameters + f->offset[n];
     *p = (CUDA_KERNEL_NODE_PARAMS){f,           h->grid[0], h->grid[1],       h->grid[2], h->block[0], h->block[1],
                                    h->block[2], h->shared,  node->parameters, NULL,       NULL,        NULL};
@@ -99,7 +99,7 @@ static CUresult submit(CUfunction f, struct head head, CUstream stream, void **e
     if (failed) return failed;
     int size = parameter_bytes(f);
     if (size > MOST_PARAMETERS || (size && !each && !extra)) return CUDA_ERROR_INVALID_VALUE;
-    struct launch *launch = calloc(1, sizeof *launch + size);
+    struct launch *launch = banksim_zeroed(sizeof *launch + size);
     memcpy(&head.module, f->module, sizeof head.module); /* the first member of a module is its number */
     head.parameters = size;
     head.name = strlen(f->name);

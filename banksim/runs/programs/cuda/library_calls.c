@@ -25,7 +25,7 @@ CUresult banksim_compute(CUstream stream, const char *library, const char *funct
                          void *result, size_t result_size) {
     BEGIN();
     size_t names = strlen(library) + strlen(function) + 2, size = names + count * sizeof *words;
-    struct library_call *call = calloc(1, sizeof *call + size);
+    struct library_call *call = banksim_zeroed(sizeof *call + size);
     call->result = result;
     call->result_size = result_size;
     call->size = size;

@@ -58,7 +58,7 @@ static size_t image_size(const char *image) {
 static char *unwrapped(const struct wrapper *wrapper, size_t *size) {
     size_t all = image_size(wrapper->image);
     for (const char **one = wrapper->more; wrapper->version == TO_BE_LINKED && one && *one; one++) all += image_size(*one);
-    char *images = malloc(all);
+    char *images = banksim_resized(NULL, all);
     *size = image_size(wrapper->image);
     memcpy(images, wrapper->image, *size);
     for (const char **one = wrapper->more; wrapper->version == TO_BE_LINKED && one && *one; one++) {
@@ -78,8 +78,8 @@ static void read_contents(struct CUmod_st *module, char *text, size_t *bytes) {
         if (sscanf(line, "N %lu %zu %u", &module->number, bytes, &module->kernel_count) == 3) continue;
         if (sscanf(line, "V %zu %zu %n", &one.offset, &one.size, &name) != 2) continue;
         if (module->variable_count == room)
-            module->variables = realloc(module->variables, (room = 2 * room + 16) * sizeof one);
-        one.name = strdup(line + name);
+            module->variables = banksim_resized(module->variables, (room = 2 * room + 16) * sizeof one);
+        one.name = strcpy(banksim_zeroed(strlen(line + name) + 1), line + name);
         module->variables[module->variable_count++] = one;
     }
 }
@@ -96,7 +96,7 @@ static CUresult load(CUmodule *result, const void *image) {
     struct answer answer = banksim_ask('M', image, size);
     free(several);
     if (!answer.status) {
-        struct CUmod_st *module = calloc(1, sizeof *module);
+        struct CUmod_st *module = banksim_zeroed(sizeof *module);
         size_t bytes = 0;
         pthread_mutex_init(&module->lock, NULL);
         read_contents(module, answer.bytes, &bytes);
@@ -124,7 +124,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *path) {
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     rewind(file);
-    char *image = calloc(1, size + 8); /* PTX ends with a zero */
+    char *image = banksim_zeroed(size + 8); /* PTX ends with a zero */
     CUresult status = fread(image, 1, size, file) == (size_t)size ? load(module, image) : CUDA_ERROR_FILE_NOT_FOUND;
     fclose(file);
     free(image);
@@ -147,14 +147,14 @@ CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) {
 /* The answer: registers, bytes of shared, local and constant memory, most threads, the same by its launch bounds alone,
    then offset and size of each parameter. */
 static CUfunction read_function(CUmodule module, const char *name, const char *text) {
-    CUfunction f = calloc(1, sizeof *f);
+    CUfunction f = banksim_zeroed(sizeof *f);
     int used = 0, parameter = 0;
     f->module = module;
-    f->name = strdup(name);
+    f->name = strcpy(banksim_zeroed(strlen(name) + 1), name);
     sscanf(text, "%d %d %d %d %d %d %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads, &f->bound,
            &f->parameters, &used);
-    f->offset = calloc(f->parameters + 1, sizeof(int));
-    f->size = calloc(f->parameters + 1, sizeof(int));
+    f->offset = banksim_zeroed((f->parameters + 1) * sizeof(int));
+    f->size = banksim_zeroed((f->parameters + 1) * sizeof(int));
     for (text += used; parameter < f->parameters; parameter++, text += used)
         sscanf(text, " %d %d%n", &f->offset[parameter], &f->size[parameter], &used);
     f->dynamic = banksim_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - f->shared;
@@ -170,7 +170,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     while (f && strcmp(f->name, name)) f = f->next;
     if (!f) {
         size_t size = sizeof(uint64_t) + strlen(name);
-        char *message = malloc(size);
+        char *message = banksim_resized(NULL, size);
         memcpy(message, &module->number, sizeof(uint64_t));
         memcpy(message + sizeof(uint64_t), name, strlen(name));
         struct answer answer = banksim_ask('K', message, size);

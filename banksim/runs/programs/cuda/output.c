@@ -13,7 +13,7 @@ static size_t printed_size;
 void banksim_print(const char *text, size_t size) {
     if (!size) return;
     pthread_mutex_lock(&lock);
-    printed = realloc(printed, printed_size + size);
+    printed = banksim_resized(printed, printed_size + size);
     memcpy(printed + printed_size, text, size);
     printed_size += size;
     pthread_mutex_unlock(&lock);

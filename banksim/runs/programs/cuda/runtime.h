@@ -23,7 +23,9 @@ CUresult banksim_begin(void);
     BEGIN();         \
     return banksim_done(CALL)
 
-CUresult banksim_missing(const char *name); /* of libcuda.so.1 */
+CUresult banksim_missing(const char *name); /* these three are of libcuda.so.1 (connection.h) */
+void *banksim_resized(void *old, size_t size);
+void *banksim_zeroed(size_t size);
 cudaError_t banksim_copy_of_arrays(const struct cudaMemcpy3DParms *copy, cudaStream_t stream);
 int banksim_function(const void *host, CUfunction *found);
 const void *banksim_host_of(CUfunction f); /* the address that the host knows it by */

@@ -26,7 +26,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct symbol **bucket(const void *host) { return &kernels[((uintptr_t)host >> 4) % BUCKETS]; }
 
 static void add(struct symbol **list, void **image, const void *host, const char *name, size_t size) {
-    struct symbol *made = malloc(sizeof *made);
+    struct symbol *made = banksim_resized(NULL, sizeof *made);
     pthread_mutex_lock(&lock);
     *made = (struct symbol){host, name, (struct image *)image, size, NULL, *list};
     *list = made;
@@ -34,7 +34,7 @@ static void add(struct symbol **list, void **image, const void *host, const char
 }
 
 void **__cudaRegisterFatBinary(void *wrapper) {
-    struct image *image = calloc(1, sizeof *image);
+    struct image *image = banksim_zeroed(sizeof *image);
     image->wrapper = wrapper;
     pthread_mutex_init(&image->lock, NULL);
     return (void **)image;

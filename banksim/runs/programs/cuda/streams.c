@@ -98,7 +98,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priori
     BEGIN();
     if (!stream) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
-    struct CUstream_st *made = calloc(1, sizeof *made);
+    struct CUstream_st *made = banksim_zeroed(sizeof *made);
     *made = (struct CUstream_st){.flags = flags, .priority = priority, .id = ++ids, .next = streams};
     *stream = streams = made;
     pthread_mutex_unlock(&lock);
@@ -179,7 +179,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *d
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
     BEGIN();
     if (!event) return CUDA_ERROR_INVALID_VALUE;
-    *event = calloc(1, sizeof **event);
+    *event = banksim_zeroed(sizeof **event);
     (*event)->flags = flags;
     return CUDA_SUCCESS;
 }

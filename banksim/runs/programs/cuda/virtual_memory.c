@@ -74,7 +74,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *start, size_t size, size_t alignment, 
     if (!start || !size || size % GRANULARITY || flags) return CUDA_ERROR_INVALID_VALUE;
     CUresult failed = banksim_allocate(size, DEVICE, 0, start);
     if (failed) return failed;
-    struct range *made = calloc(1, sizeof *made);
+    struct range *made = banksim_zeroed(sizeof *made);
     pthread_mutex_lock(&lock);
     *made = (struct range){banksim_find(*start), *start, size, ranges};
     ranges = made;
@@ -102,7 +102,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
                      unsigned long long flags) {
     BEGIN();
     if (!handle || !properties || !size || size % GRANULARITY || flags) return CUDA_ERROR_INVALID_VALUE;
-    struct handle *made = calloc(1, sizeof *made);
+    struct handle *made = banksim_zeroed(sizeof *made);
     pthread_mutex_lock(&lock);
     *made = (struct handle){.size = size, .properties = *properties, .next = handles};
     handles = made;
@@ -159,7 +159,7 @@ CUresult cuMemUnmap(CUdeviceptr start, size_t size) {
         if (!one->mapped || one->mapped < start || one->mapped + one->size > start + size) continue;
         found += one->size;
         if (!one->released) {
-            one->kept = malloc(one->size);
+            one->kept = banksim_resized(NULL, one->size);
             memcpy(one->kept, bytes(range, one->mapped), one->size);
         }
         one->mapped = 0;

@@ -25,7 +25,7 @@ static cublasStatus_t status_of(CUresult failed) {
 cublasStatus_t cublasCreate(cublasHandle_t *handle) {
     if (banksim_connect()) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!handle) return CUBLAS_STATUS_INVALID_VALUE;
-    *handle = calloc(1, sizeof **handle);
+    *handle = banksim_zeroed(sizeof **handle);
     return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {

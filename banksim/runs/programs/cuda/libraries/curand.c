@@ -20,7 +20,7 @@ static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type,
     }
     if (type < CURAND_RNG_PSEUDO_DEFAULT) return CURAND_STATUS_TYPE_ERROR;
     if (banksim_connect()) return CURAND_STATUS_INITIALIZATION_FAILED;
-    *generator = calloc(1, sizeof **generator);
+    *generator = banksim_zeroed(sizeof **generator);
     (*generator)->type = type;
     (*generator)->host = host;
     return CURAND_STATUS_SUCCESS;
