@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -256,3 +257,48 @@ def test_a_program_that_asks_for_its_gpu(
     assert main([*words, "--arg", "300", "--save-args", str(tmp_path)]) == 0
     assert (np.load(tmp_path / "1.npy") == 1).all()
     assert "program.py:5: " in capsys.readouterr().err
+
+
+PROGRAM = """
+import ctypes
+import numpy as np
+import triton
+import triton.language as tl
+
+cuda = ctypes.CDLL("libcuda.so.1")
+
+class Tensor:
+    def __init__(self, values):
+        self.values, self.dtype, address = values, f"torch.{values.dtype}", ctypes.c_uint64()
+        assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(values.nbytes)) == 0
+        self.address = address
+        assert cuda.cuMemcpyHtoD_v2(address, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)) == 0
+    def data_ptr(self):
+        return self.address.value
+    def numpy(self):
+        out = np.empty_like(self.values)
+        assert cuda.cuMemcpyDtoH_v2(ctypes.c_void_p(out.ctypes.data), self.address, ctypes.c_size_t(out.nbytes)) == 0
+        return out
+
+@triton.jit
+def transpose(x, y, n, B: tl.constexpr):
+    i, j = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    tl.store(y + j[:, None] * n + i[None, :], tl.trans(tl.load(x + i[:, None] * n + j[None, :])))
+
+a = np.arange(128 * 128, dtype=np.float32).reshape(128, 128)
+x, y = Tensor(a), Tensor(np.zeros_like(a))
+transpose[(4, 4)](x, y, 128, B=32)
+print((y.numpy() == a.T).all())
+"""
+
+
+def test_a_host_program_unchanged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """No PyTorch is needed, and one for processors only does not matter."""
+    (tmp_path / "train.py").write_text(PROGRAM)
+    report = tmp_path / "report.json"
+    for words in ([str(tmp_path / "train.py")], [sys.executable, str(tmp_path / "train.py")]):
+        assert main(["run", "--json", "--output", str(report), *words]) == 0
+        assert capfd.readouterr().out == "True\n"
+        [kernel] = json.loads(report.read_text())["kernels"]
+        assert (kernel["kernel"], kernel["shapes"][0]["grid"]) == ("transpose", [4, 4, 1])
+        assert kernel["conflicts"][0]["transactions"] >= 1024

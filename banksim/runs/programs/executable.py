@@ -31,7 +31,12 @@ UNDEFINED, DYNAMIC_SYMBOLS, DYNAMIC = 0, 11, 6
 NEEDED = 1
 FOR_A_SHELL = re.compile(r"[^\w./+,=@%:~-]")
 """Characters that names given to nvcc cannot have, because it hands its command line to a shell."""
-CUTILE = re.compile(rb"^[ \t]*(?:(?:import|from)[ \t]+cuda\.tile|from[ \t]+cuda[ \t]+import[ \t]+tile)\b", re.MULTILINE)
+OF_DRIVER = re.compile(
+    rb"^[ \t]*(?:(?:import|from)[ \t]+(?:triton|numba_cuda_mlir|cuda\.(?:tile|core|bindings))"
+    rb"|from[ \t]+cuda[ \t]+import[ \t]+(?:tile|core|bindings))\b|[\"']libcuda(?:rt)?\.so",
+    re.MULTILINE,
+)
+"""How a Python file names what launches kernels through the driver or the runtime: Triton, cuTile and the like."""
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (
@@ -41,9 +46,9 @@ CURE = (
 
 
 def calls_driver(word: str) -> bool:
-    """Whether a Python file uses cuTile, which launches its kernels through the driver."""
+    """Whether a Python file itself names something that launches kernels through the driver, as Triton does."""
     with suppress(OSError):
-        return CUTILE.search(Path(word).read_bytes()) is not None
+        return OF_DRIVER.search(Path(word).read_bytes()) is not None
     return False
 
 

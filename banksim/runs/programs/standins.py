@@ -226,7 +226,8 @@ def error_names(include: Path) -> Iterator[str]:
 def environment(libraries: Path) -> dict[str, str]:
     """The additions to a program's environment. With them it, and all that it starts, finds the stand-ins first;
     compilers and linkers find the headers and libraries that NVIDIA's wheels leave out. NVIDIA's own tools come last,
-    in the order of a CUDA installation; nvcc links the runtime for which there is a stand-in."""
+    in the order of a CUDA installation; nvcc links the runtime for which there is a stand-in. Triton is told that its
+    kernels are for an NVIDIA GPU: it would ask PyTorch, which may be one for processors only."""
 
     def beside(name: str, folder: Path, first: bool) -> str:
         before = os.environ.get(name)
@@ -237,5 +238,6 @@ def environment(libraries: Path) -> dict[str, str]:
     flags = os.environ.get("NVCC_APPEND_FLAGS", "")
     if "-cudart" not in flags:
         found["NVCC_APPEND_FLAGS"] = f"{flags} -cudart shared".strip()
+    found["TRITON_DEFAULT_BACKEND"] = os.environ.get("TRITON_DEFAULT_BACKEND", "nvidia")
     tools_last = [os.environ.get("PATH", os.defpath), *(str(root / "bin") for root in tools.roots())]
     return found | {"PATH": os.pathsep.join(tools_last)}
