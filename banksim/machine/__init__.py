@@ -4,6 +4,7 @@ parameters.py         arguments → parameters and buffers
 parameter_types.py    the types that a kernel's name tells
 structs.py            a struct by value, with arrays' addresses inside
 host_memory.py        the memory behind NumPy arrays
+scratch.py            memory that tells what was written
 launch.py             a launch, checked and laid out
 launch_constants.py   what it writes to constant bank 0
 addresses.py          where its buffers lie

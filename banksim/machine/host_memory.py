@@ -127,8 +127,11 @@ def writable(arguments: Iterable[object]) -> list[np.ndarray]:
     return [bytes_of(stretch, changing) for stretch in Stretches(changing).all]
 
 
-def copied(arguments: Iterable[object]) -> list[object]:
-    """The same arguments over memory of their own, laid out alike."""
+def copied(
+    arguments: Iterable[object],
+    memory: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.uint8]] = np.copy,
+) -> list[object]:
+    """The same arguments over memory of their own, laid out alike; `memory` makes that of each stretch."""
     given = list(arguments)
     known = Stretches(given)
     copies: dict[Stretch, np.ndarray] = {}
@@ -147,7 +150,7 @@ def copied(arguments: Iterable[object]) -> list[object]:
     def array(value: np.ndarray) -> np.ndarray:
         stretch = known.of(value)
         if stretch not in copies:
-            copies[stretch] = bytes_of(stretch, given).copy()
+            copies[stretch] = memory(bytes_of(stretch, given))
         start = value.ctypes.data - stretch[0]
         same = np.ndarray(value.shape, value.dtype, copies[stretch].data, start, value.strides)
         same.flags.writeable = value.flags.writeable

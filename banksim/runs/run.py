@@ -160,8 +160,9 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
     return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)
 
 
-def with_time(launch: Launch, rules: Rules, options: Options, others: bool = True) -> Run:
-    """Simulate the time of some blocks, and count the `others` too if wanted."""
+def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True) -> Run:
+    """Simulate the time of some blocks; count the others too, and simulate these without conflicts, if `more` is
+    wanted."""
     from banksim.timing.timed_launch import Timing, run_timed
 
     if not launch.apart:
@@ -173,7 +174,7 @@ def with_time(launch: Launch, rules: Rules, options: Options, others: bool = Tru
     timed = run_timed(
         launch,
         judging,
-        Timing(options.global_latency, options.timed_blocks, others),
+        Timing(options.global_latency, options.timed_blocks, more),
         workers=options.workers,
         max_instructions=options.max_instructions,
         progress=options.progress,

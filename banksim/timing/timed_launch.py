@@ -29,11 +29,12 @@ OnTimed = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Timing:
     """How to time: cycles of global memory (None: by the model of the caches), how many blocks (None: those that are
-    resident at first), and whether the others are counted."""
+    resident at first); and whether more is wanted than their cycles: those without conflicts, and the counts of the
+    other blocks."""
 
     global_latency: int | None = None
     blocks: int | None = None
-    others: bool = True
+    more: bool = True
 
 
 @dataclass
@@ -73,15 +74,16 @@ def run_timed(
 
         return in_threads([lambda: simulation.run(chosen)], simulation.stop_word, tick)[0]
 
-    before = launch.copy() if stepwise.sites else launch  # for the ideal run, where there can be conflicts
+    both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
+    before = launch.copy() if both else launch
     outcome = simulate(launch, ideal=False)
     raise_unless_interrupted(launch, outcome.stop)
     counts = counted(outcome, stepwise, len(rules))
     best = outcome
-    if counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
+    if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
     parts = [(stepwise, counts)]
-    if counts.stop is None and timing.others and len(chosen) < launch.blocks:
+    if counts.stop is None and timing.more and len(chosen) < launch.blocks:
         compiled = compile_for(launch)
         rest = execute(
             launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress,

@@ -16,16 +16,14 @@ from banksim.architectures.code_layout import runs_as
 from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import UnsupportedError
-from banksim.machine.host_memory import copied, writable
+from banksim.machine.host_memory import copied
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Race
+from banksim.machine.scratch import Bytes, Scratch
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 
 Changes = tuple[LayoutChange, ...]
-PIECE = 1 << 20
-"""Bytes that are compared at a time, a multiple of those of a word."""
-WORD = np.dtype(np.uint64)
 TIMED: dict[str, Any] = {"timing": True, "global_latency": int(H200.figures["global_latency"].value)}
 """How time is simulated: with a constant for global memory, as if no cache had it. So all layouts that were re-measured
 on an H200 (tests/advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do
@@ -115,11 +113,13 @@ class Bench:
         """Empty: all of them."""
         self.work: list[Any] = []
         """The arguments, for these blocks to be executed on."""
+        self.memory: list[Scratch] = []
+        """That of `work`."""
 
     def checked(self) -> tuple[Measured, tuple[Race, ...]]:
         """The kernel as it is written, and its races. With a race, equal results prove nothing."""
         self.blocks = self.typical()
-        self.work = copied(self.args) if self.blocks else []
+        self.work = copied(self.args, self.scratch) if self.blocks else []
         try:
             measured = self.measure((), check="races")
         except UnsupportedError:  # the check does not know something that the kernel does
@@ -172,6 +172,10 @@ class Bench:
         return Measured(kernel, done, costs(done), results, dynamic)
 
     # ---- large launches
+    def scratch(self, given: Bytes) -> Bytes:
+        self.memory.append(Scratch(given))
+        return self.memory[-1].data
+
     def some(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
         """Count all blocks, and execute some."""
         from banksim.runs.run import on_llvm, run_with
@@ -192,7 +196,7 @@ class Bench:
         from banksim.runs.run import run_with, with_time
 
         def execute(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
-            return replace(with_time(launch, rules, how, others=False), partial=False)
+            return replace(with_time(launch, rules, how, more=False), partial=False)
 
         try:
             options = self.options(measured.dynamic, **TIMED)
@@ -206,19 +210,5 @@ class Bench:
 
     def restored(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
         """Where bytes of the arguments were changed, and to what; they are as given again."""
-        places, values = [], []
-        for now, given in zip(writable(self.work), writable(self.args), strict=True):
-            pieces = ((at, now[at : at + PIECE], given[at : at + PIECE]) for at in range(0, len(now), PIECE))
-            found = [np.flatnonzero(mine != theirs) + at for at, mine, theirs in pieces if differ(mine, theirs)]
-            changed = np.concatenate([np.zeros(0, np.int64), *found])
-            places.append(changed.tobytes())
-            values.append(now[changed].tobytes())
-            now[changed] = given[changed]
-        return tuple(places), tuple(values)
-
-
-def differ(mine: np.ndarray, theirs: np.ndarray) -> bool:
-    """Whether bytes differ; compared by words, for most of a large launch's memory is not touched by some blocks."""
-    words = len(mine) // WORD.itemsize * WORD.itemsize
-    rest = mine[words:] != theirs[words:]
-    return bool((mine[:words].view(WORD) != theirs[:words].view(WORD)).any() or rest.any())
+        changed = [one.changed() for one in self.memory]
+        return tuple(places.tobytes() for places, _ in changed), tuple(values.tobytes() for _, values in changed)

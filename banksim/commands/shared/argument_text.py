@@ -178,6 +178,8 @@ def filled(dtype: np.dtype, shape: tuple[int, ...], value: float) -> np.ndarray:
     if dtype.kind in "iu" and not (np.iinfo(dtype).min <= value <= np.iinfo(dtype).max and value == int(value)):
         raise InputError(f"{value} is no {dtype}")
     try:
+        if value == 0 and math.copysign(1, value) > 0:
+            return np.zeros(shape, dtype)  # which takes no room before it is written
         with np.errstate(over="raise"):
             return np.full(shape, float(value) if dtype.kind in "fc" else value, dtype)
     except (FloatingPointError, OverflowError):

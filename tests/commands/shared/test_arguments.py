@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import mmap
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,19 @@ def test_random_keeps_within_its_bounds(dtype: str, low: float, high: float) -> 
     assert isinstance(found, np.ndarray)
     assert low <= found.min()
     assert found.max() <= high - (0 if dtype == "float32" else 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+def test_zeros_take_no_room_before_they_are_written() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    before = resident()
+    found = parse("float32[16384,4096]", 0)
+    assert found.nbytes == 256 << 20
+    assert resident() - before < 64 << 20
+    assert not found[::4096].any()
+    assert np.signbit(parse("float32[2]=-0.0", 0)).all()
 
 
 def test_files_are_read_and_checked(tmp_path: Path) -> None:
