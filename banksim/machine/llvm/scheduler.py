@@ -29,6 +29,7 @@ from banksim.machine.llvm.groups import (
     cluster_of,
     come_to,
     doubt,
+    doubt_where_it_waits,
     find_parts,
     force,
     join,
@@ -99,6 +100,10 @@ def schedule(context: Place, warp: Place) -> Integer:
         return BLOCKED
     alone = w.group_mask[best] == w.slot or (w.group_wait[best] != READY and w.group_wait[best] != YIELDED)
     yielded = w.group_wait[best] == YIELDED
+    if not yielded:
+        for g in range(w.groups):
+            if w.group_wait[g] == YIELDED:
+                doubt_where_it_waits(c, w, g, doubts.GAVE_WAY)
     w.slot, w.again = 0, 0
     w.active = w.group_mask[best]
     w.pc = w.group_pc[best]
@@ -108,8 +113,7 @@ def schedule(context: Place, warp: Place) -> Integer:
         while g >= 0:
             ready = w.group_wait[g] == READY or (w.group_wait[g] == YIELDED and yielded)
             if ready and w.group_pc[g] == w.pc:
-                if yielded:
-                    doubt(c, w.pc, doubts.YIELDED)
+                doubt(c, w.pc, doubts.YIELDED if yielded else doubts.JOINED)
                 w.active |= w.group_mask[g]
                 remove(w, g)
             elif waits_before(w, g, w.pc):

@@ -141,8 +141,11 @@ class Groups(MemoryEngine):
         first = self.slot if self.slot in ready else ready[-1]
         alone = first is self.slot or first.waits not in (None, Yielded())
         together = [g for g in self.groups if g is first or (not alone and (g.pc, g.waits) == (first.pc, first.waits))]
-        if first.waits == Yielded() and len(together) > 1:
-            self.doubt(first.pc, doubts.YIELDED)
+        if len(together) > 1:
+            self.doubt(first.pc, doubts.YIELDED if first.waits == Yielded() else doubts.JOINED)
+        for g in self.groups:
+            if g.waits == Yielded() != first.waits:
+                self.doubt(g.pc - BYTES, doubts.GAVE_WAY)
         self.again = [g for g in self.groups if not alone and waits_at_bsync(g) and g.pc == first.behind]
         self.groups = [g for g in self.groups if g not in together]
         self.slot = None
