@@ -7,12 +7,12 @@ it was inside its segment; 0xDEAD where a lane took no part.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 from driver import Driver
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ def rows() -> Any:
     return made
 
 
-def launch_all(folder: Path) -> None:
+def launch(folder: Path) -> None:
     driver = Driver()
     module = driver.module((DATA / "absent_lanes.cubin").read_bytes())
     given, found = driver.upload(rows()), {}
@@ -49,19 +49,10 @@ def launch_all(folder: Path) -> None:
     np.savez_compressed(folder / "absent_lanes.npz", **found)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("--nvcc", default="nvcc")
-    commands.add_parser("launch").add_argument("folder", type=Path)
-    options = parser.parse_args()
-    if options.command == "launch":
-        launch_all(options.folder)
-        return
-    target = DATA / "absent_lanes.cubin"
-    command = [options.nvcc, "-cubin", "-arch=sm_90", "-lineinfo", "-o", str(target), "absent_lanes.cu"]
+def compile_all(nvcc: str = "nvcc") -> None:
+    command = [nvcc, "-cubin", "-arch=sm_90", "-lineinfo", "-o", DATA / "absent_lanes.cubin", "absent_lanes.cu"]
     subprocess.run(command, cwd=HERE, check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch)

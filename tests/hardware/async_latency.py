@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import itertools
 import subprocess
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 
 HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware" / "timing" / "asynchronous.npz"
 SHARED = 224 << 10
 ALL = 132
 COPIES = ("bulk_in_", "tensor_in_", "bulk_ring", "tensor_ring", "bulk_out_", "tensor_out_", "bulk_add_", "tensor_add_")
@@ -98,19 +97,8 @@ def products() -> str:
 
 
 def compile_all(folder: Path) -> None:
-    subprocess.run(
-        [
-            "nvcc",
-            "-w",
-            "-cubin",
-            "-arch=sm_90a",
-            "-O3",
-            "-o",
-            folder / "async_latency.cubin",
-            HERE / "async_latency.cu",
-        ],
-        check=True,
-    )
+    to = folder / "async_latency.cubin"
+    subprocess.run(["nvcc", "-w", "-cubin", "-arch=sm_90a", "-O3", "-o", to, HERE / "async_latency.cu"], check=True)
     file = folder / "async_products.ptx"
     file.write_text(products())
     subprocess.run(["ptxas", "-arch=sm_90a", "-o", folder / "async_products.cubin", file], check=True)
@@ -255,19 +243,5 @@ def record(folder: Path, out: Path) -> None:
     print("products", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("folder", type=Path)
-    recording = commands.add_parser("record")
-    recording.add_argument("folder", type=Path)
-    recording.add_argument("npz", type=Path)
-    given = parser.parse_args()
-    if given.command == "compile":
-        compile_all(given.folder)
-    else:
-        record(given.folder, given.npz)
-
-
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, record=record)

@@ -10,7 +10,6 @@ time; 0xDEAD where a thread did not come.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import io
 import json
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 from convergence_programs import BARRIERS, Operation, programs
 from driver import Driver
 from elftools.elf.elffile import ELFFile
@@ -282,29 +282,10 @@ PARAMETERS = [
 """What stands before a program that is run by itself."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("compile", "record", "convert", "launch"):
-        one = commands.add_parser(name)
-        one.add_argument("folder", type=Path)
-        if name == "compile":
-            one.add_argument("--nvcc", default="nvcc")
-        if name == "launch":
-            one.add_argument("number", type=int)
-    options = parser.parse_args()
-    if options.command == "compile":
-        target = options.folder / "template.cubin"
-        subprocess.run(
-            [options.nvcc, "-cubin", "-arch=sm_90", "-o", str(target), "convergence.cu"], cwd=HERE, check=True
-        )
-    elif options.command == "launch":
-        launch(options.folder, options.number)
-    elif options.command == "record":
-        record(options.folder)
-    else:
-        convert(options.folder)
+def compile_template(folder: Path, nvcc: str = "nvcc") -> None:
+    command = [nvcc, "-cubin", "-arch=sm_90", "-o", folder / "template.cubin", "convergence.cu"]
+    subprocess.run(command, cwd=HERE, check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_template, record=record, convert=convert, launch=launch)

@@ -1,6 +1,6 @@
 """Records what instructions take on one SM: latency.cu on a GPU, for every kernel and number of warps.
 
-`compile CUBIN` makes the machine code (nvcc on the path or given by --nvcc), `record CUBIN NPZ` runs it on a GPU.
+`compile CUBIN` makes the machine code (nvcc on the path or given by --nvcc), `record CUBIN` runs it on a GPU.
 tests/data/hardware/timing/latency.npz holds
     cubin           what ran
     NAME_config     (n, 3): active (bit w: warp w took part), rounds, stride of the n launches of kernel NAME
@@ -12,13 +12,13 @@ tests/data/hardware/timing/latency.npz holds
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 from driver import Driver
 
 HERE = Path(__file__).parent
@@ -77,12 +77,13 @@ def settled(clocks: np.ndarray, active: int) -> np.ndarray:
     return np.where(on[:, None, None], found - first[None, :, None], -1).astype(np.int32)
 
 
-def record(cubin: bytes, out: Path) -> None:
-    names = sorted(kernels(cubin) - {"barrier_skew", "chase_fill", "chase_plain", "chase_cg"})
+def record(cubin: Path, npz: Path = DATA) -> None:
+    code = cubin.read_bytes()
+    names = sorted(kernels(code) - {"barrier_skew", "chase_fill", "chase_plain", "chase_cg"})
     driver = Driver()
-    module = driver.module(cubin)
+    module = driver.module(code)
     time, some, buffer = (driver.zeros(size) for size in (32 * PASSES * SLOTS * 4, 256, (1 << 30) + 4096))
-    found: dict[str, Any] = {"cubin": np.frombuffer(cubin, np.uint8)}
+    found: dict[str, Any] = {"cubin": np.frombuffer(code, np.uint8)}
 
     def launch(kernel: str, grid: int, block: int, numbers: tuple[int, ...], slots: int, rows: int) -> np.ndarray:
         given = [*map(ctypes.c_uint32, numbers), time, some, buffer]
@@ -107,7 +108,7 @@ def record(cubin: bytes, out: Path) -> None:
             kept.append(settled(launch(f"chase_{kind}", 1, 32, (1, rounds, SEED, 1), 2, 2), 1))
             cases.append((size, rounds, LINE))
         found[f"chase_{kind}"], found[f"chase_{kind}_config"] = np.stack(kept), np.array(cases, np.int64)
-    np.savez_compressed(out, **found)
+    np.savez_compressed(npz, **found)
 
 
 def kernels(cubin: bytes) -> set[str]:
@@ -116,18 +117,9 @@ def kernels(cubin: bytes) -> set[str]:
     return {name for p in parts if (name := p.split(b"\0")[0].decode()) and not name.startswith("_Z")}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("compile", "record"))
-    parser.add_argument("cubin", type=Path)
-    parser.add_argument("out", nargs="?", type=Path, default=DATA)
-    parser.add_argument("--nvcc", default="nvcc")
-    given = parser.parse_args()
-    if given.step == "compile":
-        subprocess.run([given.nvcc, "-cubin", "-arch=sm_90", "-o", given.cubin, HERE / "latency.cu"], check=True)
-    else:
-        record(given.cubin.read_bytes(), given.out)
+def compile_all(cubin: Path, nvcc: str = "nvcc") -> None:
+    subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", cubin, HERE / "latency.cu"], check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, record=record)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 from driver import Driver
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
+DATA = Path(__file__).parents[1] / "data" / "hardware"
 TILES = 64
 
 
@@ -189,23 +188,10 @@ def launch(folder: Path) -> None:
     np.savez_compressed(folder / "matrix.npz", **results)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("--nvcc", default="nvcc")
-    commands.add_parser("launch").add_argument("folder", type=Path)
-    arguments = parser.parse_args()
-    if arguments.command == "launch":
-        launch(arguments.folder)
-        return
-    file = HERE / "matrix.cu"
-    file.write_text(source())
-    try:
-        output = DATA / "matrix.cubin"
-        subprocess.run([arguments.nvcc, "-cubin", "-arch=sm_90", "-o", str(output), str(file)], check=True)
-    finally:
-        file.unlink()
+def compile_all(nvcc: str = "nvcc") -> None:
+    command = [nvcc, "-x", "cu", "-cubin", "-arch=sm_90", "-o", DATA / "matrix.cubin", "-"]
+    subprocess.run(command, input=source().encode(), check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch)

@@ -6,7 +6,6 @@ writes `operations.npz`: for each group of expressions the 64-bit slots of its r
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 from driver import Driver
 
 HERE = Path(__file__).parent
@@ -411,18 +411,10 @@ def launch(folder: Path) -> None:
     np.savez_compressed(folder / "operations.npz", **results)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("--nvcc", default="nvcc")
-    commands.add_parser("launch").add_argument("folder", type=Path)
-    chosen = parser.parse_args()
-    if chosen.command == "launch":
-        launch(chosen.folder)
-        return
-    command = [chosen.nvcc, "-x", "cu", "-cubin", "-w", "-arch=sm_90", "-o", str(DATA / "operations.cubin"), "-"]
+def compile_all(nvcc: str = "nvcc") -> None:
+    command = [nvcc, "-x", "cu", "-cubin", "-w", "-arch=sm_90", "-o", DATA / "operations.cubin", "-"]
     subprocess.run(command, input=source().encode(), check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch)

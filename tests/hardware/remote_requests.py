@@ -7,7 +7,6 @@ the kernel; `convert CSV NPZ` keeps the counters of its raw page. The recording 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import ctypes
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 
 HERE = Path(__file__).parent
 WIDTHS = {0: 4, 1: 8, 2: 16, 3: 4, 4: 8, 5: 16, 6: 4, 7: 4, 8: 4, 9: 4, 10: 8, 11: 1, 12: 1}
@@ -72,26 +72,15 @@ def convert(table: Path, npz: Path) -> None:
     np.savez_compressed(npz, how=how, mask=mask, address=address, counters=counters)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("compile", "launch"):
-        commands.add_parser(name).add_argument("folder", type=Path)
-    last = commands.add_parser("convert")
-    last.add_argument("table", type=Path)
-    last.add_argument("npz", type=Path)
-    commands.add_parser("metrics")
-    given = parser.parse_args()
-    if given.command == "compile":
-        to = given.folder / "remote_requests.cubin"
-        subprocess.run(["nvcc", "-cubin", "-arch=sm_90a", "-o", to, HERE / "remote_requests.cu"], check=True)
-    elif given.command == "launch":
-        launch(given.folder)
-    elif given.command == "metrics":
-        print(",".join(METRICS))
-    else:
-        convert(given.table, given.npz)
+def compile_all(folder: Path) -> None:
+    to = folder / "remote_requests.cubin"
+    subprocess.run(["nvcc", "-cubin", "-arch=sm_90a", "-o", to, HERE / "remote_requests.cu"], check=True)
+
+
+def metrics() -> None:
+    """Print those that `launch` is to be profiled for."""
+    print(",".join(METRICS))
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch, convert=convert, metrics=metrics)

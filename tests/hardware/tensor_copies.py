@@ -8,7 +8,6 @@ shapes and requests to other blocks of a cluster, and writes their clocks.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import hashlib
 import json
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
@@ -274,7 +274,7 @@ def perform(driver: Any, functions: Any, case: Case, seed: int, times: int = 1) 
     return found
 
 
-def launch(folder: Path, first: int) -> None:
+def launch(folder: Path, first: int = 0) -> None:
     """Run all cases. After one at which the GPU stops, the rest run in another process."""
     from driver import Driver
 
@@ -406,26 +406,10 @@ def count(folder: Path) -> None:
     (folder / "tensor_copies_clocks.json").write_text(json.dumps(rows))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("--nvcc", default="nvcc")
-    launcher = commands.add_parser("launch")
-    launcher.add_argument("folder", type=Path)
-    launcher.add_argument("--first", type=int, default=0)
-    commands.add_parser("convert").add_argument("folder", type=Path)
-    commands.add_parser("count").add_argument("folder", type=Path)
-    arguments = parser.parse_args()
-    if arguments.command == "launch":
-        launch(arguments.folder, arguments.first)
-    elif arguments.command == "convert":
-        convert(arguments.folder)
-    elif arguments.command == "count":
-        count(arguments.folder)
-    else:
-        command = [arguments.nvcc, "-cubin", "-arch=sm_90a", "-lineinfo", "-o", str(DATA / "tensor_copies.cubin")]
-        subprocess.run([*command, "tensor_copies.cu"], cwd=HERE, check=True)
+def compile_all(nvcc: str = "nvcc") -> None:
+    command = [nvcc, "-cubin", "-arch=sm_90a", "-lineinfo", "-o", DATA / "tensor_copies.cubin", "tensor_copies.cu"]
+    subprocess.run(command, cwd=HERE, check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch, convert=convert, count=count)

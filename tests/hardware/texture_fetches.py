@@ -5,7 +5,6 @@ runs them and writes `texture_fetches.npz`. `convert FILE` keeps a digest of eac
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import hashlib
 import itertools
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"
@@ -282,21 +282,10 @@ def save(folder: Path, results: dict[str, Any]) -> None:
     np.savez_compressed(folder / "texture_fetches.npz", **results)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("--nvcc", default="nvcc")
-    commands.add_parser("launch").add_argument("folder", type=Path)
-    commands.add_parser("convert").add_argument("file", type=Path)
-    arguments = parser.parse_args()
-    if arguments.command == "launch":
-        return launch(arguments.folder)
-    if arguments.command == "convert":
-        return convert(arguments.file)
-    command = [arguments.nvcc, "-cubin", "-arch=sm_90", "-o", str(HERE / "texture_fetches.cubin")]
-    subprocess.run([*command, str(HERE.parent / "data" / "kernels" / "textures.cu")], check=True)
-    return None
+def compile_all(nvcc: str = "nvcc") -> None:
+    source = HERE.parent / "data" / "kernels" / "textures.cu"
+    subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", HERE / "texture_fetches.cubin", source], check=True)
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch, convert=convert)

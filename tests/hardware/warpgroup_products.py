@@ -13,7 +13,6 @@ METRIC is l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma; each of its launch
 
 from __future__ import annotations
 
-import argparse
 import csv
 import ctypes
 import hashlib
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import commands
 from matrix import Kind, numbers
 
 HERE = Path(__file__).parent
@@ -264,8 +264,9 @@ def run(driver: Any, module: Any, form: Form, given: tuple[Any, Any, Any, Any], 
     return out
 
 
-def launch(folder: Path, count: bool) -> None:
-    """Run every kernel on the GPU and save the results; to be counted, each tile by itself, saving nothing."""
+def launched(one_by_one: bool = False) -> dict[str, Any]:
+    """Digests of what every kernel gives on the GPU. `one_by_one`, to be counted: each tile by itself, and of those for
+    values only the first."""
     from driver import Driver
 
     driver = Driver()
@@ -274,14 +275,18 @@ def launch(folder: Path, count: bool) -> None:
         module = driver.module((LARGE if group == "shapes" else KEPT).read_bytes())
         for form in forms():
             given = operands_of(form)
-            if count:
-                if group == "values":
-                    given = tuple(array[:1] for array in given)
-                run(driver, module, form, given, one_by_one=True)
-                continue
-            results[f"{group}/{form.name}"] = digests(run(driver, module, form, given))
-    if not count:
-        np.savez_compressed(folder / "warpgroup_products.npz", **results)
+            if one_by_one and group == "values":
+                given = tuple(array[:1] for array in given)
+            results[f"{group}/{form.name}"] = digests(run(driver, module, form, given, one_by_one))
+    return results
+
+
+def launch(folder: Path) -> None:
+    np.savez_compressed(folder / "warpgroup_products.npz", **launched())
+
+
+def count() -> None:
+    launched(one_by_one=True)
 
 
 def digests(out: Any) -> Any:
@@ -303,27 +308,15 @@ def convert(table: Path) -> None:
     np.savez_compressed(file, **results)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("compile").add_argument("--ptxas", default="ptxas")
-    commands.add_parser("launch").add_argument("folder", type=Path)
-    commands.add_parser("count")
-    commands.add_parser("convert").add_argument("table", type=Path)
-    arguments = parser.parse_args()
-    if arguments.command == "convert":
-        return convert(arguments.table)
-    if arguments.command != "compile":
-        return launch(getattr(arguments, "folder", Path()), arguments.command == "count")
+def compile_all(ptxas: str = "ptxas") -> None:
     file = HERE / "warpgroup_products.ptx"
     for output, forms in ((KEPT, [*value_forms(), *layout_forms()]), (LARGE, shape_forms())):
         file.write_text(source(forms))
         try:
-            subprocess.run([arguments.ptxas, "-arch=sm_90a", "-o", str(output), str(file)], check=True)
+            subprocess.run([ptxas, "-arch=sm_90a", "-o", output, file], check=True)
         finally:
             file.unlink()
-    return None
 
 
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch, count=count, convert=convert)
