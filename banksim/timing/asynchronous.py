@@ -2,8 +2,8 @@
 of groups of warps.
 
 An instruction is executed when it issues. So what it copies or computes is there at once, and the phase of an mbarrier
-ends when the last of its bytes are on their way. Here stands when that would be so on the hardware: who waits for it
-goes on then.
+ends when the last of its bytes are on their way. On the hardware both come later: this module tells when, and those
+that wait go on then.
 """
 
 from __future__ import annotations

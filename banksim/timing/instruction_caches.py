@@ -30,7 +30,7 @@ AHEAD = 2
 class InstructionCaches(NamedTuple):
     """The lines that are kept: those that came last, by counting them."""
 
-    came: npt.NDArray[np.int64]  # (cache, line): as the how-manieth the line came
+    came: npt.NDArray[np.int64]  # (cache, line): how many lines had come when it came, it included
     counts: npt.NDArray[np.int64]  # by cache: how many lines have come
     sizes: npt.NDArray[np.int64]  # … and how many it holds
     reached: npt.NDArray[np.bool_]  # (sub-core, line): whether a warp has been there since the line came

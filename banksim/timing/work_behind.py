@@ -1,4 +1,4 @@
-"""How long takes what an instruction starts and its warp does not wait for."""
+"""What an instruction starts and its warp does not wait for: when it is done."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def add_begin(out: Translation, watched: bool) -> None:
     b.position_at_end(number)
     warp = b.phi(INT[64])
     warp.add_incoming(INT[64](0), start)
-    record, as_at_start = e.at(warps, b.mul(warp, size)), e.at(template, b.mul(warp, size))
+    record, as_at_start = e.at(warps, b.mul(warp, size)), e.at(template, b.mul(warp, INT[64](WARP.itemsize)))
     e.call("llvm.memcpy.p0.p0.i64", VOID, record, as_at_start, INT[64](state.FRESH), INT[1](0))
     for axis, v in enumerate(place):
         e.set(record, WARP, "block", b.trunc(v, INT[32]), axis)

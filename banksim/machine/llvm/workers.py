@@ -102,8 +102,9 @@ class Worker:
         self.doubts = np.zeros(len(launch.kernel.instructions) + 1, np.uint8)
         byte = np.dtype(np.uint8)
         self.warps = aligned(byte, self.warp_size * launch.warps)
-        self.template = warps_at_start(launch.block, self.warp_size)
-        self.warps[:] = self.template
+        self.template = warps_at_start(launch.block)
+        at_start = self.template.view(np.uint8).reshape(launch.warps, -1)
+        self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize] = at_start
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
         self.buffers = np.array([buffer.place for buffer in launch.buffers], np.uint64)
@@ -173,22 +174,17 @@ class Worker:
 
 
 @lru_cache(maxsize=16)
-def warps_at_start(block: Dim3, size: int) -> Array:
+def warps_at_start(block: Dim3) -> Array:
     """The records of a block's warps: one group at pc 0, of the threads that exist."""
     x, y, z = block
-    threads = x * y * z
-    warps = -(-threads // 32)
-    raw = aligned(np.dtype(np.uint8), size * warps)
-    for number in range(warps):
-        w = raw[number * size :][: WARP.itemsize].view(WARP)[0]
-        thread = 32 * number + np.arange(32)
-        mask = int(sum(1 << lane for lane in range(32) if thread[lane] < threads))
-        w["live"] = w["group_mask"][0] = mask
-        w["groups"], w["group_wait"][0], w["index"] = 1, codes.READY, number
-        w["thread"] = thread % x, thread // x % y, thread // x // y
-        w["uniform_predicates"][7], w["predicates"][7] = 1, 0xFFFFFFFF
-    raw.flags.writeable = False
-    return raw
+    thread = np.arange(-(-x * y * z // LANES) * LANES).reshape(-1, LANES)
+    warps = aligned(WARP, len(thread))
+    warps["live"] = warps["group_mask"][:, 0] = (thread < x * y * z) @ (1 << np.arange(LANES))
+    warps["groups"], warps["group_wait"][:, 0], warps["index"] = 1, codes.READY, np.arange(len(warps))
+    warps["thread"] = np.stack([thread % x, thread // x % y, thread // x // y], axis=1)
+    warps["uniform_predicates"][:, 7], warps["predicates"][:, 7] = 1, 0xFFFFFFFF
+    warps.flags.writeable = False
+    return warps
 
 
 def execute(
