@@ -229,9 +229,13 @@ def field(x: Engine, v: Value, at: int, bits: int, signed: bool) -> Value:
 
 @operation("LEA ULEA", "HI X SX32")
 def lea(x: Engine, i: Instruction) -> None:
-    """(a << s) + b; HI: the upper word of (c:a) << s, or of a extended by its sign, + b."""
+    """(a << s) + b; HI: the upper word of (c:a) << s, or of a extended by its sign, + b. Of −a, as in IADD3, the
+    shifted word is complemented, and the + 1 may itself carry."""
     to, carries_out, (a, b, *above, shift), carries_in = parts(i)
-    s, v = shift.number & 31, x.value(a)
+    carries = not all(p.is_zero for p in carries_out)
+    if carries and a.negative and "HI" in i.modifiers:
+        raise UnsupportedError("the carry of an upper word of a negated operand")
+    s, v = shift.number & 31, x.value(replace(a, negative=a.negative and not carries))
     if "HI" in i.modifiers:
         if "SX32" in i.modifiers:
             v = x.unsigned(x.signed(v) >> min(32 - s, 31))
@@ -243,9 +247,10 @@ def lea(x: Engine, i: Instruction) -> None:
             v = x.value(above[0])
     elif s:
         v = v << s
-    if all(p.is_zero for p in carries_out):
+    if not carries:
         return x.write(to, plain_sum(x, [v] if b.is_zero and not b.inverted else [v, x.value(b)], carries_in))
-    v, (carry,) = carrying_sum(x, [v, x.complement(b)], int(is_negative(b)), carries_in, 1)
+    ones = is_negative(a) + is_negative(b)
+    v, (carry,) = carrying_sum(x, [~v if a.negative else v, x.complement(b)], ones, carries_in, 1)
     x.write_predicate(carries_out[0], carry)
     return x.write(to, v)
 

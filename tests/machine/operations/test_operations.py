@@ -221,7 +221,9 @@ def test_products_of_64_bits(engine: str) -> None:
 
 @ENGINES
 def test_lea(engine: str) -> None:
+    """−a << s, of 0 too, carries where no more is taken away than there is: 64-bit differences rest on it."""
     lines = [f"LEA R20, P1, R9, R10, {s:#x}" for s in (0, 3, 31)] + ["LEA R20, P1, R9, -R10, 0x4"]
+    lines += [f"LEA R20, P1, -R9, R10, {s:#x}" for s in (0, 30)] + ["LEA R20, P1, -RZ, R10, 0x3"]
     lines += [f"LEA.HI R20, R9, R10, R11, {s:#x}" for s in (0, 1, 20, 31)]
     lines += ["LEA.HI.X R20, R9, R10, R11, 0x3, P2", "LEA.HI.X.SX32 R20, R9, R10, 0x2, P2"]
     lines += ["LEA.HI.SX32 R20, R9, R10, 0x1f"]
@@ -231,9 +233,12 @@ def test_lea(engine: str) -> None:
             low = r[1] << (0, 3, 31, 4)[n] & 0xFFFFFFFF
             total = low + (r[2] if n < 3 else WORD - r[2])
             return total, None, with_predicate(r, 1, bool(total >> 32))
-        s = (0, 1, 20, 31, 3, 2, 31)[n - 4]
-        pair = signed(r[1]) if n > 8 else r[3] << 32 | r[1]
-        return (pair << s >> 32) + r[2] + (n in (8, 9) and p[2]), None, r[0] & 0x7F
+        if n < 7:
+            low = (r[1], r[1] << 30, 0)[n - 4] & 0xFFFFFFFF
+            return r[2] - low, None, with_predicate(r, 1, r[2] >= low)
+        s = (0, 1, 20, 31, 3, 2, 31)[n - 7]
+        pair = signed(r[1]) if n > 11 else r[3] << 32 | r[1]
+        return (pair << s >> 32) + r[2] + (n in (11, 12) and p[2]), None, r[0] & 0x7F
 
     compare(lines, expected, engine)
 
