@@ -5,6 +5,7 @@ cache.py            the user's cache folder
 cached_files.py     what is in it
 jit.py              compiling with numba
 compiler.py         … in less of its passes
+bundles.py          … arrays that compiled code passes together
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
 apart.py            a call in a process of its own

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from banksim.machine.codes import RANK_BIT
 from banksim.machine.compiled_records import Context, Warp
 from banksim.requests.lane_intrinsics import pointer
+from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.issue_records import IssueRow
@@ -39,6 +40,7 @@ STARTED, SERVED, LATEST = range(3)
 """The copies that the path of requests serves (cp.async): how many, how many it has served, when the last came."""
 
 
+@bundle
 class Behind(NamedTuple):
     """What goes on behind the warps of a multiprocessor."""
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import Numbers
 from banksim.banks.compiled.one_request import parts as parts_of
 from banksim.requests.lane_intrinsics import pointer
+from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inner, outer
 from banksim.timing.shared_memory_path import (
@@ -30,6 +31,7 @@ RESULT = 0
 """The only scoreboard that a warp has here."""
 
 
+@bundle
 class Requests(NamedTuple):
     """The requests of one block, sorted by epoch, then by warp. `number`: the warp of each, counted from 0."""
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import Figures, Numbers
 from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import ones
+from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
 
@@ -42,6 +43,7 @@ HELD = {
 ABSENT = -1
 
 
+@bundle
 class GlobalMemory(NamedTuple):
     """Of each request of the path (its row): the lines that it touches, which words of them, and how many lanes share
     a word; the L1's tags; until when the ways to and from the L2 are held, and for how long a request holds them."""

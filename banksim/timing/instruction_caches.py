@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from banksim.architectures.latencies import Numbers
 from banksim.kernels.kernel import BYTES
+from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
 
@@ -27,6 +28,7 @@ AHEAD = 2
 """How many lines come with one that a sub-core lacks."""
 
 
+@bundle
 class InstructionCaches(NamedTuple):
     """The lines that are kept: those that came last, by counting them."""
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.timing.instruction_caches import InstructionCaches
 
@@ -103,6 +104,7 @@ class ResidentWarp(Protocol):
 SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory", "barrier", "other", "contention")])
 
 
+@bundle
 class Multiprocessor(NamedTuple):
     """The state of a multiprocessor, on which every function of the loop works."""
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.latencies import Numbers
+from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
 from banksim.timing.asynchronous import Behind, new_behind, served
@@ -61,6 +62,7 @@ ONE = np.dtype(
 )
 
 
+@bundle
 class Path(NamedTuple):
     """The requests that are under way; each is named by its row in `requests`."""
 
@@ -79,6 +81,7 @@ class Path(NamedTuple):
     memory: GlobalMemory
 
 
+@bundle
 class Waiting(NamedTuple):
     """The scoreboards that warps wait for."""
 

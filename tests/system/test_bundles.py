@@ -1,0 +1,79 @@
+"""Named tuples of arrays that compiled code passes by their address."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from banksim.system.bundles import Bundle, bundle
+from banksim.system.jit import inner, outer
+
+PAIR = np.dtype([("left", "i8"), ("right", "u4")])
+
+
+@bundle
+class Inside(NamedTuple):
+    cube: npt.NDArray[np.int64]
+    flags: npt.NDArray[np.bool_]
+
+
+@bundle
+class Whole(NamedTuple):
+    pairs: npt.NDArray[np.void]
+    inside: Inside
+    table: npt.NDArray[np.uint32]
+
+
+@inner
+def written(whole: Any, n: Any) -> Any:
+    whole.pairs[n]["left"] += whole.inside.cube[1, n, -1]
+    whole.inside.flags[n] = True
+    return whole.table[n, 1] + whole.table.shape[0] * 100 + len(whole.pairs)
+
+
+def work(whole: Any, n: Any) -> Any:
+    whole.table[n, 1] += 1
+    total = 0
+    for row in whole.inside.cube[0]:
+        total += row[2]
+    return total + written(whole, n)
+
+
+def filled() -> Whole:
+    pairs = np.zeros(5, PAIR)
+    inside = Inside(np.arange(24).reshape(2, 4, 3), np.zeros(4, np.bool_))
+    return Whole(pairs, inside, np.arange(8, dtype=np.uint32).reshape(4, 2))
+
+
+def test_compiled_code_sees_and_changes_what_python_does() -> None:
+    """Of every field: values of several dimensions, records, lengths and slices; also of another size the next time."""
+    compiled = outer(work)
+    ours, numbas = filled(), filled()
+    for n in (0, 3, 3):
+        assert compiled(numbas, n) == work(ours, n)
+    assert isinstance(compiled.signatures[0][0], Bundle)  # type: ignore[attr-defined]
+    for mine, theirs in ((ours, numbas), (ours.inside, numbas.inside)):
+        for one, other in zip(mine, theirs, strict=True):
+            assert isinstance(one, Inside) or (one == other).all()
+    longer = ours._replace(pairs=np.zeros(50, PAIR))
+    assert compiled(longer, 1) == work(longer, 1) - 1  # the second has one more in its table
+    assert len(compiled.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_tuples_of_one_class_with_other_arrays_are_of_another_type() -> None:
+    from numba import typeof
+
+    whole = filled()
+    assert typeof(whole) == typeof(filled())
+    assert typeof(whole) != typeof(whole._replace(table=whole.table.astype(np.int64)))
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((4, 4))[:, 1], 5, "text"])
+def test_a_field_that_is_no_contiguous_array_is_refused(wrong: Any) -> None:
+    from numba import typeof
+
+    with pytest.raises(TypeError, match=r"Inside\.flags is neither a contiguous array nor a bundle"):
+        typeof(filled().inside._replace(flags=wrong))
