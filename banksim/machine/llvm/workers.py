@@ -33,6 +33,7 @@ from banksim.machine.races.probe import Probe
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.requests.kinds import LANES, OP_CODES
 from banksim.system.ending import OWN_THREADS
+from banksim.system.processes import cores
 
 T = TypeVar("T")
 
@@ -222,7 +223,7 @@ def execute(
         workers, clusters = 1, iter([[block for cluster in clusters for block in cluster]])
         size = launch.blocks
     elif workers is None:
-        workers = 1 if launch.threads * len(blocks) < SMALL else min(os.cpu_count() or 1, len(blocks) // size)
+        workers = 1 if launch.threads * len(blocks) < SMALL else min(cores(), len(blocks) // size)
     budget = max_instructions or 2**62
     team = [
         Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes)
@@ -358,7 +359,7 @@ def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], t
 @lru_cache(maxsize=1)
 def threads(process: int) -> ThreadPoolExecutor:
     """The threads that launches of this process run on: a program may have many thousand launches."""
-    return ThreadPoolExecutor(max(32, 2 * (os.cpu_count() or 1)), OWN_THREADS)
+    return ThreadPoolExecutor(max(32, 2 * cores()), OWN_THREADS)
 
 
 def progress_of(team: list[Worker]) -> tuple[int, int]:
