@@ -19,6 +19,7 @@ NEEDS = {
     "test_tensor_layouts": ("tensor_layouts",),
     "test_tilelang": ("tilelang", "torch"),
     "test_triton": ("triton",),
+    "test_triton_programs": ("triton", "torch"),
     "test_warp": ("warp",),
     "test_alike": ("cuda.tile", "tilelang", "torch", "triton", "warp"),
 }

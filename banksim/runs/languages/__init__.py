@@ -5,6 +5,7 @@ constants.py         compile-time constants as text
 diagnostics.py       what a compiler says on standard error
 triton.py            Triton and Gluon
 triton_objects.py    the types of their objects
+triton_lines.py      … and their lines
 warp.py              Warp
 cutile.py            cuTile
 tilelang.py          TileLang

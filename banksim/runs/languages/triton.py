@@ -22,6 +22,7 @@ from banksim.machine.host_memory import Stretches
 from banksim.machine.tensor_maps import Im2col, MappedArray, tensor_map
 from banksim.runs.languages.diagnostics import outlived, uncoloured
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
+from banksim.runs.languages.triton_lines import own_lines
 from banksim.runs.options import Call, Grid
 
 if TYPE_CHECKING:
@@ -163,10 +164,14 @@ def compile(call: Call, arch: str) -> Compiled:
 
 def launchable(call: Call, arch: str) -> Compiled:
     made, signature = compiled_by_triton(call, arch)
-    metadata = made.metadata._asdict()
-    preset = preset_of({**metadata, "num_ctas": 1}, place(unwrapped(call.kernel)))
+    return of_binary(made.asm["cubin"], made.metadata._asdict(), signature, place(unwrapped(call.kernel)))
+
+
+def of_binary(cubin: bytes, metadata: Mapping[str, Any], signature: Mapping[str, str], where: str) -> Compiled:
+    """What Triton compiled, with how it is launched; `signature`: the types of the parameters by name."""
+    preset = preset_of({**metadata, "num_ctas": 1}, where)
     cluster = (metadata["num_ctas"],) if metadata["num_ctas"] > 1 else None
-    return Compiled(made.asm["cubin"], metadata["name"], preset, signature, cluster)
+    return Compiled(cubin, metadata["name"], preset, signature, cluster)
 
 
 def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]]:
@@ -176,8 +181,8 @@ def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]
     where = place(function)
     given, const = arguments(call)
     target = gpu(arch)
-    with driver(target):
-        compiler, jit = import_module("triton.compiler"), import_module("triton.runtime.jit")
+    compiler, jit = import_module("triton.compiler"), import_module("triton.runtime.jit")
+    with driver(target), own_lines(jit):
         backend = compiler.make_backend(target)
         try:
             binder = jit.create_function_from_signature(function.signature, function.params, backend)
@@ -199,7 +204,11 @@ def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]
 
 
 def pack(call: Call, compiled: Compiled) -> list[object]:
-    given = dict(zip(runtime_names(call), call.args, strict=True))
+    return parameters(dict(zip(runtime_names(call), call.args, strict=True)), compiled)
+
+
+def parameters(given: Named, compiled: Compiled) -> list[object]:
+    """The arguments by name as the compiled kernel takes them."""
     by_map = bool(compiled.preset and compiled.preset.tensors)
     args: list[object] = []
     for name, kind in compiled.about.items():

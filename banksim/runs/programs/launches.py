@@ -47,6 +47,10 @@ class Shape:
     block: Dim3
     dynamic_shared: int
 
+    @classmethod
+    def of(cls, launch: Launch) -> Shape:
+        return cls(launch.grid, launch.block, launch.dynamic_shared)
+
 
 @dataclass
 class Times:

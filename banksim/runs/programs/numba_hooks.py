@@ -21,7 +21,7 @@ from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_objects import Dispatcher, ForAll, LaunchConfiguration, Manager, Signature, Types
 from banksim.kernels.compilers.numba_without_gpu import module, numba_cuda, replaced
 from banksim.kernels.kernel import Kernel
-from banksim.machine.launch import prepare
+from banksim.machine.launch import Launch, prepare
 from banksim.machine.parameters import field_bytes
 from banksim.runs.loaded_module import loaded
 from banksim.runs.options import Options
@@ -30,6 +30,7 @@ from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
+from banksim.runs.programs.triton_driver import simulated_triton
 from banksim.runs.resolve import numba_kernel
 from banksim.system.ending import ERROR
 from banksim.system.visible import say
@@ -159,11 +160,15 @@ class SimulatedGPU:
             refused = f"{launch.opt_in}, which numba-cuda does not call: CUDA_ERROR_INVALID_VALUE on a GPU"
             raise InputError(f"{made.kernel.plain_name}: {refused}")
         loaded(dispatcher, made.kernel, made.compiled).into(launch, persist=True)
-        shown = self.progress(made.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
+        self.run(launch, shape, made.compiled.signature)
+
+    def run(self, launch: Launch, shape: Shape, signature: tuple[str, ...]) -> None:
+        """Execute a launch that is ready; what the kernel prints is the program's output."""
+        shown = self.progress(launch.kernel.plain_name, launch.blocks) if self.progress else nullcontext()
         with shown as tick:
             try:
                 options = dataclasses.replace(self.options, progress=tick)
-                self.launches.execute(launch, shape, options, self.requests, made.compiled.signature)
+                self.launches.execute(launch, shape, options, self.requests, signature)
             finally:
                 sys.stdout.write(launch.device.output)
 
@@ -216,6 +221,7 @@ def simulated(
         replace(kind, "call", lambda self, args, config: host.call(self, args, config))
         replace(kind, "compile", lambda self, sig: host.compile(self, sig))
         replace(dispatcher.ForAll, "_compute_thread_per_block", lambda self, made: host.threads_per_block(self, made))
+        stack.enter_context(simulated_triton(launches.rules, launches.code, host.run))
         try:
             yield launches
         finally:

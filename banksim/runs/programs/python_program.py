@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Sequence
 from typing import Any
 
 from banksim.errors import InputError
 from banksim.kernels.compilers.numba_arguments import fields
 from banksim.kernels.compilers.numba_without_gpu import SIMULATOR, as_if_unasked
 from banksim.runs.programs import standins
+from banksim.runs.programs.changed_modules import Changed
 from banksim.runs.programs.main_module import read, require_module
 from banksim.runs.programs.notebook import run_python
 from banksim.system import ending
@@ -49,35 +46,13 @@ def command(words: Sequence[str], module: bool) -> list[str]:
 
 def main(words: Sequence[str]) -> int:
     os.environ.pop(SIMULATOR, None)
-    sys.meta_path.insert(0, Changed())
+    sys.meta_path.insert(0, Changed(CHANGES))
     as_module = words[0] == "-m"
     words = words[as_module:]
     ended = run_python(words, as_module)
     if ended.error is not None:
         say(ended.error)
     return ended.status
-
-
-class Changed(importlib.abc.MetaPathFinder):
-    """Changes modules of numba-cuda when they are imported. A program that imports none is left alone."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        change = CHANGES.get(name)
-        if change is None:
-            return None
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None and spec.loader is not None:
-                spec.loader.exec_module = functools.partial(executed, spec.loader.exec_module, change)  # type: ignore
-                return spec
-        return None
-
-
-def executed(execute: Callable[[ModuleType], None], change: Callable[[ModuleType], None], module: ModuleType) -> None:
-    execute(module)
-    change(module)
 
 
 # ---- lines

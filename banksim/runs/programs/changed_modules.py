@@ -1,0 +1,38 @@
+"""Changes modules of other packages when they are imported. A program that imports none of them is left alone."""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+
+Change = Callable[[ModuleType], None]
+"""What is done to a module after it was executed."""
+
+
+class Changed(importlib.abc.MetaPathFinder):
+    """Finds the modules that are changed, by their names, as the other finders find them. It stands before those."""
+
+    def __init__(self, changes: Mapping[str, Change]) -> None:
+        self.changes = changes
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        change = self.changes.get(name)
+        if change is None:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader.exec_module = functools.partial(executed, spec.loader.exec_module, change)  # type: ignore
+                return spec
+        return None
+
+
+def executed(execute: Callable[[ModuleType], None], change: Change, module: ModuleType) -> None:
+    execute(module)
+    change(module)
