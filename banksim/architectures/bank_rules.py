@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from types import MappingProxyType
 from typing import Literal
 
@@ -25,6 +26,7 @@ COPIES = (
 )
 BYPASS = "source page of one H200: tests/data/h200_bypass.npz; what the banks do varies from run to run"
 WGMMA = "gmma counter of one H200, by random descriptors too: tests/data/hardware/warpgroup_products.npz"
+REMOTE = "dshared counter of one H100, set accesses of its L1: tests/data/hardware/remote_requests.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
@@ -44,7 +46,7 @@ class AccessRule:
     takes one pass whatever its addresses are (lanes that meet in a bank fail, and the code tries again), "broadcast"
     where one word of all banks is shared and the other banks serve one lane each, "copy" where a part takes as many
     passes as lanes meet in a lane's banks, on either side of the copy, at the most, "bypass" where sectors that move
-    alike share a pass (`banksim.banks.rule.bypassing`). An access wider than `request_bytes` is sent as several
+    alike share a pass (`banksim.banks.rule.bypassing`), "line" where lanes in the same line of 128 bytes do. An access wider than `request_bytes` is sent as several
     requests. Only the first `rows` lanes give addresses. `passes` is what one lane or word takes. `also` are passes by
     another rule that come to these.
     """
@@ -53,7 +55,7 @@ class AccessRule:
     status: Status
     source: str
     merged: int = 0
-    serves: Literal["word", "lane", "once", "broadcast", "copy", "bypass"] = "word"
+    serves: Literal["word", "lane", "once", "broadcast", "copy", "bypass", "line"] = "word"
     request_bytes: int = 16
     rows: int = 32
     passes: int = 1
@@ -156,7 +158,7 @@ _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(("cp_async", "cp_async_gather", *BYPASSING), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
     "bulk": ((9, 0), "cp.async.bulk"),
-    "remote": ((9, 0), "shared memory of other blocks"),
+    **dict.fromkeys(("remote", "remote_ld", "remote_st"), ((9, 0), "shared memory of other blocks")),
     "wgmma": ((9, 0), "wgmma"),
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
@@ -175,7 +177,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "cp_async_gather": (4, 8, 16),
     **dict.fromkeys(BYPASSING, (16,)),
     "bulk": (16,),
-    "remote": (1, 2, 4, 8, 16),
+    **dict.fromkeys(("remote", "remote_ld", "remote_st"), (1, 2, 4, 8, 16)),
     "wgmma": (16,),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
@@ -226,6 +228,8 @@ def _hopper() -> dict[tuple[str, int], AccessRule]:
     table["cp_async_bypass", 16] = bypass
     table["cp_async_bypass_zfill", 16] = AccessRule(8, "Nsight's", BYPASS, serves="copy", also=bypass)
     table["wgmma", 16] = AccessRule(8, "measured", WGMMA)
+    for op, width in product(("remote_ld", "remote_st"), (1, 2, 4, 8, 16)):
+        table[op, width] = AccessRule(32, "measured", REMOTE, serves="line")
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = AccessRule(32, *measured, serves="lane", passes=2)
     table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)

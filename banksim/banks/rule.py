@@ -3,7 +3,7 @@
 A request is cut into parts, the lanes that are judged together; `Architecture.access` says how. Each part
 takes passes through the banks: in one pass a bank serves one word (`AccessRule.serves` says to whom).
 Transactions are the passes of all parts; the ideal is what they would be without a conflict, one pass for
-each part that has an active lane (for each eight pieces, of a copy past the L1 cache); the degree is what the worst
+each part that has an active lane (for each 128 bytes, of a copy past the L1 cache and of an access to another block); the degree is what the worst
 part needs for one of its ideal, the n of an n-way conflict.
 """
 
@@ -150,6 +150,14 @@ def bypassing(address: Sequence[int], lanes: Sequence[int]) -> list[list[int]]:
     return list(passes.values())
 
 
+def by_lines(address: Sequence[int], lanes: Sequence[int]) -> list[list[int]]:
+    """The lanes of each pass to the shared memory of other blocks: those that touch one line of 128 bytes there."""
+    found: dict[int, list[int]] = {}
+    for lane in lanes:
+        found.setdefault(address[lane] // LINE, []).append(lane)
+    return list(found.values())
+
+
 def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     """The lanes of each pass if it serves one word to all who want it, and one lane of every other bank.
 
@@ -190,14 +198,18 @@ class Part(NamedTuple):
             return [copies(self.address, self.size, self.lanes, arch)]
         if self.access.serves == "bypass":
             return [bypassing(self.address, self.lanes)]
+        if self.access.serves == "line":
+            return [by_lines(self.address, self.lanes)]
         return queues(wanted(self.address, self.size, self.lanes, arch), self.access, lucky)
 
     @property
     def ideal(self) -> int:
         """Its passes without a conflict."""
-        if self.access.serves != "bypass":
-            return 1
-        return ceil(len(copiers(moves(self.address), self.lanes)) * PIECE / LINE)
+        if self.access.serves == "bypass":
+            return ceil(len(copiers(moves(self.address), self.lanes)) * PIECE / LINE)
+        if self.access.serves == "line":
+            return ceil(len({self.address[lane] for lane in self.lanes}) * self.size / LINE)
+        return 1
 
 
 def cut(address: Sequence[int], width: int, mask: int, access: AccessRule) -> list[Part]:

@@ -75,6 +75,12 @@ RULES = (
         "Let neighbouring lanes copy neighbouring 16 bytes, and lay the tile out so that they lie in different banks.",
     ),
     Rule(
+        "remote-conflict",
+        "An access to another block touches more lines than it needs",
+        "Lanes of a warp reach into many lines of 128 bytes of other blocks' shared memory, and each line is an access.",
+        "Let the lanes of a warp access neighbouring words of one block.",
+    ),
+    Rule(
         "unknown-cost",
         "An access of unknown cost",
         "Nobody has measured how many transactions this access takes on this architecture.",
@@ -110,4 +116,6 @@ def rule_of(op: str, known: bool) -> Rule:
         return BY_ID["bank-conflict"]
     if "matrix" in op:
         return BY_ID["matrix-conflict"]
+    if op.startswith("remote"):
+        return BY_ID["remote-conflict"]
     return BY_ID["copy-conflict" if op.startswith("cp_") or op == "bulk" else "atomic-conflict"]

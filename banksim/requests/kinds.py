@@ -11,17 +11,23 @@ OPS: tuple[str, ...] = (
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
     "cp_async", "cas_spin", "cp_async_gather", "bulk", "cp_async_bypass", "cp_async_bypass_zfill",
-    "remote", "wgmma",
+    "remote", "wgmma", "remote_ld", "remote_st",
 )  # fmt: skip
 """Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache,
 cp_async_bypass past it (`.cg`), cp_async_bypass_zfill too, with a number of bytes to read; the addresses of all three
 tell of the source too. cp_async_gather is a copy whose source is not known, or of which lanes read nothing though no
-number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote
-reaches into the shared memory of other blocks of the cluster, whose ranks stand above the addresses. wgmma reads core
-matrices of 8 rows of 16 bytes for a product of warp groups."""
+number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote_ld,
+remote_st and remote (any other) reach into the shared memory of other blocks of the cluster, whose ranks stand above
+the addresses. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups."""
+REMOTE = {"ld": "remote_ld", "st": "remote_st"}
+"""What loads and stores are that reach into the shared memory of other blocks; any other request is remote."""
 BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
 IS_BYPASSING = np.isin(OPS, BYPASSING)
+"""The same by code."""
+BY_LINES = (*BYPASSING, *REMOTE.values())
+"""Ops whose cost depends on the lines of 128 bytes that they touch: only moves by whole lines leave it as it is."""
+IS_BY_LINES = np.isin(OPS, BY_LINES)
 """The same by code."""
 COPIES = ("cp_async", "cp_async_gather", *BYPASSING)
 """Ops whose addresses tell of the source too, in the bits that follow. Of a copy of one run of bytes, lane by lane,

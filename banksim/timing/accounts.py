@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from banksim.architectures.latencies import Numbers
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
-from banksim.timing.asynchronous import COPIES, group_end
+from banksim.timing.asynchronous import COPIES, PHASES, TRIES
 from banksim.timing.issue_records import Multiprocessor
 from banksim.timing.issue_table import ASSUMED, GLOBAL, SHARED, SIGNALS
 from banksim.timing.shared_memory_path import Waiting
+from banksim.timing.warp_choice import waits_until
+
+
+@inlined
+def assume(sm: Multiprocessor, cycles: Integer) -> None:
+    """What a warp waits for at mbarriers may be copies from global memory: where that answers after a constant, the time
+    is assumed."""
+    if sm.constant[0]:
+        sm.served[2] += cycles
 
 
 @inner
-def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> None:
+def account(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> None:
     """Add the cycles since the warp issued its last instruction to the account of what it waited for."""
     warp = sm.warps[w]
     here = sm.spent[warp.next]
@@ -20,15 +30,19 @@ def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Non
     before = sm.spent[max(warp.previous, 0)]
     if warp.released >= 0:
         before.barrier += max(warp.released - at, 0)
+        if sm.code[warp.previous].behind == TRIES:
+            assume(sm, max(warp.released - at, 0))
         at = max(at, warp.released)
         warp.released = -1
     before.fixed += max(min(warp.ready, t) - at, 0)
     at = max(at, min(warp.ready, t))
     if warp.awaits >= 0:
-        waited = max(min(group_end(waiting.behind, warp.awaited, w, warp.awaits), t) - at, 0)
+        waited = max(min(waits_until(sm, waiting, f, w), t) - at, 0)
         at += waited
         if warp.awaited == COPIES:
             before.memory += waited
+        elif warp.awaited == PHASES:
+            before.barrier += waited
         else:
             before.other += waited
         warp.awaits = -1
@@ -50,6 +64,7 @@ def account(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Non
             sm.served[2] += waited
         elif what == SIGNALS:
             owner.barrier += waited
+            assume(sm, waited)
         else:
             owner.other += waited
     if warp.refused:

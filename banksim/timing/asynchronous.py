@@ -21,19 +21,24 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.issue_records import IssueRow
 
-NOTHING, BEGINS, ARRIVES, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = range(10)
-"""What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; looks whether a phase is over;
+NOTHING, BEGINS, ARRIVES, ARRIVES_LATER, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = range(11)
+"""What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; has the warp's copies arrive (by
+cp.async) once they have come; looks whether a phase is over;
 starts a copy of which one counts the bytes, or one that belongs to a group; ends a group; waits for groups of copies;
 starts a product; waits for groups of products."""
-COPIES, PRODUCTS = range(2)
-"""The two kinds of groups."""
-MBARRIERS = 128
-"""Of a block: most of them that are followed."""
+COPIES, PRODUCTS, PHASES = range(3)
+"""What a warp waits for: the two kinds of groups, or an mbarrier's phase of which nobody knows yet when it ends."""
+MBARRIER = 8
+"""Bytes."""
 GROUPS = 16
 """Groups of a warp that are remembered."""
-ADDRESS, PHASE, DUE = range(3)
-"""Of an mbarrier: its place, the parity of the phase that goes on, and, from DUE on, for each parity when the phase
-ends or has ended in simulated time."""
+PHASE, DUE, OPEN, FIELDS = 0, 1, 3, 5
+"""Of an mbarrier: the parity of the phase that goes on, and for each parity, from DUE on, when the phase ends or has ended
+in simulated time, and from OPEN on, how many arrivals it has of which that is not known yet."""
+WARP, AFTER, PLACE, NUMBER, PARITY = range(5)
+"""Of such an arrival: the warp, how many of its copies must have been served, and the mbarrier and its phase."""
+LATER = 256
+"""Most of such arrivals, of all warps, that are remembered. Others count as known when they are made."""
 NEEDED, END = range(2)
 """Of a group: how many copies of the warp must have been served, and when the last has come."""
 STARTED, SERVED, LATEST = range(3)
@@ -44,8 +49,9 @@ STARTED, SERVED, LATEST = range(3)
 class Behind(NamedTuple):
     """What goes on behind the warps of a multiprocessor."""
 
-    mbarriers: npt.NDArray[np.int64]  # (place of a block, n, ADDRESS …)
-    known: npt.NDArray[np.int64]  # by place: how many
+    mbarriers: npt.NDArray[np.int64]  # (place of a block, address // MBARRIER, PHASE …)
+    later: npt.NDArray[np.int64]  # (n, WARP …)
+    count: npt.NDArray[np.int64]  # one: how many of these there are
     named: npt.NDArray[np.int64]  # the addresses of those that the instruction names
     groups: npt.NDArray[np.int64]  # (COPIES or PRODUCTS, warp, number % GROUPS, NEEDED …)
     committed: npt.NDArray[np.int64]  # (COPIES or PRODUCTS, warp): how many groups
@@ -53,10 +59,11 @@ class Behind(NamedTuple):
     copies: npt.NDArray[np.int64]  # (warp, STARTED …)
 
 
-def new_behind(warps: int, places: int = 1) -> Behind:
+def new_behind(warps: int, places: int = 1, shared_bytes: int = 0) -> Behind:
     return Behind(
-        mbarriers=np.zeros((places, MBARRIERS, DUE + 2), np.int64),
-        known=np.zeros(places, np.int64),
+        mbarriers=np.zeros((places, shared_bytes // MBARRIER, FIELDS), np.int64),
+        later=np.zeros((LATER, PARITY + 1), np.int64),
+        count=np.zeros(1, np.int64),
         named=np.zeros(32, np.int64),
         groups=np.zeros((2, warps, GROUPS, 2), np.int64),
         committed=np.zeros((2, warps), np.int64),
@@ -67,7 +74,9 @@ def new_behind(warps: int, places: int = 1) -> Behind:
 
 def forget(behind: Behind, place: int, warps: slice) -> None:
     """Another block takes a place, and its warps those of the last."""
-    behind.known[place] = 0
+    behind.mbarriers[place] = 0
+    kept = behind.later[: behind.count[0]][behind.later[: behind.count[0], PLACE] != place]
+    behind.later[: len(kept)], behind.count[0] = kept, len(kept)
     behind.groups[:, warps], behind.committed[:, warps], behind.last[:, warps], behind.copies[warps] = 0, 0, 0, 0
 
 
@@ -96,26 +105,17 @@ def name(behind: Behind, row: IssueRow, record: Warp, registers: Integer, mask: 
 
 
 @inlined
-def found(behind: Behind, place: Integer, address: Integer) -> Integer:
-    """The number of an mbarrier of the block, or -1."""
-    for n in range(behind.known[place]):
-        if behind.mbarriers[place, n, ADDRESS] == address:
-            return n
-    return -1
+def number_of(behind: Behind, address: Integer) -> Integer:
+    """The number of an mbarrier in its block. (What names none has ended the launch before.)"""
+    return min(address // MBARRIER, behind.mbarriers.shape[1] - 1)
 
 
 @inlined
 def begin(behind: Behind, place: Integer, count: Integer) -> None:
     """Make the named mbarriers."""
     for k in range(count):
-        n = found(behind, place, behind.named[k])
-        if n < 0 and behind.known[place] < MBARRIERS:
-            n = behind.known[place]
-            behind.known[place] += 1
-        if n >= 0:
-            behind.mbarriers[place, n, ADDRESS] = behind.named[k]
-            for k2 in range(PHASE, DUE + 2):
-                behind.mbarriers[place, n, k2] = 0
+        for field in range(FIELDS):
+            behind.mbarriers[place, number_of(behind, behind.named[k]), field] = 0
 
 
 @inlined
@@ -124,27 +124,78 @@ def contribute(behind: Behind, place: Integer, count: Integer, context: Context,
     is over, as far as the program can tell."""
     over = False
     for k in range(count):
-        n = found(behind, place, behind.named[k])
-        if n >= 0:
-            one = behind.mbarriers[place, n]
-            one[DUE + one[PHASE]] = max(one[DUE + one[PHASE]], end)
-            at = np.uint64(context.shared) + np.uint64(context.own_shared) + np.uint64(one[ADDRESS])
-            phase = np.int64(carray(pointer(at), 2, np.uint32)[1] >> np.uint32(31))
-            if phase != one[PHASE]:
-                one[PHASE], one[DUE + phase] = phase, 0
-                over = True
+        one = behind.mbarriers[place, number_of(behind, behind.named[k])]
+        one[DUE + one[PHASE]] = max(one[DUE + one[PHASE]], end)
+        at = np.uint64(context.shared) + np.uint64(context.own_shared) + np.uint64(behind.named[k])
+        phase = np.int64(carray(pointer(at), 2, np.uint32)[1] >> np.uint32(31))
+        if phase != one[PHASE]:
+            one[PHASE], one[DUE + phase] = phase, 0
+            over = True
     return over
 
 
 @inlined
+def arrive_later(behind: Behind, place: Integer, count: Integer, warp: Integer) -> None:
+    """Copies of the warp that have not been served yet will arrive at the named mbarriers."""
+    copies = behind.copies[warp]
+    for k in range(count):
+        if copies[STARTED] > copies[SERVED] and behind.count[0] < LATER:
+            n = number_of(behind, behind.named[k])
+            parity = behind.mbarriers[place, n, PHASE]
+            later = behind.later[behind.count[0]]
+            later[WARP], later[AFTER], later[PLACE], later[NUMBER] = warp, copies[STARTED], place, n
+            later[PARITY] = parity
+            behind.count[0] += 1
+            behind.mbarriers[place, n, OPEN + parity] += 1
+
+
+@inlined
+def arrived(behind: Behind, warp: Integer) -> bool:
+    """Copies of the warp have been served: those that arrive at mbarriers do so. Returns whether any did."""
+    copies = behind.copies[warp]
+    n = kept = 0
+    while n < behind.count[0]:
+        later = behind.later[n]
+        if later[WARP] == warp and later[AFTER] <= copies[SERVED]:
+            one = behind.mbarriers[later[PLACE], later[NUMBER]]
+            one[DUE + later[PARITY]] = max(one[DUE + later[PARITY]], copies[LATEST])
+            one[OPEN + later[PARITY]] -= 1
+        else:
+            for field in range(PARITY + 1):
+                behind.later[kept, field] = later[field]
+            kept += 1
+        n += 1
+    some = kept < behind.count[0]
+    behind.count[0] = kept
+    return some
+
+
+@inlined
 def due(behind: Behind, place: Integer, count: Integer) -> Integer:
-    """When the phases before those that go on are over."""
+    """When the phases before those that go on are over, as far as that is known."""
     at = 0
     for k in range(count):
-        n = found(behind, place, behind.named[k])
-        if n >= 0:
-            at = max(at, behind.mbarriers[place, n, DUE + 1 - behind.mbarriers[place, n, PHASE]])
+        one = behind.mbarriers[place, number_of(behind, behind.named[k])]
+        at = max(at, one[DUE + 1 - one[PHASE]])
     return at
+
+
+@inlined
+def unknown(behind: Behind, place: Integer, count: Integer) -> Integer:
+    """A phase before those that go on of which nobody knows yet when it is over, as `phase_end` takes it; -1: none."""
+    for k in range(count):
+        n = number_of(behind, behind.named[k])
+        parity = 1 - behind.mbarriers[place, n, PHASE]
+        if behind.mbarriers[place, n, OPEN + parity]:
+            return 2 * n + parity
+    return -1
+
+
+@inlined
+def phase_end(behind: Behind, place: Integer, n: Integer) -> Integer:
+    """When such a phase is over; -1: not known yet."""
+    one = behind.mbarriers[place, n // 2]
+    return -1 if one[OPEN + n % 2] else one[DUE + n % 2]
 
 
 # ---- groups
@@ -188,7 +239,9 @@ def awaited(behind: Behind, kind: Integer, warp: Integer, pending: Integer) -> I
 
 
 @inlined
-def group_end(behind: Behind, kind: Integer, warp: Integer, n: Integer) -> Integer:
-    """When a group of the warp is done; -1: not known yet."""
+def end_of(behind: Behind, kind: Integer, warp: Integer, n: Integer, place: Integer) -> Integer:
+    """When what a warp of the block at that place waits for is over; -1: not known yet."""
+    if kind == PHASES:
+        return phase_end(behind, place, n)
     group = behind.groups[kind, warp, n % GROUPS]
     return -1 if kind == COPIES and group[NEEDED] > behind.copies[warp, SERVED] else group[END]

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from banksim.requests.trace import Trace
     from banksim.system.compiled_types import Integers
 from banksim.banks.rule import Explanation, pairs_merge
-from banksim.requests.kinds import BYPASSING, IS_BYPASSING
+from banksim.requests.kinds import BY_LINES, IS_BY_LINES, IS_BYPASSING
 
 
 def transfers(found: Explanation) -> int | None:
     """The time that a request takes, in transactions. A load takes at least one for each part, with active lanes or
-    not. None where the count is unknown or unspecified, and for copies past the L1 cache: on an H200, 32 transactions
-    of these took 11 to 141 cycles."""
+    not. None where the count is unknown or unspecified, for accesses to other blocks, and for copies past the L1 cache:
+    on an H200, 32 transactions of these took 11 to 141 cycles."""
     access = found.arch.access(found.op, found.width)
-    if access is None or not isinstance(found.transactions, int) or found.op in BYPASSING:
+    if access is None or not isinstance(found.transactions, int) or found.op in BY_LINES:
         return None
     if found.op != "ld":
         return found.transactions
@@ -53,7 +53,7 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
     True
 
     Raises `InputError` for architectures of which nothing is known, `UnknownCountError` for a request
-    whose transactions nobody knows, and for copies past the L1 cache.
+    whose transactions nobody knows, for copies past the L1 cache and for accesses to other blocks.
     """
     rule = architecture(arch)
     if not len(trace):
@@ -61,8 +61,9 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
     known = rates(rule)
     if known is None:
         raise InputError(f"{rule.name}: nobody knows how many cycles a request takes there")
-    if IS_BYPASSING[trace.op].any():
-        raise UnknownCountError("nobody knows how many cycles a copy past the L1 cache takes")
+    if IS_BY_LINES[trace.op].any():
+        what = "a copy past the L1 cache" if IS_BYPASSING[trace.op].any() else "an access to another block"
+        raise UnknownCountError(f"nobody knows how many cycles {what} takes")
     cost, parts = weights(trace, rule)
     order = np.lexsort((np.arange(len(trace)), trace.warp, trace.epoch, trace.block))
     blocks = np.split(order, np.flatnonzero(np.diff(trace.block[order])) + 1)

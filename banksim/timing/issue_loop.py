@@ -15,7 +15,7 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing.accounts import account, watch
-from banksim.timing.asynchronous import STARTED, TRIES, due, name
+from banksim.timing.asynchronous import PHASES, STARTED, TRIES, due, name, unknown
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import (
@@ -134,7 +134,7 @@ def issue(
     row = sm.code[i]
     context = carray(pointer(warp.context), 1, _CONTEXT)[0]
     record = record_of(warp)
-    account(sm, waiting, w, t)
+    account(sm, waiting, f, w, t)
     mask, running = executing(row, record), record.active
     active = mask != 0
     context.now, context.nanoseconds = t, t * sm.clock[PER_MILLE] // 1000
@@ -193,6 +193,7 @@ def issue(
         done = begins + latency if active else t + latency - f.skipped
         if row.behind == TRIES:
             done = max(done, due(waiting.behind, warp.place, named) + f.signal)
+            warp.awaited, warp.awaits = PHASES, unknown(waiting.behind, warp.place, named)
         settle(waiting, w, row.write, done)
         settle(waiting, w, row.read, done)
         waiting.wake[w] = warp.ready

@@ -35,7 +35,7 @@ RESIDENT_WARP = np.dtype(
         ("number", "i8"),  # of the warp in its block
         ("ended", "i8"),
         ("awaits", "i8"),  # the number of the group that it waits for; -1: none
-        ("awaited", "i8"),  # … and its kind: asynchronous.COPIES or PRODUCTS
+        ("awaited", "i8"),  # … and its kind: asynchronous.COPIES …
     ]
 )
 

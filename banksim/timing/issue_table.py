@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.kernels.kernel import Instruction, Kernel
-from banksim.machine.operations.loads_and_stores import SPACES, result, width
+from banksim.machine.operations.loads_and_stores import SPACES, memory_operand, result, width
 from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.machine.races.access_kinds import GROUP_ENDS
 from banksim.timing.asynchronous import (
     ARRIVES,
+    ARRIVES_LATER,
     AWAITS,
     AWAITS_PRODUCTS,
     BEGINS,
@@ -178,7 +179,9 @@ def follow(row: np.void, i: Instruction) -> None:
     """Fill in what an instruction does behind its warp."""
     row["behind"] = behind(i)
     row["base"] = row["uniform"] = row["units"] = -1
-    if row["behind"] in (BEGINS, ARRIVES, TRIES):
+    if i.name in ("STAS", "REDAS"):  # the register behind the address holds the mbarrier's
+        row["base"] = memory_operand(i).parts[0].number + 1
+    elif row["behind"] in (BEGINS, ARRIVES, ARRIVES_LATER, TRIES):
         for part in next(o for o in i.operands if o.kind == "memory").parts:
             if part.kind == "imm":
                 row["offset"] += np.int32(np.uint32(part.number))
@@ -229,7 +232,9 @@ def behind(i: Instruction) -> int:
         return AWAITS_PRODUCTS
     if i.name == "SYNCS" and "CCTL" not in marks:
         return TRIES if "PHASECHK" in marks else BEGINS if "EXCH" in marks else ARRIVES
-    return ARRIVES if i.name == "ARRIVES" else NOTHING
+    if i.name == "ARRIVES":
+        return ARRIVES_LATER
+    return ARRIVES if i.name in ("STAS", "REDAS") else NOTHING
 
 
 def slots(i: Instruction) -> dict[int, int]:

@@ -12,7 +12,7 @@ from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inlined, inner, intrinsic
-from banksim.timing.asynchronous import TRIES, due, name
+from banksim.timing.asynchronous import PHASES, TRIES, due, name, unknown
 from banksim.timing.issue_records import BLOCKED, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
 from banksim.timing.issue_table import PLAIN
 from banksim.timing.shared_memory_path import NEVER, Waiting
@@ -84,6 +84,7 @@ def end_of_phase(sm: Multiprocessor, waiting: Waiting, w: Integer) -> None:
     row, record = sm.code[warp.next], record_of(warp)
     named = name(waiting.behind, row, record, warp.record + state.REGISTERS, executing(row, record))
     warp.ready = warp.released = max(due(waiting.behind, warp.place, named), warp.ready)
+    warp.awaited, warp.awaits = PHASES, unknown(waiting.behind, warp.place, named)
     warp.state = READY
     waiting.wake[w] = 0
 

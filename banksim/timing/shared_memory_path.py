@@ -18,7 +18,7 @@ from banksim.architectures.latencies import Numbers
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
-from banksim.timing.asynchronous import Behind, new_behind, served
+from banksim.timing.asynchronous import Behind, arrived, new_behind, served
 from banksim.timing.global_memory import NEAR, GlobalMemory, has_room, leaves, new_memory, no_costs, reach
 
 SUB_CORES = 4
@@ -119,11 +119,11 @@ def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> P
     )
 
 
-def new_waiting(warps: int, scoreboards: int, places: int = 1) -> Waiting:
+def new_waiting(warps: int, scoreboards: int, places: int = 1, shared_bytes: int = 0) -> Waiting:
     shape = warps, scoreboards
     none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     of_warp = [np.zeros(warps, np.int64) for _ in range(3)]
-    behind = new_behind(warps, places)
+    behind = new_behind(warps, places, shared_bytes)
     return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], of_warp[2], behind)
 
 
@@ -165,6 +165,8 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         if request.copies:
             served(waiting.behind, request.warp, max(comes, t + f.result + request.later))
             waiting.wake[request.warp] = 0
+            if arrived(waiting.behind, request.warp):
+                waiting.wake[:] = 0
         path.free[one.free] = row
         one.free += 1
         moved = True

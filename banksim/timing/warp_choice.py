@@ -10,7 +10,7 @@ from banksim.machine.compiled_records import Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
-from banksim.timing.asynchronous import MULTIPLIES, group_end
+from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
 from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import MEMORY, TENSOR
 from banksim.timing.shared_memory_path import NEVER, Path, Waiting, has_place
@@ -62,6 +62,17 @@ def read(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> None:
 
 
 @inlined
+def waits_until(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer) -> Integer:
+    """When what warp w waits for is over; -1: not known yet. A warp that will look at the mbarrier again, since its
+    phase had not ended when it looked first, gets the answer of that."""
+    warp = sm.warps[w]
+    end = end_of(waiting.behind, warp.awaited, w, warp.awaits, warp.place)
+    if warp.awaited == PHASES and end >= 0 and sm.code[warp.next].behind != TRIES:
+        end += f.signal
+    return end
+
+
+@inlined
 def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> bool:
     """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
     warp = sm.warps[w]
@@ -81,7 +92,7 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
                 waiting.wake[w] = waiting.until[w, b]
                 return False
     if warp.awaits >= 0:
-        end = group_end(waiting.behind, warp.awaited, w, warp.awaits)
+        end = waits_until(sm, waiting, f, w)
         if end < 0 or end > t:
             waiting.wake[w] = NEVER if end < 0 else end
             return False

@@ -12,6 +12,7 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import (
     ARRIVES,
+    ARRIVES_LATER,
     AWAITS,
     AWAITS_PRODUCTS,
     BEGINS,
@@ -22,6 +23,7 @@ from banksim.timing.asynchronous import (
     LATEST,
     MULTIPLIES,
     PRODUCTS,
+    arrive_later,
     awaited,
     begin,
     belongs,
@@ -46,9 +48,10 @@ def copied(row: IssueRow, record: Warp, context: Context) -> Integer:
 
 
 @inlined
-def come(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
+def come(sm: Multiprocessor, path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
     """When a bulk or tensor copy of so many bytes into shared memory, issued at cycle t, has come."""
-    return fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk)
+    end = fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk)
+    return end - f.l2 + f.global_latency if sm.constant[0] else end
 
 
 @inlined
@@ -74,12 +77,12 @@ def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer
     if row.behind == BEGINS:
         begin(behind, warp.place, named)
     elif row.behind == ARRIVES:
-        end = t + f.arrive
-        if row.copies:
-            end = max(end, behind.copies[w, LATEST])
-        return contribute(behind, warp.place, named, context, end)
+        return contribute(behind, warp.place, named, context, t + f.arrive)
+    elif row.behind == ARRIVES_LATER:
+        arrive_later(behind, warp.place, named, w)
+        return contribute(behind, warp.place, named, context, max(t + f.arrive, behind.copies[w, LATEST]))
     elif row.behind == COPIES_IN:
-        end = come(path, f, copied(row, record_of(warp), context), t)
+        end = come(sm, path, f, copied(row, record_of(warp), context), t)
         return contribute(behind, warp.place, named, context, end)
     elif row.behind == COPIES_OUT:
         belongs(behind, COPIES, w, gone(path, f, copied(row, record_of(warp), context), t))

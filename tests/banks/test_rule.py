@@ -16,7 +16,7 @@ from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks.rule import Explanation, broadcasts, explain, judge, pairs_merge
 from banksim.requests.copies import LINE, with_source
 from banksim.requests.counts import Range, ends
-from banksim.requests.kinds import BYPASSING, FULL_MASK, OP_CODES
+from banksim.requests.kinds import BY_LINES, BYPASSING, FULL_MASK, OP_CODES
 from helpers.strategies import FAMILIES, LANES, RULES, Case, active, cases, kinds, masks, orders, permuted, places
 
 WARPWIDE = [arch for arch in RULES if arch.name not in ("tesla", "kepler-4", "kepler-8")]
@@ -90,7 +90,7 @@ def test_bounds(arch: Architecture, data: st.DataObject) -> None:
     assert (ideal == 0) == (not active(case))
     rules = [access, access.also] if access.also else [access]
     assert ideal <= low <= high <= sum(len(active(case)) * rule.passes * requests for rule in rules)
-    parts = [4 if rule.serves == "bypass" else 32 // rule.lanes for rule in rules]
+    parts = [4 if rule.serves in ("bypass", "line") else 32 // rule.lanes for rule in rules]
     assert ideal <= sum(parts) * access.passes * requests
     assert degree_low * access.passes <= low <= degree_low * ideal
     assert degree_high * access.passes <= high <= degree_high * ideal
@@ -113,7 +113,7 @@ def test_moving_all_addresses_by_periods_changes_nothing(arch: Architecture, dat
     period = arch.period
     assert period & (period - 1) == 0
     assert period <= arch.row_bytes
-    by = steps * max(period, case.width, LINE if case.op in BYPASSING else 0)
+    by = steps * max(period, case.width, LINE if case.op in BY_LINES else 0)
     assert counts(case._replace(address=tuple(a + by for a in case.address)), arch) == counts(case, arch)
 
 

@@ -1,8 +1,8 @@
-"""Records what requests to another block's shared memory take by the profiler's counters.
+"""Records what requests to other blocks' shared memory take by the profiler's counters.
 
 `compile FOLDER` makes the machine code; `launch FOLDER`, under the profiler, launches every request once, 16 times in
 the kernel; `convert CSV NPZ` keeps the counters of its raw page. The recording holds `how` (the kernel's cases),
-`mask`, `address` (n, 32), and the `counters` (n, METRICS), of 16 requests each.
+`mask`, `address` (n, 32), the blocks' `rank` (n, 32), and the `counters` (n, METRICS), of 16 requests each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from command_line import commands
 
 HERE = Path(__file__).parent
-WIDTHS = {0: 4, 1: 8, 2: 16, 3: 4, 4: 8, 5: 16, 6: 4, 7: 4, 8: 4, 9: 4, 10: 8, 11: 1, 12: 1}
+WIDTHS = {0: 4, 1: 8, 2: 16, 3: 4, 4: 8, 5: 16, 6: 4, 7: 4, 8: 4, 9: 4, 10: 8, 11: 1, 12: 1, 13: 2, 14: 2, 15: 4, 16: 8, 17: 16}
 """By the kernel's cases: bytes of a lane."""
 METRICS = (
     "l1tex__t_set_accesses_pipe_lsu_mem_dshared.sum",
@@ -32,10 +32,10 @@ METRICS = (
 )
 
 
-def requests() -> tuple[Any, Any, Any]:
-    """(how, mask, address (n, 32)) of all that is recorded."""
+def requests() -> tuple[Any, Any, Any, Any]:
+    """(how, mask, address (n, 32), rank (n, 32)) of all that is recorded. Block 0 of four makes the requests."""
     rng = np.random.default_rng(15)
-    how, mask, address = [], [], []
+    how, mask, address, rank = [], [], [], []
     lanes = np.arange(32)
     for case, width in WIDTHS.items():
         some = [width * s * lanes for s in (0, 1, 2, 3, 8, 32, 33)]
@@ -43,11 +43,24 @@ def requests() -> tuple[Any, Any, Any]:
         some += [width * rng.integers(0, n, 32) for n in (8, 32, 64, 128, 256, 1024, 2048) for _ in range(2)]
         some += [128 * rng.integers(0, 16, 32) + width * rng.integers(0, 2, 32) for _ in range(2)]
         some += [128 * (lanes // 8) + width * rng.integers(0, 128 // width, 32) for _ in range(2)]
-        for n, one in enumerate(some):
+        ranks = [np.ones(32, int)] * len(some)
+        places = [width * s * lanes for s in (0, 1, 2, 8)]
+        places += [width * rng.integers(0, n, 32) for n in (8, 32, 128, 1024)]
+        for offsets in places:
+            for to in (1 + lanes % 3, lanes // 8, rng.integers(1, 4, 32), rng.integers(0, 4, 32), 0 * lanes):
+                some.append(offsets)
+                ranks.append(to)
+        if 6 <= case <= 10:
+            for _ in range(48):
+                lines, words = rng.integers(1, 33), rng.integers(1, 1 + 128 // width)
+                some.append(128 * rng.integers(0, lines, 32) + width * rng.integers(0, words, 32))
+                ranks.append(np.ones(32, int))
+        for n, (one, to) in enumerate(zip(some, ranks, strict=True)):
             how.append(case)
             mask.append(0xFFFFFFFF if n % 3 else int(rng.integers(1, 1 << 32)) if n > 8 else 0xFFFFFFFF)
             address.append(one % (36 << 10) // width * width)
-    return np.array(how, np.uint8), np.array(mask, np.uint32), np.array(address, np.uint16)
+            rank.append(to)
+    return np.array(how, np.uint8), np.array(mask, np.uint32), np.array(address, np.uint16), np.array(rank, np.uint8)
 
 
 def launch(folder: Path) -> None:
@@ -56,11 +69,10 @@ def launch(folder: Path) -> None:
     driver = Driver()
     function = driver.function(driver.module((folder / "remote_requests.cubin").read_bytes()), "request")
     out = driver.zeros(64)
-    for how, mask, address in zip(*requests(), strict=True):
-        pointer = driver.upload(address.astype(np.uint32))
-        driver.launch(
-            function, (2,), (32,), [pointer, ctypes.c_uint32(int(mask)), ctypes.c_int(int(how)), out], 40 << 10
-        )
+    for how, mask, address, rank in zip(*requests(), strict=True):
+        places = [driver.upload(numbers.astype(np.uint32)) for numbers in (address, rank)]
+        given = [*places, ctypes.c_uint32(int(mask)), ctypes.c_int(int(how)), out]
+        driver.launch(function, (4,), (32,), given, 40 << 10)
 
 
 def convert(table: Path, npz: Path) -> None:
@@ -68,8 +80,8 @@ def convert(table: Path, npz: Path) -> None:
         head, _, *rows = csv.reader(lines)
     places = [head.index(name) for name in METRICS]
     counters = np.array([[float(row[place].replace(",", "")) for place in places] for row in rows], np.int32)
-    how, mask, address = requests()
-    np.savez_compressed(npz, how=how, mask=mask, address=address, counters=counters)
+    how, mask, address, rank = requests()
+    np.savez_compressed(npz, how=how, mask=mask, address=address, rank=rank, counters=counters)
 
 
 def compile_all(folder: Path) -> None:

@@ -40,7 +40,7 @@ def test_blocks_write_into_each_others_shared_memory(engine: str, workers: int |
         [before] = np.flatnonzero((number == number[block]) & (rank == (rank[block] - 1) % 4))
         assert (out.reshape(24, 64)[block] == given.reshape(24, 64)[before]).all()
     remote, own = run.conflicts.sites
-    assert (remote.op, remote.requests, remote.transactions, remote.status) == ("remote", 48, None, "unknown")
+    assert (remote.op, remote.requests, remote.transactions, remote.status) == ("remote_st", 48, 48, "measured")
     assert (own.op, own.requests, own.transactions) == ("ld", 48, 48)
 
 

@@ -47,6 +47,30 @@ def test_a_warp_waits_until_another_arrives() -> None:
     assert cycles.spent.barrier > 2500
 
 
+@pytest.mark.parametrize("noinc", [0, 1])
+def test_copies_that_arrive_at_an_mbarrier_end_its_phase_once_they_have_come(noinc: int) -> None:
+    committed, first, *_ = clocks("groups", 32, np.zeros(256, np.float32))[0]
+    out, cycles = clocks("counted", 32, np.zeros(256, np.float32), noinc)
+    assert abs(int((out[1] - out[0]) - (first - committed))) < 60
+    assert cycles.spent.barrier > 200
+
+
+@pytest.mark.parametrize("by_bytes", [0, 1])
+def test_the_last_of_many_mbarriers_is_waited_for(by_bytes: int) -> None:
+    out, _ = clocks("many", 64, 200, 3000, by_bytes, dynamic_shared=1600)
+    assert out[3] - out[2] > 3000
+    assert abs(int(out[1] - out[3])) < 150
+
+
+def test_a_given_latency_of_global_memory_is_that_of_bulk_copies_too() -> None:
+    out = np.zeros(4, np.uint32)
+    given = [out, np.zeros(4096, np.uint8), 4096, 0]
+    run = banksim.run(kernel("bulk"), 1, 32, given, dynamic_shared=4096, timing=True, global_latency=3000)
+    assert 3000 < int(out[1] - out[0]) < 3400
+    assert run.cycles is not None
+    assert run.cycles.waited_assumed > 2500
+
+
 def test_bulk_copies_take_the_longer_the_larger_they_are() -> None:
     rows = []
     for size in (128, 4096, 32768):

@@ -1,4 +1,4 @@
-"""What copies cost, as rule.copies and rule.bypassing judge them, compiled."""
+"""What copies, and accesses to other blocks, cost as rule.copies, rule.bypassing and rule.by_lines judge them, compiled."""
 
 from __future__ import annotations
 
@@ -93,3 +93,19 @@ def bypassing(address: Place, mask: Integer) -> tuple[Integer, Integer]:
     for lane in range(32):
         passes += int(bool(copying >> word(lane) & word(1)) and word(lane) == lowest(equal_to(targets, target[lane])))
     return passes, (int(ones(copying)) + PIECES - 1) // PIECES
+
+
+@inner
+def by_lines(address: Place, mask: Integer, width: Integer) -> tuple[Integer, Integer]:
+    """How many passes rule.by_lines has, and how few they could be."""
+    addresses, lines = carray(address, 32, np.uint32), _room_for_ends()
+    line = carray(lines, 32, np.uint32)
+    for lane in range(32):
+        line[lane] = addresses[lane] // word(LINE)
+    passes = accesses = 0
+    for lane in range(32):
+        before = word(mask & word((1 << lane) - 1))
+        if mask >> word(lane) & word(1):
+            passes += int(not equal_to(lines, line[lane]) & before)
+            accesses += int(not equal_to(address, addresses[lane]) & before)
+    return passes, (accesses * width + LINE - 1) // LINE

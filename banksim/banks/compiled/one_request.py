@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 
 from banksim.architectures.bank_rules import AccessRule, Architecture
-from banksim.banks.compiled.copies import bypassing, copies, lane_word
+from banksim.banks.compiled.copies import by_lines, bypassing, copies, lane_word
 from banksim.requests.kinds import OPS, WIDTHS
 from banksim.requests.lane_intrinsics import across, equal_to, lowest, ones, pointer, room, word
 from banksim.system.compiled_types import (
@@ -32,12 +32,12 @@ from banksim.system.compiled_types import (
 )
 from banksim.system.jit import callback, carray, inlined, inner, intrinsic, outer
 
-WORD, LANE, ONCE, BROADCAST, COPY, BYPASS, COPY_AND_BYPASS = range(7)
+WORD, LANE, ONCE, BROADCAST, COPY, BYPASS, COPY_AND_BYPASS, BY_LINE = range(8)
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """Fields of the record of an op and width. SHIFT: log2 of the bytes of a word that lanes share without a conflict.
 GROUPS: groups of banks. PART: log2 of the lanes of a part; MERGED: the same where pairs merge (0: they never do).
-SERVES: whom a pass serves (WORD … COPY_AND_BYPASS). PASSES: how many each of those takes. ROWS: lanes that give
+SERVES: whom a pass serves (WORD … BY_LINE). PASSES: how many each of those takes. ROWS: lanes that give
 addresses."""
 KEEP, BROADCASTS, COPIES, HEADER = 0, 1, 2, 3
 """A rule begins with the address bits that tell words apart (KEEP) and the addresses of `judge_broadcast` (BROADCASTS)
@@ -51,7 +51,7 @@ def serving(access: AccessRule) -> int:
     if access.also:
         assert (access.serves, access.also.serves) == ("copy", "bypass")
         return COPY_AND_BYPASS
-    return ("word", "lane", "once", "broadcast", "copy", "bypass").index(access.serves)
+    return ("word", "lane", "once", "broadcast", "copy", "bypass", "", "line").index(access.serves)
 
 
 @lru_cache
@@ -175,15 +175,19 @@ def judge_copy(
     shift: Integer,
     serves: Integer,
 ) -> None:
-    """`judge_at` of a copy from global memory, but for how many passes each of its passes takes."""
+    """`judge_at` of a copy from global memory, or of an access to another block, but for how many passes each of its
+    passes takes."""
     lanes, result = word(mask), carray(found, 5, np.int64)
     total: Integer
     ideal: Integer
     worst: Integer
     total = ideal = worst = np.int64(0)
-    if serves != BYPASS:
+    if serves == BY_LINE:
+        total, ideal = by_lines(address, lanes, width)
+        worst = (total + ideal - 1) // ideal
+    if serves in (COPY, COPY_AND_BYPASS):
         total, ideal, worst = copies(address, lanes, width, groups, part, shift)
-    if serves != COPY:
+    if serves in (BYPASS, COPY_AND_BYPASS):
         more, least = bypassing(address, lanes)
         if more < 0:
             total, ideal, worst = np.int64(UNKNOWN), np.int64(0), np.int64(0)

@@ -34,7 +34,7 @@ from banksim.requests.columns import (
     word_at,
 )
 from banksim.requests.copies import LINE
-from banksim.requests.kinds import COPIES, DESTINATION, FULL_MASK, LANES, OPS
+from banksim.requests.kinds import BY_LINES, COPIES, DESTINATION, FULL_MASK, LANES, OPS
 from banksim.requests.lane_intrinsics import pointer, word
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
@@ -215,8 +215,9 @@ def alike(trace: Trace, kinds: Kinds, period: int) -> tuple[Rows, Rows] | None:
     """
     address, mask, op = map(np.ascontiguousarray, (trace.address, trace.mask, trace.op))
     block, warp = map(np.ascontiguousarray, (trace.block, trace.warp))
-    copies = FULL_MASK & -max(period, LINE) & DESTINATION
-    keep = np.array([copies if name in COPIES else FULL_MASK & -period for name in OPS], np.uint32)
+    period_of = {name: max(period, LINE) for name in (*COPIES, *BY_LINES)}
+    seen_of = dict.fromkeys(COPIES, DESTINATION)
+    keep = np.array([seen_of.get(n, FULL_MASK) & -period_of.get(n, period) for n in OPS], np.uint32)
     slots, seen = np.full(2 * MOST, -1, np.int32), np.empty((2, MOST), np.uint32)
     rows, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     used: Integer = _alike(address, mask, op, kinds.of, block, warp, READ, FACTORS, keep, slots, rows, times, seen)

@@ -27,7 +27,6 @@ from numba.core import cgutils
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.compiled.one_request import (
     BROADCAST,
-    COPY_AND_BYPASS,
     FIELDS,
     HEADER,
     KEEP,
@@ -56,8 +55,7 @@ SHIFT, GROUPS, PART, MERGED, ROWS, PASSES, SERVES = (0, 3), (3, 3), (6, 3), (9, 
 share a group's word, log2 of the groups, log2 of the lanes of a part, the same if pairs merge (0: never), lanes that
 give addresses − 1, passes of each, whom a pass serves."""
 ELSEWHERE = BROADCAST << SERVES[0]
-"""Records from this number on are not judged here: counts that are a range, of copies, or unknown."""
-NOBODY = COPY_AND_BYPASS + 1
+"""Records from this number on are not judged here: counts that are a range, of copies, of other blocks, or unknown."""
 WIDEST = 32
 """Records of an op in a table: that of each width at its number."""
 TRANSACTIONS, IDEAL, DEGREE, UNION, FIGURES = range(5)
@@ -76,9 +74,9 @@ def records(arch: Architecture) -> npt.NDArray[np.uint32]:
         MERGED: merged,
         ROWS: np.maximum(rows - 1, 0),
         PASSES: passes,
-        SERVES: np.where(serves < 0, NOBODY, serves),
+        SERVES: np.where(serves < 0, BROADCAST, np.minimum(serves, BROADCAST)),
     }
-    table = np.full((len(OPS), WIDEST), NOBODY << SERVES[0], np.uint32)
+    table = np.full((len(OPS), WIDEST), ELSEWHERE, np.uint32)
     table[:, WIDTHS] = sum(values << first for (first, _), values in fields.items())
     found = np.append(table, np.uint32(rule[KEEP]))
     found.flags.writeable = False

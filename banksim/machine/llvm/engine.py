@@ -27,6 +27,7 @@ from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.services import SERVICES
 from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
+from banksim.requests.kinds import REMOTE
 from banksim.requests.opcodes import REACHING
 
 LANE_TABLES = {
@@ -253,7 +254,7 @@ class LLVMEngine(Routines):
             return ir.Constant(POINTER, None)
         memo = self.memo(i, *asked)
         if i.name in REACHING and (self.memory.clustered or asked[0] == "remote"):
-            self.memo(i, "remote", asked[1])  # behind the other: MemoryFunctions.one_block
+            self.memo(i, REMOTE.get(asked[0], "remote"), asked[1])  # behind the other: MemoryFunctions.one_block
         return memo
 
     def memo(self, i: Instruction, op: str, width: int) -> ir.Value:

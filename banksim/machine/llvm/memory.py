@@ -329,8 +329,9 @@ class MemoryFunctions:
         if space in ("shared", "cluster"):
             offsets = places if space == "cluster" else offsets
             asked = offsets if source is None else b.or_(offsets, source)
-            leader, copied = (first, False) if source is None else (b.extract_element(asked, lane), True)
-            shared_requests.ask(e, a, asked, leader, copied, self.stepwise)
+            leader = first if source is None else b.extract_element(asked, lane)
+            seen = shared_requests.seen_by_rules(e, a, space, copied=source is not None)
+            shared_requests.ask(e, a, asked, leader, seen, self.stepwise)
             if self.traced:
                 shared_requests.write_down(e, a, asked)
         if self.watched and space in ("shared", "barrier"):

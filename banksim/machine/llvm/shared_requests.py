@@ -13,14 +13,12 @@ from banksim.requests.copies import LINE
 from banksim.requests.kinds import DESTINATION, FULL_MASK
 
 
-def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, copied: bool, stepwise: bool) -> None:
+def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, seen: ir.Value, stepwise: bool) -> None:
     """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
-    that differ by a common shift that no bank rule sees, costs the same. Of one that copies (`copied`) that is a
-    shift by whole lines of the places that are written."""
+    that differ by a common shift that no bank rule sees, costs the same: one that leaves the bits `seen` of the first
+    address as they are."""
     b = e.b
     relative = b.sub(offsets, splat(b, first))
-    period = b.trunc(e.get(a.context, CONTEXT, "period"), INT[32])
-    seen = INT[32](FULL_MASK & ~(DESTINATION & -LINE)) if copied else b.sub(period, INT[32](1))
     phase = b.and_(first, seen)
     same = e.everywhere(b.icmp_unsigned("==", relative, e.get(a.memo, MEMO, "relative", as_type=WORDS)), b.not_(a.mask))
     same = b.and_(same, b.icmp_unsigned("==", e.get(a.memo, MEMO, "mask"), a.mask))
@@ -35,6 +33,16 @@ def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, copied: b
     e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
     if stepwise:
         e.set(a.context, CONTEXT, "asked", b.ptrtoint(a.memo, INT[64]))
+
+
+def seen_by_rules(e: Emitter, a: MemoryCall, space: str, copied: bool) -> ir.Value:
+    """The bits of a request's first address that its cost may depend on. The place that a copy writes (`copied`), and
+    whatever may be of another block, may move by whole lines; anything else by the rules' period."""
+    if copied:
+        return INT[32](FULL_MASK & ~(DESTINATION & -LINE))
+    if space == "cluster":
+        return INT[32](LINE - 1)
+    return e.b.sub(e.b.trunc(e.get(a.context, CONTEXT, "period"), INT[32]), INT[32](1))
 
 
 def write_down(e: Emitter, a: MemoryCall, offsets: ir.Value) -> None:

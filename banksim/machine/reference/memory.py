@@ -23,7 +23,7 @@ from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.reference.block import Block, Request
 from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.machine.services import SERVICES
-from banksim.requests.kinds import FULL_MASK, LANES
+from banksim.requests.kinds import FULL_MASK, LANES, REMOTE
 
 Bytes = npt.NDArray[np.uint8]
 NOTHING = np.zeros(0, np.uint8)
@@ -128,7 +128,7 @@ class MemoryEngine(NumpyEngine):
         offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
         own = np.uint32(self.block.rank << codes.RANK_BIT)
         if ((offsets >> codes.RANK_BIT != self.block.rank) & asking).any() and space != "shared":
-            asked = "remote", asked[1]
+            asked = REMOTE.get(asked[0], "remote"), asked[1]
         else:
             offsets[asking] -= own
         self.block.outcome.requests.append(

@@ -125,6 +125,8 @@ def serves(architecture: Architecture, rule: AccessRule) -> str:
         return "one lane, on either side"
     if rule.serves == "bypass":
         return "sectors that move alike"
+    if rule.serves == "line":
+        return "lanes in one 128-byte line"
     wide = architecture.pass_width > architecture.bank_width
     return f"lanes in one {architecture.row_bytes}-byte row" if wide else "lanes in one word"
 

@@ -244,6 +244,8 @@ def diagnosis(explanation: Explanation) -> str:
             f"{cost}, {explanation.ideal} without conflicts: sectors of 32 bytes share a pass only within a line of "
             "128, on either side, and if they move alike."
         )
+    if access is not None and access.serves == "line":
+        return f"{cost}, {explanation.ideal} without conflicts: each line of 128 bytes of another block is an access."
     needs = [Counter(bank for step in turn for bank in step.banks) for turn in turns(explanation)]
     most = max(max(need.values()) for need in needs)
     banks = {bank for need in needs for bank, passes in need.items() if passes == most}

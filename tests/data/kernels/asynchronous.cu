@@ -51,3 +51,42 @@ extern "C" __global__ void bulk(unsigned *out, char *at, int bytes, int polls) {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     out[0] = t0, out[1] = t1, out[2] = t2, out[3] = now();
 }
+// A copy by cp.async that arrives at an mbarrier; readings: it has been issued, the phase is over.
+extern "C" __global__ void counted(unsigned *out, const float4 *from, int noinc) {
+    __shared__ float4 tile[32];
+    __shared__ __align__(8) unsigned long long word;
+    if (threadIdx.x == 0) init(place(&word), 32);
+    __syncthreads();
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(place(&tile[threadIdx.x])), "l"(from + threadIdx.x) : "memory");
+    if (noinc) asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(place(&word)) : "memory");
+    else {
+        asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" :: "r"(place(&word)) : "memory");
+        arrive(place(&word));
+    }
+    unsigned t0 = now();
+    wait(place(&word), 0);
+    unsigned t1 = now();
+    if (threadIdx.x == 0) out[0] = t0, out[1] = t1;
+    if (tile[threadIdx.x].x == 7) out[0] = 1;
+}
+// Warp 0 waits at the last of many mbarriers for warp 1, which arrives late: by an arrival, or by the bytes of a store. Warp 1 then waits for
+// warp 0 at the one before. Readings as of `late`.
+extern "C" __global__ void many(unsigned *out, int count, int cycles, int by_bytes) {
+    extern __shared__ __align__(16) unsigned long long words[];
+    for (int n = threadIdx.x; n < count; n += blockDim.x) init(place(words + n), 1);
+    __syncthreads();
+    unsigned t0 = now(), t1, last = place(words + count - 1);
+    if (threadIdx.x == 0 && by_bytes) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 4;" :: "r"(last) : "memory");
+    if (threadIdx.x < 32) {
+        wait(last, 0);
+        t1 = now();
+        if (threadIdx.x == 0) arrive(last - 8);
+    } else {
+        while (now() - t0 < cycles);
+        if (threadIdx.x == 32 && by_bytes) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" :: "r"(place(words)), "r"(1), "r"(last) : "memory");
+        else if (threadIdx.x == 32) arrive(last);
+        t1 = now();
+        wait(last - 8, 0);
+    }
+    if (threadIdx.x % 32 == 0) out[threadIdx.x / 16] = t0, out[threadIdx.x / 16 + 1] = t1;
+}
