@@ -97,6 +97,8 @@ class Numbers(NamedTuple):
     arrive: int
     signal: int
     bulk: int
+    bulk_row: int
+    bulk_row_out: int
     bulk_out: int
     product: int
 
@@ -161,6 +163,8 @@ class Figures:
     arrive           from the issue of an arrival at an mbarrier until it counts
     signal           from the end of an mbarrier's phase until who waits for it goes on
     bulk             from the issue of a bulk or tensor copy into shared memory until it asks the L2
+    bulk_row         that a row of a box holds the way from the L2 at least
+    bulk_row_out     … and the way to the L2
     bulk_out         from when a copy out of shared memory has left on the way to the L2 until it is done
     product          from the issue of a product of a group of warps until it begins, if the tensor cores are free
     """
@@ -247,6 +251,8 @@ H200 = Figures(
         "arrive": Figure(14, "measured", BEHIND),
         "signal": Figure(20, "measured", BEHIND),
         "bulk": Figure(7, "measured", BEHIND),
+        "bulk_row": Figure(1, "measured", BEHIND),
+        "bulk_row_out": Figure(2, "measured", BEHIND),
         "bulk_out": Figure(64, "measured", BEHIND),
         "product": Figure(10, "measured", BEHIND),
     },

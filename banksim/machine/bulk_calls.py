@@ -145,7 +145,7 @@ def part_of(host: Host, v: Words, lane: int, writes: bool) -> Part:
 def tensor_in(host: Host, lanes: Sequence[int], v: Words) -> None:
     lane = lanes[0]
     part = part_of(host, v, lane, False)
-    host.copied = part.nbytes
+    host.copied, host.copied_rows = part.nbytes, part.count
     pieces = part.read(host, lane).reshape(-1, CHUNK)
     mask = int(v[9, lane]) >> 16 if "MULTICAST" in host.instruction.modifiers else 0
     for address, barrier in destinations(host, int(v[0, lane]), int(v[1, lane]), mask):
@@ -160,7 +160,7 @@ def tensor_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     lane = lanes[0]
     reduces = bool(host.instruction.modifiers & set(REDUCTIONS))
     part = part_of(host, v, lane, True)
-    host.copied = part.nbytes
+    host.copied, host.copied_rows = part.nbytes, part.count
     if reduces and (part.map.kind == FLUSHED or part.map.tf32):
         raise Refusal(codes.NOT_SIMULATED, lane, "a reduction of numbers without denormals or of TF32: not simulated")
     memory, places = part.places(host, int(v[0, lane]), lane)

@@ -64,6 +64,7 @@ class Context(Protocol):
     far_width: Integer
     far_places: Integers
     copied: Integer
+    copied_rows: Integer
     trace: Integer
     traced: Integer
     notes: Integer

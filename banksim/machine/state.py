@@ -169,7 +169,8 @@ CONTEXT = layout(
     ("far_mask", "u4"),  # lanes that the last instruction let access global or local memory,
     ("far_width", "u4"),  # how many bytes each,
     ("far_places", "u8", LANES),  # and where: LOCAL_PLACES and beyond in local memory
-    ("copied", "u4"),  # bytes of the last copy of a tensor
+    ("copied", "u4"),  # bytes of the last copy of a tensor,
+    ("copied_rows", "u4"),  # and rows of its box
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
     ("notes", "u8"),  # for each buffer the address of an array with a byte of use bits for each of its bytes; 0: none

@@ -154,12 +154,15 @@ def held(memory: GlobalMemory, way: Integer, cost: Integer, t: Integer) -> Integ
 
 
 @inlined
-def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer) -> Integer:
-    """Have sectors of one line come from the L2. Returns the cycle in which they have come."""
+def fetch(
+    memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer, least: Integer = 0
+) -> Integer:
+    """Have sectors of one line come from the L2, which hold the way from there for so many cycles at the `least`.
+    Returns the cycle in which they have come."""
     last = t
     for share in range(2):
         costs = memory.costs[share, kind]
-        cost = max(costs[LINES], sectors * costs[SECTORS])
+        cost = max(costs[LINES], sectors * costs[SECTORS], 100 * least if share == 0 else 0)
         way = IN + 2 * share
         memory.busy[way] += cost
         last = max(last, held(memory, way, cost, t))

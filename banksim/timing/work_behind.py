@@ -48,19 +48,19 @@ def copied(row: IssueRow, record: Warp, context: Context) -> Integer:
 
 
 @inlined
-def come(sm: Multiprocessor, path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
-    """When a bulk or tensor copy of so many bytes into shared memory, issued at cycle t, has come."""
-    end = fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk)
+def come(sm: Multiprocessor, path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> Integer:
+    """When a bulk or tensor copy of so many bytes and rows into shared memory, issued at cycle t, has come."""
+    end = fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk, rows * f.bulk_row)
     return end - f.l2 + f.global_latency if sm.constant[0] else end
 
 
 @inlined
-def gone(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
+def gone(path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> Integer:
     """When one out of shared memory is done: it holds the way to the L2 as stores of whole sectors do."""
     memory = path.memory
     last: Integer = t
     for share in range(2):
-        cost = size // SECTOR * memory.costs[share, STORED, SECTORS]
+        cost = max(size // SECTOR * memory.costs[share, STORED, SECTORS], 100 * rows * f.bulk_row_out)
         way = OUT + 2 * share
         memory.busy[way] += cost
         last = max(last, held(memory, way, cost, t))
@@ -74,6 +74,7 @@ def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer
     warp, behind = sm.warps[w], waiting.behind
     row = sm.code[warp.previous]
     context = carray(pointer(warp.context), 1, _CONTEXT)[0]
+    rows = np.int64(context.copied_rows) if row.units < 0 else 0  # of a tensor's box
     if row.behind == BEGINS:
         begin(behind, warp.place, named)
     elif row.behind == ARRIVES:
@@ -82,10 +83,10 @@ def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer
         arrive_later(behind, warp.place, named, w)
         return contribute(behind, warp.place, named, context, max(t + f.arrive, behind.copies[w, LATEST]))
     elif row.behind == COPIES_IN:
-        end = come(sm, path, f, copied(row, record_of(warp), context), t)
+        end = come(sm, path, f, copied(row, record_of(warp), context), rows, t)
         return contribute(behind, warp.place, named, context, end)
     elif row.behind == COPIES_OUT:
-        belongs(behind, COPIES, w, gone(path, f, copied(row, record_of(warp), context), t))
+        belongs(behind, COPIES, w, gone(path, f, copied(row, record_of(warp), context), rows, t))
     elif row.behind == COMMITS:
         commit(behind, COPIES, w, t)
     elif row.behind == AWAITS or row.behind == AWAITS_PRODUCTS:

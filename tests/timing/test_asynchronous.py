@@ -88,6 +88,44 @@ def test_a_phase_that_is_polled_is_over_no_sooner() -> None:
     assert abs(int((waited[1] - waited[0]) - (polled[1] - polled[0]))) < 60
 
 
+COPIES: list[tuple[str, tuple[int, ...]]] = [
+    ("bulk_in_", (512, 1)), ("bulk_in_", (4096, 8)), ("bulk_in_", (65536, 2)), ("bulk_out_", (2048, 8)),
+    ("bulk_out_", (65536, 1)), ("bulk_add_", (512, 8)), ("tensor_in_", (32768, 128, 3, 1)),
+    ("tensor_in_", (8192, 128, 0, 8)), ("tensor_in_", (8192, 32, 1, 8)), ("tensor_in_", (4096, 16, 0, 2)),
+    ("tensor_out_", (16384, 64, 2, 1)), ("tensor_out_", (4096, 16, 0, 8)), ("tensor_add_", (4096, 128, 3, 1)),
+]  # fmt: skip
+"""Kernels of the recorder; of each copy the bytes, those of a row of its box and the swizzle, and how many there are."""
+
+
+def copy_clocks(name: str, size: int, row: int, swizzle: int, count: int) -> float:
+    """The median over the warm passes of a kernel's last reading, in simulated time."""
+    readings, passes = 3 if name.endswith("in_") else 4, 6
+    time = np.zeros((passes, readings), np.uint32)
+    room = np.zeros((1 << 22) + 128, np.uint8)
+    buffer = room[-room.ctypes.data % 128 :][: 1 << 22].view(np.float32)
+    columns, rows = (row // 4, size // row) if name.startswith("tensor") else (32, 8)
+    image = banksim.tensor_map(buffer.reshape(-1, columns), (rows, columns), swizzle=(0, 32, 64, 128)[swizzle])
+    given = [time, buffer, image, size, rows, count, passes]
+    banksim.run(recorded_kernels()[name], 1, 32, given, dynamic_shared=recorder.SHARED, timing=True)
+    return float(np.median(time[1:, -1].astype(np.int64) - time[1:, 0]))
+
+
+@cache
+def recorded_kernels() -> Any:
+    return banksim.load(recorder.HERE / "async_latency.cu", "sm_90a")
+
+
+@pytest.mark.parametrize(("name", "how"), COPIES, ids=lambda part: str(part))
+def test_copies_take_what_they_took(name: str, how: tuple[int, ...]) -> None:
+    """Within 10 % of an H100's clock, for boxes of narrow rows too."""
+    size, row, swizzle, count = how if len(how) == 4 else (how[0], how[0], 0, how[1])
+    with np.load(RECORDED) as recorded:
+        cases = recorded[f"{name}_case"].tolist()
+        [case] = [n for n, one in enumerate(cases) if one == [1, size, row, size // row, swizzle, count]]
+        measured = recorded[name][case, 1 if name.endswith("in_") else 2]
+    assert abs(copy_clocks(name, size, row, swizzle, count) / measured - 1) <= 0.1
+
+
 def product_clocks(name: str, groups: int) -> int:
     """When the last warp has its sums, since the first began, in simulated time."""
     [how] = [one for one in recorder.variants() if recorder.label(*one) == name]

@@ -86,7 +86,7 @@ class Server:
             self.failure = failure
             self.stop(codes.INTERRUPTED, pc, lanes[0], index)
         else:
-            c["copied"] = host.copied
+            c["copied"], c["copied_rows"] = host.copied, host.copied_rows
             if results is not None:
                 self.result[:] = results.reshape(-1)
 
