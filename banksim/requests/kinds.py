@@ -16,11 +16,12 @@ OPS: tuple[str, ...] = (
 """Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache,
 cp_async_bypass past it (`.cg`), cp_async_bypass_zfill too, with a number of bytes to read; the addresses of all three
 tell of the source too. cp_async_gather is a copy whose source is not known, or of which lanes read nothing though no
-number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote_ld,
-remote_st and remote (any other) reach into the shared memory of other blocks of the cluster, whose ranks stand above
-the addresses. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups."""
+number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote_ld
+and remote_st reach into the shared memory of other blocks of the cluster, whose ranks stand above the addresses, remote
+does so in any other way, or into the own one as well. wgmma reads core matrices of 8 rows of 16 bytes for a product of
+warp groups."""
 REMOTE = {"ld": "remote_ld", "st": "remote_st"}
-"""What loads and stores are that reach into the shared memory of other blocks; any other request is remote."""
+"""What loads and stores are whose lanes all reach into the shared memory of other blocks."""
 BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
 IS_BYPASSING = np.isin(OPS, BYPASSING)

@@ -21,7 +21,9 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.issue_records import IssueRow
 
-NOTHING, BEGINS, ARRIVES, ARRIVES_LATER, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = range(11)
+NOTHING, BEGINS, ARRIVES, ARRIVES_LATER, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = (
+    range(11)
+)
 """What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; has the warp's copies arrive (by
 cp.async) once they have come; looks whether a phase is over;
 starts a copy of which one counts the bytes, or one that belongs to a group; ends a group; waits for groups of copies;

@@ -154,9 +154,7 @@ def held(memory: GlobalMemory, way: Integer, cost: Integer, t: Integer) -> Integ
 
 
 @inlined
-def fetch(
-    memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer, least: Integer = 0
-) -> Integer:
+def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: Integer, least: Integer = 0) -> Integer:
     """Have sectors of one line come from the L2, which hold the way from there for so many cycles at the `least`.
     Returns the cycle in which they have come."""
     last = t

@@ -183,6 +183,7 @@ def test_all_that_is_called_measured_was_measured() -> None:
     measured = {*zip(data["op"].tolist(), data["width"].tolist(), strict=True)}
     measured |= {("cp_async", width) for width in np.load(COPIES)["width"].tolist()}
     claimed = {kind for kind in kinds() if HOPPER.status(*kind) == "measured"}
+    measured |= {(op, width) for op in ("remote_ld", "remote_st") for width in (1, 4, 8, 16)}  # test_remote_requests.py
     # exch.b64 is what the data calls atom of 8 bytes; the others were measured in whole kernels: test_hardware.py, and
     # test_recorded_products.py of wgmma
     in_kernels = {("popc_inc", 4), ("cas", 8), ("cas_spin", 4), ("cas_spin", 8), ("wgmma", 16)}

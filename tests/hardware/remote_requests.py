@@ -1,8 +1,8 @@
 """Records what requests to other blocks' shared memory take by the profiler's counters.
 
 `compile FOLDER` makes the machine code; `launch FOLDER`, under the profiler, launches every request once, 16 times in
-the kernel; `convert CSV NPZ` keeps the counters of its raw page. The recording holds `how` (the kernel's cases),
-`mask`, `address` (n, 32), the blocks' `rank` (n, 32), and the `counters` (n, METRICS), of 16 requests each.
+the kernel; `convert CSV NPZ` keeps the counter of its raw page. The recording holds `how` (the kernel's cases),
+`mask`, `address` (n, 32), the blocks' `rank` (n, 32), and the counter, of 16 requests each, as `lines`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,9 @@ import numpy as np
 from command_line import commands
 
 HERE = Path(__file__).parent
-WIDTHS = {0: 4, 1: 8, 2: 16, 3: 4, 4: 8, 5: 16, 6: 4, 7: 4, 8: 4, 9: 4, 10: 8, 11: 1, 12: 1, 13: 2, 14: 2, 15: 4, 16: 8, 17: 16}
+WIDTHS = dict(enumerate((4, 8, 16, 4, 8, 16, 4, 4, 4, 4, 8, 1, 1, 2, 2, 4, 8, 16)))
 """By the kernel's cases: bytes of a lane."""
-METRICS = (
-    "l1tex__t_set_accesses_pipe_lsu_mem_dshared.sum",
-    "l1tex__t_output_wavefronts_pipe_lsu_mem_dshared.sum",
-    "l1tex__t_requests_pipe_lsu_mem_dshared.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_dshared.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_lgds.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_lgds_cmd_read.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_gds.sum",
-    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared.sum",
-    "l1tex__m_l1tex2xbar_req_cycles_active_mem_dshared.sum",
-)
+METRIC = "l1tex__t_set_accesses_pipe_lsu_mem_dshared.sum"
 
 
 def requests() -> tuple[Any, Any, Any, Any]:
@@ -78,10 +68,10 @@ def launch(folder: Path) -> None:
 def convert(table: Path, npz: Path) -> None:
     with table.open() as lines:
         head, _, *rows = csv.reader(lines)
-    places = [head.index(name) for name in METRICS]
-    counters = np.array([[float(row[place].replace(",", "")) for place in places] for row in rows], np.int32)
-    how, mask, address, rank = requests()
-    np.savez_compressed(npz, how=how, mask=mask, address=address, rank=rank, counters=counters)
+    place = head.index(METRIC)
+    lines = np.array([float(row[place].replace(",", "")) for row in rows], np.int32)
+    how, mask, address, rank = (values[: len(lines)] for values in requests())
+    np.savez_compressed(npz, how=how, mask=mask, address=address, rank=rank, lines=lines)
 
 
 def compile_all(folder: Path) -> None:
@@ -90,8 +80,8 @@ def compile_all(folder: Path) -> None:
 
 
 def metrics() -> None:
-    """Print those that `launch` is to be profiled for."""
-    print(",".join(METRICS))
+    """Print that which `launch` is to be profiled for."""
+    print(METRIC)
 
 
 if __name__ == "__main__":

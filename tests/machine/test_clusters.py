@@ -45,6 +45,15 @@ def test_blocks_write_into_each_others_shared_memory(engine: str, workers: int |
 
 
 @ENGINES
+def test_a_request_to_the_own_and_another_block_has_no_count(engine: str) -> None:
+    out = np.zeros(64, np.int32)
+    run = banksim.run(kernels()["both"], 2, 32, [out], engine=engine)
+    lane = np.arange(32)
+    np.testing.assert_array_equal(out.reshape(2, 32), [100 * (lane % 2) + lane] * 2)
+    assert [(s.op, s.requests, s.status) for s in run.conflicts.sites if s.op != "st"] == [("remote", 2, "unknown")]
+
+
+@ENGINES
 @pytest.mark.parametrize("cluster", [1, 2, 8, 16])
 def test_a_histogram_over_the_blocks_of_a_cluster(engine: str, cluster: int) -> None:
     given = np.random.default_rng(cluster).integers(0, 32 * cluster, 500).astype(np.uint32)

@@ -49,7 +49,12 @@ def test_every_op_has_the_rule_of_its_kind() -> None:
     assert {op: rule_of(op, True).id for op in ("ld", "st", "cas_spin", "popc_inc")} == {
         "ld": "bank-conflict", "st": "bank-conflict", "cas_spin": "atomic-conflict", "popc_inc": "atomic-conflict",
     }  # fmt: skip
-    kinds = {"matrix": "matrix-conflict", "cp_async": "copy-conflict", "bulk": "copy-conflict", "remote": "remote-conflict"}
+    kinds = {
+        "matrix": "matrix-conflict",
+        "cp_async": "copy-conflict",
+        "bulk": "copy-conflict",
+        "remote": "remote-conflict",
+    }
     for op in OPS:
         expected = next((rule for part, rule in kinds.items() if part in op), None)
         assert expected is None or rule_of(op, True).id == expected

@@ -254,7 +254,8 @@ class LLVMEngine(Routines):
             return ir.Constant(POINTER, None)
         memo = self.memo(i, *asked)
         if i.name in REACHING and (self.memory.clustered or asked[0] == "remote"):
-            self.memo(i, REMOTE.get(asked[0], "remote"), asked[1])  # behind the other: MemoryFunctions.one_block
+            for op in (REMOTE.get(asked[0], "remote"), "remote"):  # behind the other: MemoryFunctions.one_block
+                self.memo(i, op, asked[1])
         return memo
 
     def memo(self, i: Instruction, op: str, width: int) -> ir.Value:

@@ -201,16 +201,17 @@ class MemoryFunctions:
     def one_block(
         self, a: MemoryCall, own: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
     ) -> None:
-        """Where all addresses are of the block's own shared memory, access that. A request to other blocks' has its
-        memo behind that of the plain one."""
+        """Where all addresses are of the block's own shared memory, access that. Behind the memo of the plain request
+        are that of one to other blocks' and that of one to both."""
         e = self.e
         rank = e.b.trunc(e.get(a.context, CONTEXT, "own_shared"), INT[32])
         ranks = e.b.and_(a.address, vector([-1 << codes.RANK_BIT] * LANES))
-        same = e.everywhere(e.b.icmp_unsigned("==", ranks, splat(e.b, rank)), e.b.not_(a.mask))
+        own_lanes = e.b.and_(e.as_mask(e.b.icmp_unsigned("==", ranks, splat(e.b, rank))), a.mask)
+        same = e.b.icmp_unsigned("==", own_lanes, a.mask)
         with e.b.if_then(same):
             r = e.b.call(own(), (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values))
             e.b.ret_void() if isinstance(result, ir.VoidType) else e.b.ret(r)
-        a.memo = e.at(a.memo, MEMO.itemsize)
+        a.memo = e.b.select(e.empty(own_lanes), e.at(a.memo, MEMO.itemsize), e.at(a.memo, 2 * MEMO.itemsize))
 
     def by_window(
         self,

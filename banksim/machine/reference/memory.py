@@ -127,8 +127,9 @@ class MemoryEngine(NumpyEngine):
             return
         offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
         own = np.uint32(self.block.rank << codes.RANK_BIT)
-        if ((offsets >> codes.RANK_BIT != self.block.rank) & asking).any() and space != "shared":
-            asked = REMOTE.get(asked[0], "remote"), asked[1]
+        others = (offsets >> codes.RANK_BIT != self.block.rank) & asking
+        if others.any() and space != "shared":
+            asked = REMOTE.get(asked[0], "remote") if others.sum() == asking.sum() else "remote", asked[1]
         else:
             offsets[asking] -= own
         self.block.outcome.requests.append(

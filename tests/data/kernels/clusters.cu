@@ -107,3 +107,12 @@ extern "C" __global__ void stuck(int *out) {
     else asm volatile("barrier.sync 1, 64;" ::: "memory");
     out[blockIdx.x] = 1;
 }
+// Each lane reads from the block of rank lane % 2: block 0 from its own shared memory and from another's.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) both(int *out) {
+    __shared__ int tile[32];
+    auto cluster = cooperative_groups::this_cluster();
+    tile[threadIdx.x] = 100 * cluster.block_rank() + threadIdx.x;
+    cluster.sync();
+    out[32 * blockIdx.x + threadIdx.x] = cluster.map_shared_rank(tile, threadIdx.x % 2)[threadIdx.x];
+    cluster.sync();
+}
