@@ -46,9 +46,9 @@ class AccessRule:
     takes one pass whatever its addresses are (lanes that meet in a bank fail, and the code tries again), "broadcast"
     where one word of all banks is shared and the other banks serve one lane each, "copy" where a part takes as many
     passes as lanes meet in a lane's banks, on either side of the copy, at the most, "bypass" where sectors that move
-    alike share a pass (`banksim.banks.rule.bypassing`), "line" where lanes in the same line of 128 bytes do. An access wider than `request_bytes` is sent as several
-    requests. Only the first `rows` lanes give addresses. `passes` is what one lane or word takes. `also` are passes by
-    another rule that come to these.
+    alike share a pass (`banksim.banks.rule.bypassing`), "line" where lanes in one line of 128 bytes do.
+    An access wider than `request_bytes` is sent as several requests. Only the first `rows` lanes give addresses.
+    `passes` is what one lane or word takes. `also` are passes by another rule that come to these.
     """
 
     lanes: int

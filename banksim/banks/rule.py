@@ -3,8 +3,8 @@
 A request is cut into parts, the lanes that are judged together; `Architecture.access` says how. Each part
 takes passes through the banks: in one pass a bank serves one word (`AccessRule.serves` says to whom).
 Transactions are the passes of all parts; the ideal is what they would be without a conflict, one pass for
-each part that has an active lane (for each 128 bytes, of a copy past the L1 cache and of an access to another block); the degree is what the worst
-part needs for one of its ideal, the n of an n-way conflict.
+each part that has an active lane (for each 128 bytes, of a copy past the L1 cache and of an access to another block);
+the degree is what the worst part needs for one of its ideal, the n of an n-way conflict.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ RULES = (
     Rule(
         "remote-conflict",
         "An access to another block touches more lines than it needs",
-        "Lanes of a warp reach into many lines of 128 bytes of other blocks' shared memory, and each line is an access.",
+        "Lanes of a warp reach into many lines of 128 bytes of other blocks' shared memory: each is an access.",
         "Let the lanes of a warp access neighbouring words of one block.",
     ),
     Rule(

@@ -14,8 +14,8 @@ from banksim.timing.warp_choice import waits_until
 
 @inlined
 def assume(sm: Multiprocessor, cycles: Integer) -> None:
-    """What a warp waits for at mbarriers may be copies from global memory: where that answers after a constant, the time
-    is assumed."""
+    """What a warp waits for at mbarriers may be copies from global memory: where that answers after a constant, the
+    time is assumed."""
     if sm.constant[0]:
         sm.served[2] += cycles
 

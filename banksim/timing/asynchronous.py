@@ -24,8 +24,8 @@ from banksim.timing.issue_records import IssueRow
 NOTHING, BEGINS, ARRIVES, ARRIVES_LATER, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = (
     range(11)
 )
-"""What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; has the warp's copies arrive (by
-cp.async) once they have come; looks whether a phase is over;
+"""What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; has the warp's copies by
+cp.async arrive once they have come; looks whether a phase is over;
 starts a copy of which one counts the bytes, or one that belongs to a group; ends a group; waits for groups of copies;
 starts a product; waits for groups of products."""
 COPIES, PRODUCTS, PHASES = range(3)
@@ -35,8 +35,8 @@ MBARRIER = 8
 GROUPS = 16
 """Groups of a warp that are remembered."""
 PHASE, DUE, OPEN, FIELDS = 0, 1, 3, 5
-"""Of an mbarrier: the parity of the phase that goes on, and for each parity, from DUE on, when the phase ends or has ended
-in simulated time, and from OPEN on, how many arrivals it has of which that is not known yet."""
+"""Of an mbarrier: the parity of the phase that goes on, and for each parity, from DUE on, when the phase ends or has
+ended in simulated time, and from OPEN on, how many arrivals it has of which that is not known yet."""
 WARP, AFTER, PLACE, NUMBER, PARITY = range(5)
 """Of such an arrival: the warp, how many of its copies must have been served, and the mbarrier and its phase."""
 LATER = 256
@@ -53,7 +53,7 @@ class Behind(NamedTuple):
 
     mbarriers: npt.NDArray[np.int64]  # (place of a block, address // MBARRIER, PHASE …)
     later: npt.NDArray[np.int64]  # (n, WARP …)
-    count: npt.NDArray[np.int64]  # one: how many of these there are
+    pending: npt.NDArray[np.int64]  # one: how many of these there are
     named: npt.NDArray[np.int64]  # the addresses of those that the instruction names
     groups: npt.NDArray[np.int64]  # (COPIES or PRODUCTS, warp, number % GROUPS, NEEDED …)
     committed: npt.NDArray[np.int64]  # (COPIES or PRODUCTS, warp): how many groups
@@ -65,7 +65,7 @@ def new_behind(warps: int, places: int = 1, shared_bytes: int = 0) -> Behind:
     return Behind(
         mbarriers=np.zeros((places, shared_bytes // MBARRIER, FIELDS), np.int64),
         later=np.zeros((LATER, PARITY + 1), np.int64),
-        count=np.zeros(1, np.int64),
+        pending=np.zeros(1, np.int64),
         named=np.zeros(32, np.int64),
         groups=np.zeros((2, warps, GROUPS, 2), np.int64),
         committed=np.zeros((2, warps), np.int64),
@@ -77,8 +77,8 @@ def new_behind(warps: int, places: int = 1, shared_bytes: int = 0) -> Behind:
 def forget(behind: Behind, place: int, warps: slice) -> None:
     """Another block takes a place, and its warps those of the last."""
     behind.mbarriers[place] = 0
-    kept = behind.later[: behind.count[0]][behind.later[: behind.count[0], PLACE] != place]
-    behind.later[: len(kept)], behind.count[0] = kept, len(kept)
+    kept = behind.later[: behind.pending[0]][behind.later[: behind.pending[0], PLACE] != place]
+    behind.later[: len(kept)], behind.pending[0] = kept, len(kept)
     behind.groups[:, warps], behind.committed[:, warps], behind.last[:, warps], behind.copies[warps] = 0, 0, 0, 0
 
 
@@ -109,7 +109,8 @@ def name(behind: Behind, row: IssueRow, record: Warp, registers: Integer, mask: 
 @inlined
 def number_of(behind: Behind, address: Integer) -> Integer:
     """The number of an mbarrier in its block. (What names none has ended the launch before.)"""
-    return min(address // MBARRIER, behind.mbarriers.shape[1] - 1)
+    n: Integer = min(address // MBARRIER, behind.mbarriers.shape[1] - 1)
+    return n
 
 
 @inlined
@@ -141,13 +142,13 @@ def arrive_later(behind: Behind, place: Integer, count: Integer, warp: Integer) 
     """Copies of the warp that have not been served yet will arrive at the named mbarriers."""
     copies = behind.copies[warp]
     for k in range(count):
-        if copies[STARTED] > copies[SERVED] and behind.count[0] < LATER:
+        if copies[STARTED] > copies[SERVED] and behind.pending[0] < LATER:
             n = number_of(behind, behind.named[k])
             parity = behind.mbarriers[place, n, PHASE]
-            later = behind.later[behind.count[0]]
+            later = behind.later[behind.pending[0]]
             later[WARP], later[AFTER], later[PLACE], later[NUMBER] = warp, copies[STARTED], place, n
             later[PARITY] = parity
-            behind.count[0] += 1
+            behind.pending[0] += 1
             behind.mbarriers[place, n, OPEN + parity] += 1
 
 
@@ -156,7 +157,7 @@ def arrived(behind: Behind, warp: Integer) -> bool:
     """Copies of the warp have been served: those that arrive at mbarriers do so. Returns whether any did."""
     copies = behind.copies[warp]
     n = kept = 0
-    while n < behind.count[0]:
+    while n < behind.pending[0]:
         later = behind.later[n]
         if later[WARP] == warp and later[AFTER] <= copies[SERVED]:
             one = behind.mbarriers[later[PLACE], later[NUMBER]]
@@ -167,8 +168,8 @@ def arrived(behind: Behind, warp: Integer) -> bool:
                 behind.later[kept, field] = later[field]
             kept += 1
         n += 1
-    some = kept < behind.count[0]
-    behind.count[0] = kept
+    some: bool = kept < behind.pending[0]
+    behind.pending[0] = kept
     return some
 
 
@@ -197,7 +198,8 @@ def unknown(behind: Behind, place: Integer, count: Integer) -> Integer:
 def phase_end(behind: Behind, place: Integer, n: Integer) -> Integer:
     """When such a phase is over; -1: not known yet."""
     one = behind.mbarriers[place, n // 2]
-    return -1 if one[OPEN + n % 2] else one[DUE + n % 2]
+    end: Integer = one[DUE + n % 2]
+    return -1 if one[OPEN + n % 2] else end
 
 
 # ---- groups

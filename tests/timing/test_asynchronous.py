@@ -94,7 +94,7 @@ COPIES: list[tuple[str, tuple[int, ...]]] = [
     ("tensor_in_", (8192, 128, 0, 8)), ("tensor_in_", (8192, 32, 1, 8)), ("tensor_in_", (4096, 16, 0, 2)),
     ("tensor_out_", (16384, 64, 2, 1)), ("tensor_out_", (4096, 16, 0, 8)), ("tensor_add_", (4096, 128, 3, 1)),
 ]  # fmt: skip
-"""Kernels of the recorder; of each copy the bytes, those of a row of its box and the swizzle, and how many there are."""
+"""Kernels of the recorder; of each copy the bytes, a row's bytes and the swizzle of its box, and how many there are."""
 
 
 def copy_clocks(name: str, size: int, row: int, swizzle: int, count: int) -> float:

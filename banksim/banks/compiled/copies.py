@@ -1,4 +1,4 @@
-"""What copies, and accesses to other blocks, cost as rule.copies, rule.bypassing and rule.by_lines judge them, compiled."""
+"""What copies and accesses to other blocks cost: rule.copies, rule.bypassing and rule.by_lines compiled."""
 
 from __future__ import annotations
 
