@@ -188,7 +188,7 @@ def unknown(behind: Behind, place: Integer, count: Integer) -> Integer:
     """A phase before those that go on of which nobody knows yet when it is over, as `phase_end` takes it; -1: none."""
     for k in range(count):
         n = number_of(behind, behind.named[k])
-        parity = 1 - behind.mbarriers[place, n, PHASE]
+        parity: Integer = 1 - behind.mbarriers[place, n, PHASE]
         if behind.mbarriers[place, n, OPEN + parity]:
             return 2 * n + parity
     return -1
