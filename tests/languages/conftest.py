@@ -21,6 +21,7 @@ NEEDS = {
     "test_triton": ("triton",),
     "test_triton_programs": ("triton", "torch"),
     "test_warp": ("warp",),
+    "test_warp_programs": ("warp",),
     "test_alike": ("cuda.tile", "tilelang", "torch", "triton", "warp"),
 }
 """File → modules that its language is made of."""

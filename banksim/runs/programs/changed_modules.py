@@ -6,11 +6,26 @@ import functools
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 
 Change = Callable[[ModuleType], None]
 """What is done to a module after it was executed."""
+
+
+@contextmanager
+def changed(changes: Mapping[str, Change]) -> Iterator[None]:
+    """Within, these modules are changed: those that have been imported at once, in this order."""
+    finder = Changed(changes)
+    sys.meta_path.insert(0, finder)
+    try:
+        for name, change in changes.items():
+            if name in sys.modules:
+                change(sys.modules[name])
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 class Changed(importlib.abc.MetaPathFinder):

@@ -32,11 +32,11 @@ NEEDED = 1
 FOR_A_SHELL = re.compile(r"[^\w./+,=@%:~-]")
 """Characters that names given to nvcc cannot have, because it hands its command line to a shell."""
 OF_DRIVER = re.compile(
-    rb"^[ \t]*(?:(?:import|from)[ \t]+(?:triton|numba_cuda_mlir|cuda\.(?:tile|core|bindings))"
+    rb"^[ \t]*(?:(?:import|from)[ \t]+(?:numba_cuda_mlir|cuda\.(?:tile|core|bindings))"
     rb"|from[ \t]+cuda[ \t]+import[ \t]+(?:tile|core|bindings))\b|[\"']libcuda(?:rt)?\.so",
     re.MULTILINE,
 )
-"""How a Python file names what launches kernels through the driver or the runtime: Triton, cuTile and the like."""
+"""How a Python file names what launches kernels through the driver or the runtime: cuTile and the like."""
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (
@@ -46,7 +46,7 @@ CURE = (
 
 
 def calls_driver(word: str) -> bool:
-    """Whether a Python file itself names something that launches kernels through the driver, as Triton does."""
+    """Whether a Python file itself names something that launches kernels through the driver, as cuTile does."""
     with suppress(OSError):
         return OF_DRIVER.search(Path(word).read_bytes()) is not None
     return False

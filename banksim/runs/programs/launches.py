@@ -52,6 +52,10 @@ class Shape:
         return cls(launch.grid, launch.block, launch.dynamic_shared)
 
 
+Execute = Callable[["Launch", Shape, tuple[str, ...]], None]
+"""Executes a launch of a program, whose arguments have these types."""
+
+
 @dataclass
 class Times:
     """The simulated time of a kernel's launches, summed. `cycles`: of the blocks timed on one SM; `ideal`: the same

@@ -23,7 +23,7 @@ from banksim.system import ending
 
 EXECUTABLE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """The first bytes of executables of Linux, Windows and macOS."""
-LAUNCHING = {"numba", "numba_cuda", "torch", "triton"}
+LAUNCHING = {"numba", "numba_cuda", "torch", "triton", "warp"}
 """The packages that stand between a program's launch and banksim."""
 HERE = str(Path(__file__).parents[2])
 

@@ -31,6 +31,7 @@ from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
 from banksim.runs.programs.triton_driver import simulated_triton
+from banksim.runs.programs.warp_launches import simulated_warp
 from banksim.runs.resolve import numba_kernel
 from banksim.system.ending import ERROR
 from banksim.system.visible import say
@@ -221,7 +222,8 @@ def simulated(
         replace(kind, "call", lambda self, args, config: host.call(self, args, config))
         replace(kind, "compile", lambda self, sig: host.compile(self, sig))
         replace(dispatcher.ForAll, "_compute_thread_per_block", lambda self, made: host.threads_per_block(self, made))
-        stack.enter_context(simulated_triton(launches.rules, launches.code, host.run))
+        for other in (simulated_triton, simulated_warp):
+            stack.enter_context(other(launches.rules, launches.code, host.run))
         try:
             yield launches
         finally:

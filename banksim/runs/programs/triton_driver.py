@@ -6,7 +6,6 @@ program asks for the device "cuda", it gets the host."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -23,14 +22,13 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability, replaced
 from banksim.kernels.kernel import Kernel
-from banksim.machine.launch import Launch
 from banksim.runs.languages import triton
 from banksim.runs.languages.language import decoded
 from banksim.runs.languages.triton_lines import own_lines
 from banksim.runs.options import Call, Options
 from banksim.runs.programs import device
-from banksim.runs.programs.changed_modules import Changed
-from banksim.runs.programs.launches import Shape
+from banksim.runs.programs.changed_modules import changed
+from banksim.runs.programs.launches import Execute, Shape
 from banksim.runs.resolve import launched
 from banksim.system.visible import say
 
@@ -38,9 +36,6 @@ if TYPE_CHECKING:
     from banksim.runs.languages.triton_objects import Target
 
 DRIVER, JIT, TESTING = "triton.runtime.driver", "triton.runtime.jit", "triton.testing"
-
-Execute = Callable[[Launch, Shape, tuple[str, ...]], None]
-"""Executes a launch, whose arguments have these types."""
 
 
 @contextmanager
@@ -62,12 +57,7 @@ def simulated_triton(rules: Sequence[Architecture], arch: str, execute: Execute)
             stack.enter_context(own_lines(module))
 
         changes = {DRIVER: activate, JIT: keep_lines, TESTING: measure_nothing}
-        finder = Changed(changes)
-        sys.meta_path.insert(0, finder)
-        stack.callback(sys.meta_path.remove, finder)
-        for name, change in changes.items():
-            if name in sys.modules:
-                change(sys.modules[name])
+        stack.enter_context(changed(changes))
         yield
 
 
@@ -177,6 +167,9 @@ def of_host(value: Any) -> Any:
     """A tensor in the host's memory as an array over the same memory; types that NumPy lacks as bits. Anything else as
     it is."""
     if not hasattr(value, "untyped_storage"):
+        if hasattr(value, "data_ptr"):
+            passed = "banksim run passes tensors of PyTorch; try banksim run --whole"
+            raise UnsupportedError(f"a {type(value).__name__}: {passed}")
         return value
     torch = import_module("torch")
     bits = torch.empty(0, dtype=torch.uint8).set_(value.detach().untyped_storage()).numpy()
