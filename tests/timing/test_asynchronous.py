@@ -14,9 +14,9 @@ import pytest
 import banksim
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
-from helpers.places import KERNELS
+from helpers.places import H200, KERNELS
 
-RECORDED = recorder.DATA
+RECORDED = H200 / "timing" / "asynchronous.npz"
 
 
 @cache
