@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from banksim.__main__ import parser_of
 from helpers import goldens, pages
 from helpers.places import EXAMPLES, ROOT
 
@@ -73,10 +72,7 @@ def test_commands_that_are_only_shown_have_the_options_that_they_name(page: Path
 
 
 def options_of(command: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "banksim", command, "--help"], capture_output=True, text=True, check=True
-    )
-    return set(re.findall(r"--[a-z][a-z-]*", done.stdout))
+    return set(re.findall(r"--[a-z][a-z-]*", parser_of(command)[1].format_help()))
 
 
 def test_the_readme_introduces() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from numba.core.caching import FunctionCache
 
+from banksim.kernels import disassembly
 from banksim.system import cache, jit
 from helpers.cached_run import forget, run
 from helpers.places import PACKAGES, TESTS
@@ -26,6 +28,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Any
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BANKSIM_CACHE", str(folder))
+        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))  # nvdisasm is slow to start
         yield folder, run()
     forget()
 

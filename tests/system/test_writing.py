@@ -7,6 +7,8 @@ import resource
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,28 +17,24 @@ import pytest
 from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.system.writing import replaced, write
+from cuda_kernels import __main__ as companion
 from cuda_kernels import evidence_records
+from helpers.places import KERNELS
 
 PATTERN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
-KERNEL = ["kernel", "examples/transpose.py:transpose", "--grid", "4,4", "--block", "32,32"]
-KERNEL += ["--arg", "float32[128,128]", "--arg", "float32[128,128]=random"]
+KERNEL = ["kernel", f"{KERNELS / 'cures.cu'}:transposeTile", "--block", "32,32"]
+KERNEL += ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
 
 
-FULL = """
-import resource, runpy, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-module = sys.argv[2]
-del sys.argv[:2]
-runpy.run_module(module, run_name="__main__")
-"""
-"""Runs a module in a process of which no file grows beyond so many bytes, as on a full disk."""
-
-
-def on_a_disk(room: int, module: str, *words: str) -> tuple[int, str]:
-    """Exit status and standard error of a module that can write files of `room` bytes."""
-    command = [sys.executable, "-c", FULL, str(room), module, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, done.stderr
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Within, no file that this process writes grows beyond so many bytes, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 WRITERS = {
@@ -48,50 +46,63 @@ WRITERS = {
     "--trace, Parquet": [*PATTERN, "--trace", "{file}.parquet"],
     "--trace, Arrow": [*PATTERN, "--trace", "{file}.arrow"],
     "--save-args": [*KERNEL, "--save-args", "{folder}"],
-    "--picture": ["validate", "setRowReadCol", "--no-gpu", "--picture", "{file}"],
 }
 
 
 @pytest.mark.parametrize("what", WRITERS)
-def test_on_a_full_disk_the_old_file_stays(what: str, tmp_path: Path) -> None:
+def test_on_a_full_disk_the_old_file_stays(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [word.format(file=tmp_path / "0", folder=tmp_path) for word in WRITERS[what]]
-    module = "cuda_kernels" if words[0] == "validate" else "banksim"
-    status, error = on_a_disk(1 << 30, module, *words)  # what it needs is in the cache then, which a full disk leaves
-    assert status == 0, error
+    assert main(words) == 0  # what it needs is in the cache then, which a full disk leaves
     made = sorted(tmp_path.iterdir())
     for file in made:
         file.write_bytes(b"old")
-    status, error = on_a_disk(20, module, *words)
-    assert status == 2
-    assert f"{made[0]}: File too large: nothing was written" in error.splitlines()[-1]
+    capsys.readouterr()
+    with room_for(20):
+        assert main(words) == 2
+    assert f"{made[0]}: File too large: nothing was written" in capsys.readouterr().err.splitlines()[-1]
     assert sorted(tmp_path.iterdir()) == made
     assert {file.read_bytes() for file in made} == {b"old"}
+
+
+def test_a_picture_on_a_full_disk_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is room for compiling the kernel, which Numba does anew each time."""
+    file, write = tmp_path / "0", evidence_records.write
+    file.write_bytes(b"old")
+
+    def write_on_a_full_disk(path: Path, content: str) -> None:
+        with room_for(20):
+            write(path, content)
+
+    monkeypatch.setattr(evidence_records, "write", write_on_a_full_disk)
+    assert companion.main(["validate", "setRowReadCol", "--no-gpu", "--picture", str(file)]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == f"cuda_kernels: {file}: File too large: nothing was written"
+    assert [(path, path.read_bytes()) for path in tmp_path.iterdir()] == [(file, b"old")]
 
 
 def test_evidence_on_a_full_disk_stays(tmp_path: Path) -> None:
     evidence = evidence_records.load(evidence_records.EVIDENCE)
     evidence_records.save(evidence, tmp_path / "copy.json")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-    try:
-        with pytest.raises(InputError, match=r"copy-code\.npz: File too large"):
-            evidence_records.save(evidence, tmp_path / "copy.json")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with room_for(100), pytest.raises(InputError, match=r"copy-code\.npz: File too large"):
+        evidence_records.save(evidence, tmp_path / "copy.json")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_cure_on_a_full_disk_leaves_the_source(tmp_path: Path) -> None:
-    source = tmp_path / "transpose.py"
-    source.write_bytes(Path("examples/transpose.py").read_bytes())
-    words = ["advise", "kernel", f"{source}:transpose", *KERNEL[2:]]
-    assert on_a_disk(1 << 30, "banksim", *words)[0] == 0
+def test_a_cure_on_a_full_disk_leaves_the_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "cures.cu"
+    source.write_bytes((KERNELS / "cures.cu").read_bytes())
+    words = ["advise", "kernel", f"{source}:transposeTile", *KERNEL[2:]]
+    assert main(words) == 0
     before = source.read_bytes()
-    status, error = on_a_disk(20, "banksim", *words, "--write")
-    assert (status, error) == (2, f"banksim: {source}: File too large: nothing was written\n")
+    capsys.readouterr()
+    with room_for(20):
+        assert main([*words, "--write"]) == 2
+    assert capsys.readouterr().err == f"banksim: {source}: File too large: nothing was written\n"
     assert source.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["transpose.py"]
+    assert [path.name for path in tmp_path.iterdir()] == ["cures.cu"]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])

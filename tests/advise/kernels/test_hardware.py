@@ -18,7 +18,7 @@ from launches import argument
 
 import banksim
 from banksim.advise.kernels import measure
-from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import decode, decode_ahead
 from helpers.places import EXAMPLES, H200, KERNELS
 
 VARIANTS: list[dict[str, Any]] = json.loads((H200 / "cures.json").read_text())["variants"]
@@ -40,9 +40,15 @@ def arguments(variant: dict[str, Any]) -> list[Any]:
 
 
 @functools.cache
+def cubins() -> list[bytes]:
+    with np.load(H200 / "cures.npz") as stored:
+        found = [stored[str(number)].tobytes() for number in range(len(VARIANTS))]
+    decode_ahead(found)
+    return found
+
+
 def kernel(number: int) -> Any:
-    with np.load(H200 / "cures.npz") as cubins:
-        return decode(cubins[str(number)].tobytes())[VARIANTS[number]["kernel"]]
+    return decode(cubins()[number])[VARIANTS[number]["kernel"]]
 
 
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=map(named, VARIANTS))
