@@ -27,13 +27,13 @@ from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
-from banksim.machine.llvm.objects import prepare_llvm
 from banksim.machine.llvm.translate import LONGEST
 from banksim.machine.llvm.workers import Worker, bank_rules, in_threads, period_of, settle
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned
 from banksim.requests.kinds import LANES
+from banksim.system.native_code import prepare_llvm
 from banksim.wording import place
 
 MANY = 256

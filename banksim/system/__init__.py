@@ -6,6 +6,7 @@ cached_files.py     what is in it
 jit.py              compiling with numba
 compiler.py         … in less of its passes
 bundles.py          … arrays that compiled code passes together
+native_code.py      machine code that is ready, without numba
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
 apart.py            a call in a process of its own

@@ -23,16 +23,14 @@ from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
-from banksim.system.cache import sources, usable
+from banksim.system.cache import usable
 from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
 from banksim.system.compiler import FRUGAL, PassesOfInner, PassesOfOuter
+from banksim.system.native_code import COMPILED, PACKAGE, version_of_loops
 from banksim.system.progress import ProgressBar
 
 COMPILE = "numba:compile"
 """Numba's name for the event of compiling a function."""
-PACKAGE = Path(__file__).resolve().parents[1]
-COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
-"""The rooms with code that numba compiles."""
 INNER: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
@@ -89,9 +87,19 @@ class Callback:
         self.name = function.__name__
 
     @cached_property
-    def address(self) -> int:
+    def made(self) -> Any:
         with event.trigger_event(COMPILE, {"dispatcher": self}):
-            return int(kept(self.py_func, self.compiled).address)
+            return kept(self.py_func, self.compiled)
+
+    @property
+    def address(self) -> int:
+        return int(self.made.address)
+
+    @property
+    def code(self) -> bytes | None:
+        """The object that it lies in, if numba has it at hand."""
+        found: bytes | None = getattr(self.made._cache, "code", None) or self.made._library._compiled_object
+        return found
 
     def compiled(self, cache: bool = False) -> Any:
         signature = normalize_signature(self.signature)  # type: ignore[no-untyped-call]
@@ -123,9 +131,18 @@ class KeptCode(FunctionCache):
     that it knows, which takes a fifth of a second and which code that is ready does not need; what is not there yet is
     compiled, and this begins so too."""
 
+    code: bytes | None = None
+    """The object that was found there."""
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(signature, context)  # type: ignore[no-untyped-call]
+            key = self._index_key(signature, context.codegen())  # type: ignore[no-untyped-call]
+            data = self._cache_file.load(key)  # type: ignore[no-untyped-call]
+            if data is None:
+                return None
+            (_, kind, (code, *_)), *_ = data
+            self.code = code if kind == "object" else None
+            return self._impl.rebuild(context, data)
 
 
 class OfOneVersion(_CacheLocator):
@@ -156,12 +173,6 @@ class OfOneVersion(_CacheLocator):
 
     def get_disambiguator(self) -> str:
         return str(self.where.get_disambiguator())
-
-
-@cache
-def version_of_loops() -> str:
-    """A digest of the rooms with compiled code, whose functions call each other."""
-    return sources(PACKAGE, COMPILED)
 
 
 LOCATORS: list[Any] = CacheImpl._locator_classes

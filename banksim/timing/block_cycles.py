@@ -75,7 +75,7 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
 def weights(trace: Trace, rule: Architecture) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """For each request, how many transactions' time it takes, and how many transfers return its result (0: nothing is
     returned)."""
-    from banksim.banks.compiled.one_request import rule_records
+    from banksim.banks.compiled.rule_words import rule_records
     from banksim.banks.replay import transactions
     from banksim.requests.kinds import OPS
 

@@ -11,7 +11,7 @@ import remote_requests as recorder
 
 from banksim.architectures.bank_rules import architecture
 from banksim.banks.compiled.one_request import judge as compiled_judge
-from banksim.banks.compiled.one_request import rule_words
+from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.rule import explain, judge
 from banksim.machine.codes import RANK_BIT
 from banksim.requests.copies import LINE

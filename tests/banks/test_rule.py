@@ -71,7 +71,7 @@ def test_the_compiled_rule_is_the_scalar_rule(arch: Architecture, case: Case) ->
 
 @cache
 def rule(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    from banksim.banks.compiled.one_request import rule_words
+    from banksim.banks.compiled.rule_words import rule_words
 
     return rule_words(architecture(name))
 

@@ -1,5 +1,6 @@
 """The rule of banksim.banks.rule, compiled: for one request, for sixteen at once, for arrays, summed by site.
 
+rule_words.py          rules as numbers
 one_request.py         one request, as rule.py judges it
 copies.py              one copy from global memory
 sixteen_requests.py    sixteen requests at once, as vector code

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.one_request import UNKNOWN, judge_at, rule_words
+from banksim.banks.compiled.one_request import judge_at
+from banksim.banks.compiled.rule_words import UNKNOWN, rule_words
 from banksim.banks.compiled.sixteen_requests import (
     AHEAD,
     ELSEWHERE,

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.compiled.arrays import judge_rows, room_for_sixteen
-from banksim.banks.compiled.one_request import judge_at, rule_words
+from banksim.banks.compiled.one_request import judge_at
+from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.compiled.site_sums import ENTRY, EXCESS, NO_EXCESS, PLACE, Key, add, place_of, summed
 from banksim.banks.compiled.sixteen_requests import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
 from banksim.banks.conflicts import Tally

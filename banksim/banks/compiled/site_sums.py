@@ -12,7 +12,8 @@ import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.compiled.arrays import NO_ORDER, judge_rows, room_for_sixteen
-from banksim.banks.compiled.one_request import judge_at, rule_words
+from banksim.banks.compiled.one_request import judge_at
+from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.compiled.sixteen_requests import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
 from banksim.banks.conflicts import Tally
 from banksim.requests.columns import (

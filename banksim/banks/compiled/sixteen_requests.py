@@ -25,15 +25,7 @@ from numba import types
 from numba.core import cgutils
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.one_request import (
-    BROADCAST,
-    FIELDS,
-    HEADER,
-    KEEP,
-    ONCE,
-    WORD,
-    rule_records,
-)
+from banksim.banks.compiled.rule_words import BROADCAST, FIELDS, HEADER, KEEP, ONCE, WORD, rule_records
 from banksim.requests.kinds import OPS, WIDTHS
 from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import intrinsic

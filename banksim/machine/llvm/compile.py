@@ -21,12 +21,13 @@ from banksim.machine import codes, state
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.emit import APART, Emitter
 from banksim.machine.llvm.engine import Register, register_at
-from banksim.machine.llvm.objects import QUICKLY, WELL, engine_version, linked, objects, prepare_llvm
+from banksim.machine.llvm.objects import QUICKLY, engine_version, objects
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
 from banksim.system import cache
 from banksim.system.collector import paused
+from banksim.system.native_code import WELL, linked, prepare_llvm
 from banksim.system.progress import TranslationProgress
 
 Built = tuple[bytes, bytes]
@@ -244,23 +245,17 @@ def add_block_loop(module: ir.Module) -> None:
         b.ret(INT[32](codes.FAULT + code))
 
 
-def supply(names: Iterable[str], watched: bool) -> None:
+def supply(names: Iterable[str]) -> None:
     """Tell LLVM the addresses of the functions that a kernel calls; those that no kernel called before are compiled
     now."""
-    from banksim.machine.llvm import native_symbols
     from banksim.machine.llvm.driver_callbacks import serve
+    from banksim.machine.llvm.native_symbols import MODULES, address
     from banksim.machine.llvm.trace_callbacks import hand_on
-    from banksim.machine.races import probe
 
-    compiled = native_symbols.SYMBOLS | probe.SYMBOLS
-    if watched:
-        from banksim.machine.races import watched_requests
-
-        compiled |= watched_requests.SYMBOLS
     plain = {"serve": serve, "hand_on": hand_on}
     for name in names:
-        if name in compiled:
-            llvm.add_symbol(name, compiled[name].address)
+        if name in MODULES:
+            llvm.add_symbol(name, address(name))
         elif name in plain:
             llvm.add_symbol(name, ctypes.cast(plain[name], ctypes.c_void_p).value)
 
@@ -354,7 +349,7 @@ def loaded(kernel: Kernel, ways: str, make: Callable[[], Built], watched: bool =
         size = int.from_bytes(stored[:8], "little")
         meaning, code = stored[8 : 8 + size], stored[8 + size :]
     known = json.loads(meaning)
-    supply(known["calls"], watched)
+    supply(known["calls"])
     ends = [*accumulate(known["sizes"])]
     engine = linked(code[end - size : end] for end, size in zip(ends, known["sizes"], strict=True))
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

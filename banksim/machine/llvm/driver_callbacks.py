@@ -92,11 +92,11 @@ class Server:
 
     def watch(self, warp: int, pc: int, pieces: Words, writes: bool, barrier: int) -> None:
         """Show a copy to the race check."""
-        from banksim.machine.races import watched_requests
+        from banksim.machine.llvm.native_symbols import address
 
         show = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_uint32, ctypes.c_void_p, *[ctypes.c_uint32] * 3)
         where = self.context.ctypes.data, warp, pc, pieces.ctypes.data, len(pieces)
-        show(watched_requests.SYMBOLS["watch_pieces"].address)(*where, writes, barrier)
+        show(address("watch_pieces"))(*where, writes, barrier)
 
     def stop(self, code: int, pc: int, lane: int, warp: int, message: str = "") -> None:
         error = self.error[0]

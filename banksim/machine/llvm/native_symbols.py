@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from banksim.machine.llvm.arrivals import arrive, cluster_arrive, leave
-from banksim.machine.llvm.request_counts import judge_new, note, settle
-from banksim.machine.llvm.scheduler import (
-    end_collective,
-    give_way,
-    leave_barrier,
-    meet,
-    part,
-    scatter,
-    schedule,
-    sync_by_mask,
-)
-from banksim.system.jit import Callback
+from banksim.system.native_code import callback
 
-CALLED = (
-    schedule, part, end_collective, scatter, sync_by_mask, meet, leave_barrier, give_way, arrive, cluster_arrive, leave,
-    judge_new, note, settle,
-)  # fmt: skip
+DEFINED = {
+    "banksim.machine.llvm.scheduler": (
+        "schedule", "part", "end_collective", "scatter", "sync_by_mask", "meet", "leave_barrier", "give_way",
+    ),
+    "banksim.machine.llvm.arrivals": ("arrive", "cluster_arrive", "leave"),
+    "banksim.machine.llvm.request_counts": ("judge_new", "note", "settle"),
+    "banksim.machine.races.touched": ("touch",),
+    "banksim.machine.races.watched_requests": ("watch", "watch_bulk", "watch_pieces"),
+    "banksim.machine.races.ordering_events": (
+        "watch_block", "commit_copies", "await_copies", "commit_products", "await_products", "fence_proxies",
+    ),
+}  # fmt: skip
+"""The functions, by the modules that define them. Imported is none before its code must be compiled."""
+MODULES = {name: module for module, names in DEFINED.items() for name in names}
 
 
-SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
-"""The functions that LLVM code calls."""
+def address(name: str) -> int:
+    return callback(MODULES[name], name).address

@@ -5,7 +5,7 @@ share them: compiling those anew would take longer than the rest of most kernels
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -15,14 +15,15 @@ import llvmlite.ir as ir
 import banksim.system.cache
 from banksim.machine.llvm.emit import APART, MOVES
 from banksim.system.ending import interruptible
+from banksim.system.native_code import WELL, prepare_llvm, target_machine
 
 TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
 NAMED = re.compile(r'@"([^"]+)"')
 METADATA = re.compile(r"(?<=!prof )!(\d+)")
-QUICKLY, WELL = 0, 1
-"""How LLVM chooses instructions and registers. Code that it chose quickly is compiled in half the time, but runs up to
-a fifth longer."""
+QUICKLY = 0
+"""How LLVM chooses instructions and registers where code need not run as fast as `WELL`: it is compiled in half the
+time, but runs up to a fifth longer."""
 LONG = 1 << 20
 """Characters of a kernel's own code from which it is compiled quickly: some 1,200 instructions."""
 
@@ -31,26 +32,6 @@ LONG = 1 << 20
 def engine_version() -> str:
     """A digest of the sources that translate: another version of banksim translates anew."""
     return banksim.system.cache.sources(Path(banksim.__file__).parent, TRANSLATING)
-
-
-@cache
-def prepare_llvm() -> str:
-    """Set LLVM up, once in a process. Returns a text that tells this processor from others, for the cache."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
-
-
-@cache
-def host_features() -> str:
-    return str(llvm.get_host_cpu_features().flatten())
-
-
-def target_machine(how: int = WELL) -> llvm.TargetMachine:
-    """A new one each time: the engine that takes it owns it."""
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=how, jit=True
-    )
 
 
 def objects(module: ir.Module, how: int = WELL) -> list[bytes]:
@@ -117,13 +98,3 @@ def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     passes.add_simplify_cfg_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module
-
-
-def linked(codes: Iterable[bytes]) -> llvm.ExecutionEngine:
-    """Objects linked with each other, ready to run."""
-    prepare_llvm()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
-    for code in codes:
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine

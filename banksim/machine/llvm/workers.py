@@ -47,7 +47,7 @@ SMALL = 1 << 15
 def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
     """What a `Worker` judges a kernel's requests by: a row of `rule_words` for each architecture, and the period that
     suits all."""
-    from banksim.banks.compiled.one_request import rule_words
+    from banksim.banks.compiled.rule_words import rule_words
 
     if not architectures:
         return np.zeros((0, 0), np.int64), 1
@@ -368,9 +368,9 @@ def progress_of(team: list[Worker]) -> tuple[int, int]:
 
 def settle(worker: Worker) -> None:
     """Sum up what a worker counted, and tell where its blocks strayed, and where they met what is not established."""
-    from banksim.machine.llvm.native_symbols import SYMBOLS
+    from banksim.machine.llvm.native_symbols import address
 
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(SYMBOLS["settle"].address)(worker.context.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address("settle"))(worker.context.ctypes.data)
     add(worker.launch.doubts, ((int(n) * BYTES, int(worker.doubts[n])) for n in np.flatnonzero(worker.doubts)))
     stray, pages = worker.stray[0], worker.launch.pages
     if pages and stray["code"]:

@@ -13,11 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from banksim.errors import UnsupportedError
-from banksim.kernels.kernel import BYTES, Kernel
-from banksim.machine.codes import BLOCK_BARRIERS, LANES
+from banksim.kernels.kernel import Kernel
+from banksim.machine.codes import LANES
 from banksim.machine.launch import Launch
 from banksim.machine.races.access_kinds import Kinds, kinds
 from banksim.machine.races.findings import Access, Hint
@@ -26,8 +25,6 @@ from banksim.machine.races.records import (
     BULK,
     COPIES_ARRIVE,
     COPY,
-    EXCHANGE,
-    FLAG_READ,
     MULTIPLY,
     PULL,
     READ,
@@ -35,10 +32,7 @@ from banksim.machine.races.records import (
     WAIT,
     WRITE,
 )
-from banksim.machine.record_types import CONTEXT, WARP
-from banksim.machine.state import CLUSTER, aligned, layout
-from banksim.requests.lane_intrinsics import pointer
-from banksim.system.jit import Callback, callback, carray
+from banksim.machine.state import aligned, layout
 
 MOST_BLOCKS = 8
 """How many blocks of a launch are looked at, at most."""
@@ -66,70 +60,6 @@ PROBE = layout(
     ("first", "i8"),  # accesses
     ("second", "i8"),
 )
-_PROBE = PROBE
-_CLUSTER = CLUSTER
-
-
-@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr))
-def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) -> None:
-    """Compare a request with those of other warps since the last barrier."""
-    c = carray(context, 1)[0]
-    r = carray(pointer(c.probe), 1, _PROBE)[0]
-    c.probing -= 1
-    if r.block != c.block:
-        r.block = c.block
-        r.base = r.latest + 1
-        r.acquired = 0
-    epoch = r.base + r.acquired
-    for b in range(BLOCK_BARRIERS):
-        epoch += np.int64(c.phase[b])
-    epoch += np.int64(carray(pointer(c.cluster), 1, _CLUSTER)[0].phase)
-    r.latest = epoch
-    number = np.int64(pc) // BYTES
-    kind = carray(pointer(r.kinds), r.instructions, np.uint8)[number]
-    if kind in (EXCHANGE, FLAG_READ):
-        r.acquired += 1
-        r.latest += 1
-        return
-    if kind not in (READ, WRITE, COPY):
-        return
-    me = np.int64(carray(warp, 1)[0].index)
-    entry = epoch << EPOCH | number << (WARP_BITS + LANE_BITS) | me
-    warps = (1 << WARP_BITS) - 1
-    offset = carray(places, LANES, np.uint32)
-    writes = carray(pointer(r.writes), r.pieces, np.int64)
-    reads = carray(pointer(r.reads), r.pieces, np.int64)
-    others = carray(pointer(r.others), r.pieces, np.int64)
-    shift, looked_at = r.shift, np.int64(-1)
-    count = np.int64(width) >> shift
-    for lane in range(LANES):
-        first = np.int64(offset[lane]) >> shift
-        if first == looked_at or not (mask >> np.uint32(lane)) & np.uint32(1):
-            continue
-        looked_at = first
-        now = entry | lane << WARP_BITS
-        for piece in range(first, first + count):
-            before = np.int64(0)
-            if writes[piece] >> EPOCH == epoch and writes[piece] & warps != me:
-                before = writes[piece]
-            elif kind == READ:
-                if reads[piece] >> EPOCH != epoch:
-                    reads[piece] = now
-                elif reads[piece] & warps != me:
-                    others[piece] = now
-            else:
-                if reads[piece] >> EPOCH == epoch and reads[piece] & warps != me:
-                    before = reads[piece]
-                elif others[piece] >> EPOCH == epoch and others[piece] & warps != me:
-                    before = others[piece]
-                writes[piece] = now
-            if before:
-                c.probing = 0
-                if not r.found or c.block < r.found_block:
-                    r.found = 1
-                    r.found_block, r.address = c.block, piece << shift
-                    r.first, r.second = before, now
-                return
 
 
 class Probe:
@@ -197,7 +127,3 @@ def suitable(kernel: Kernel) -> Kinds | None:
 def every(blocks: int) -> int:
     """Of how many blocks one is looked at."""
     return -(-blocks // min(1 + blocks // OF_BLOCKS, MOST_BLOCKS))
-
-
-SYMBOLS: dict[str, Callback] = {"touch": touch}
-"""The functions that LLVM code calls."""

@@ -8,14 +8,6 @@ from numba import types
 from banksim.machine.codes import LANES
 from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.races.compiled_records import Watch, WatchedRequest
-from banksim.machine.races.ordering_events import (
-    await_copies,
-    await_products,
-    commit_copies,
-    commit_products,
-    fence_proxies,
-    watch_block,
-)
 from banksim.machine.races.records import (
     BULK,
     COPIES_ARRIVE,
@@ -40,7 +32,7 @@ from banksim.machine.races.written_pieces import initialize
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.requests.lane_intrinsics import pointer, room
 from banksim.system.compiled_types import Integer, Integers, Place
-from banksim.system.jit import Callback, callback, carray, inner
+from banksim.system.jit import callback, carray, inner
 
 POINTER = types.voidptr
 UNIT = 16
@@ -164,18 +156,3 @@ def watch_pieces(
         copied(c, w, pc, addresses, mask, inward, barrier)
     if inward:
         counted(c, w, addresses, barrier)
-
-
-CALLED = (
-    watch,
-    watch_bulk,
-    watch_pieces,
-    watch_block,
-    commit_copies,
-    await_copies,
-    commit_products,
-    await_products,
-    fence_proxies,
-)
-SYMBOLS: dict[str, Callback] = {f.name: f for f in CALLED}
-"""The functions that LLVM code calls."""

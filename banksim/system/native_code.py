@@ -1,0 +1,127 @@
+"""Machine code of this computer: objects linked with each other, and where banksim's own loops lie.
+
+numba compiles the loops, and takes a third of a short command merely to be imported. So the object code of a `Callback`
+is kept in the user's cache, where it is found without numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from banksim.system import cache as kept
+
+WELL = 1
+"""How LLVM chooses instructions and registers where code is to run fast."""
+PACKAGE = Path(__file__).resolve().parents[1]
+COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
+"""The rooms with code that numba compiles."""
+OF_ERRORS = "numba_"
+"""How names begin that numba's code for errors needs. The loops raise none, so that nothing is ever called there."""
+CALLED_FROM_C = b"cfunc."
+"""How numba begins the name under which a function is called by its address."""
+ELF, SECTIONS, SECTION = b"\x7fELF\x02\x01", struct.Struct("<40xQ10x3H"), struct.Struct("<2I4Q2I2Q")
+SYMBOL, SYMBOL_TABLE = struct.Struct("<IBBHQQ"), 2
+"""Of an ELF file of 64 bits (System V ABI): its header, a section's, and a symbol."""
+
+
+@cache
+def version_of_loops() -> str:
+    """A digest of the rooms with compiled code, whose functions call each other."""
+    return kept.sources(PACKAGE, COMPILED)
+
+
+@cache
+def prepare_llvm() -> str:
+    """Set LLVM up, once in a process. Returns a text that tells this processor from others, for the cache."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return f"{llvm.llvm_version_info} {llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
+
+
+@cache
+def host_features() -> str:
+    return str(llvm.get_host_cpu_features().flatten())
+
+
+def target_machine(how: int = WELL) -> llvm.TargetMachine:
+    """A new one each time: the engine that takes it owns it."""
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=how, jit=True
+    )
+
+
+def linked(codes: Iterable[bytes]) -> llvm.ExecutionEngine:
+    """Objects linked with each other, ready to run."""
+    engine = empty()
+    for code in codes:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def empty() -> llvm.ExecutionEngine:
+    """To link objects in. LLVM knows what lies in this process once there has been one."""
+    prepare_llvm()
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+
+
+class Found(NamedTuple):
+    """Where a function lies, and what keeps it there."""
+
+    address: int
+    keep: object
+
+
+@cache
+def callback(module: str, name: str) -> Found:
+    """The `Callback` of this name: its code that is kept, if there is any. Else numba compiles or loads it, and it is
+    kept."""
+    key = kept.key("loop", version_of_loops(), prepare_llvm(), module, name)
+    code = kept.get(key)
+    found = None if code is None else loaded(code)
+    if found is None:
+        made = getattr(importlib.import_module(module), name)
+        found = Found(made.address, made)
+        if made.code is not None and symbols(made.code):
+            kept.put(key, made.code)
+    return found
+
+
+def loaded(code: bytes) -> Found | None:
+    """The one function of an object that is called by its address. None if the object needs more than this process has:
+    LLVM would end it."""
+    names = symbols(code)
+    ours = [name for name, is_there in names if is_there and name.startswith(CALLED_FROM_C)]
+    if len(ours) != 1:
+        return None
+    empty()
+    for name in (name.decode() for name, is_there in names if not is_there):
+        if llvm.address_of_symbol(name) is None:
+            if not name.startswith(OF_ERRORS):
+                return None
+            llvm.add_symbol(name, llvm.address_of_symbol("abort"))
+    engine = linked([code])
+    return Found(engine.get_function_address(ours[0].decode()), engine)
+
+
+def symbols(code: bytes) -> list[tuple[bytes, bool]]:
+    """The names in an object, and whether they are defined there; none of what is no ELF file of 64 bits."""
+    if not code.startswith(ELF):
+        return []
+    start, size, count, _ = SECTIONS.unpack_from(code)
+    headers = [SECTION.unpack_from(code, start + size * number) for number in range(count)]
+    found = []
+    for _, kind, _, _, offset, length, link, _, _, _ in headers:
+        if kind == SYMBOL_TABLE:
+            names = headers[link][4]
+            for name, _, _, section, _, _ in SYMBOL.iter_unpack(code[offset : offset + length]):
+                text = code[names + name : code.index(b"\0", names + name)]
+                found += [(text, section != 0)] if text else []
+    return found

@@ -1,0 +1,73 @@
+"""Object code that is kept: what can be called is, and what needs more than this process has is not even linked."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+
+from banksim.machine.llvm import native_symbols
+from banksim.system import native_code
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="objects are kept where they are ELF files")
+
+
+def compiled(text: str) -> bytes:
+    native_code.prepare_llvm()
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_process_triple()
+    return bytes(native_code.target_machine().emit_object(module))
+
+
+@LINUX
+def test_a_function_is_called_by_its_address() -> None:
+    code = compiled("""
+        declare i32 @abs(i32)
+        declare void @numba_of_errors()
+        declare void @PyErr_Clear()
+        define i32 @cfunc.f(i32 %x) {
+            %wrong = icmp eq i32 %x, 12345
+            br i1 %wrong, label %error, label %plain
+        error:
+            call void @numba_of_errors()
+            call void @PyErr_Clear()
+            ret i32 0
+        plain:
+            %y = call i32 @abs(i32 %x)
+            ret i32 %y
+        }""")
+    names = dict(native_code.symbols(code))
+    assert names[b"cfunc.f"]
+    assert not names[b"abs"]
+    found = native_code.loaded(code)
+    assert found
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(found.address)(-7) == 7
+
+
+@LINUX
+def test_code_that_cannot_be_linked_is_not_taken() -> None:
+    """LLVM would end the process."""
+    lacking = "declare void @nobody_has_this()\ndefine void @cfunc.f() { call void @nobody_has_this()\n ret void }"
+    nothing = "define void @other() { ret void }"
+    for text in (lacking, nothing):
+        assert native_code.loaded(compiled(text)) is None
+
+
+def test_what_is_no_object_has_no_symbols() -> None:
+    assert native_code.symbols(b"") == []
+    assert native_code.symbols(b"MZ" + bytes(1000)) == []
+
+
+def test_what_is_kept_is_of_one_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
+    find = native_code.callback.__wrapped__
+    place = native_symbols.MODULES["settle"], "settle"
+    addresses = [find(*place).address for _ in range(2)]
+    kept = [one for one in tmp_path.rglob("*") if one.is_file()]
+    assert len(kept) == (sys.platform == "linux")
+    assert (addresses[0] != addresses[1]) == bool(kept), "the second was not linked from what is kept"
+    monkeypatch.setattr(native_code, "version_of_loops", lambda: "another")
+    assert find(*place).address == addresses[0]
