@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from banksim.kernels.kernel import BYTES, Instruction, Kernel
+from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine.faults import place
 from banksim.wording import plural
 
@@ -31,7 +31,7 @@ Doubts = dict[int, int]
 
 def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
     """What a report says of them: the first in the code, and how many more there are."""
-    doubts = {pc: bits for pc, all_bits in doubts.items() if (bits := told(kernel.instructions[pc // BYTES], all_bits))}
+    doubts = {pc: bits for pc, found in doubts.items() if (bits := told(kernel, pc, found))}
     if not doubts:
         return ()
     pc = min(doubts)
@@ -44,10 +44,13 @@ def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
     )
 
 
-def told(i: Instruction, bits: int) -> int:
+def told(kernel: Kernel, pc: int, bits: int) -> int:
     """What a report says of an instruction. Threads that meet at a BSYNC go on as one group behind it in any case: of
-    31 recorded launches in which they did, 30 executed it as often as here, and one once more."""
-    return bits & ~JOINED if i.name == "BSYNC" else bits
+    31 recorded launches in which they did, 30 executed it as often as here, and one once more. Which threads go first
+    behind a YIELD tells only in what they do to the same shared memory: without atomics, recorded launches are equal."""
+    if kernel.instructions[pc // BYTES].name == "BSYNC":
+        bits &= ~JOINED
+    return bits if "ATOMS" in kernel.opcodes else bits & ~GAVE_WAY
 
 
 def add(doubts: Doubts, found: Iterable[tuple[int, int]]) -> None:

@@ -150,7 +150,7 @@ def test_code_without_lines_is_named_by_its_offset() -> None:
 def test_a_note_says_from_where_on_counts_are_not_sure() -> None:
     run = launch(Conflicts(architecture("sm_90"), ()))
     run.launch.doubts.update({3 * BYTES: doubts.STUCK, BYTES: doubts.FOREIGN | doubts.YIELDED})
-    (note,) = doubts.notes(SimpleNamespace(instructions=INSTRUCTIONS), run.launch.doubts)  # type: ignore[arg-type]
+    (note,) = doubts.notes(SimpleNamespace(instructions=INSTRUCTIONS, opcodes=frozenset()), run.launch.doubts)  # type: ignore[arg-type]
     assert note == (
         f"Which threads of a warp run together is not established from {FILE}:12 (SASS 0x0010 STS [R4], R2) on "
         "(and at 1 more instruction): threads of a warp met a convergence barrier that gathers others, and not them. "
