@@ -40,11 +40,14 @@ class Machine:
     """What one architecture's code takes for granted.
 
     `places`: what stands where in constant bank 0, by the names of `launch_constants.SIZES`. `first_shared` is where
-    the compiler puts a block's first shared variable.
+    the compiler puts a block's first shared variable. `passes_in_shared`: whether it is known that accesses to shared
+    memory pass wherever a block has been given some, up to the unit of allocation and in the part that is reserved
+    (measured on one H200: tests/machine/test_beyond_shared.py).
     """
 
     places: Mapping[str, int] = field(hash=False)
     first_shared: int = 0
+    passes_in_shared: bool = False
 
 
 TURING = Machine(
@@ -71,6 +74,7 @@ HOPPER = Machine(
         "parameter window": 0x198, "descriptor": 0x208,
     },
     first_shared=0x400,
+    passes_in_shared=True,
 )  # fmt: skip
 BLACKWELL = Machine(
     {

@@ -255,10 +255,12 @@ def report(done: Run, options: Namespace) -> int:
         write_file(options.plot, plots.document(plots.of_launch(done.judged, done)))
     if report_options.is_data(options):
         status = report_options.finish(options, plain, done.judged, [], done.findings, done.hints)
-        return status or int(bool(done.findings))
+        return status or int(bool(done.findings or done.out_of_bounds))
     from banksim.report.text import kernel
     from banksim.report.text.console import console, show
 
     screen = console()
     show(kernel.report(done, screen.width, options.picture, options.all_lines, options.sass), screen)
-    return report_options.status(done.judged, report_options.limit(options)) or int(bool(done.findings))
+    return report_options.status(done.judged, report_options.limit(options)) or int(
+        bool(done.findings or done.out_of_bounds)
+    )

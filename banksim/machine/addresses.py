@@ -33,6 +33,11 @@ def shared_start(kernel: Kernel) -> int:
     return 0 if reads(kernel, reserved) else kernel.shared_base
 
 
+def passes_in_shared(kernel: Kernel) -> bool:
+    """Whether accesses outside of a kernel's own shared memory go on, within what its block is given."""
+    return machine(kernel.arch).passes_in_shared
+
+
 def reads(kernel: Kernel, places: Sequence[int]) -> bool:
     """Whether an instruction names one of these places of constant bank 0, by themselves or behind a register."""
     return not kernel.constants_named.isdisjoint(places)

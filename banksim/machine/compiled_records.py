@@ -22,6 +22,7 @@ class Context(Protocol):
     cluster: Integer
     cluster_blocks: Integer
     shared_size: Integer
+    shared_reach: Integer
     shared_allocated: Integer
     local: Integer
     local_size: Integer

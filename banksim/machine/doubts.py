@@ -1,5 +1,5 @@
 """Where a run met what nobody has established: which of the threads of a warp that have diverged the hardware then runs
-together, and in which order.
+together, and in which order; and what lies in shared memory that is not the kernel's own.
 
 Code that compilers make hardly ever comes there, but by recursion and by threads that yield to each other. Of random
 programs of one warp recorded on an H100, nearly all that run otherwise there have such a place
@@ -8,13 +8,14 @@ programs of one warp recorded on an H100, nearly all that run otherwise there ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine.faults import place
+from banksim.machine.launch import Launch
 from banksim.wording import plural
 
-STUCK, FOREIGN, ELSEWHERE, APART, YIELDED, GAVE_WAY, JOINED = 1, 2, 4, 8, 16, 32, 64
+STUCK, FOREIGN, ELSEWHERE, APART, YIELDED, GAVE_WAY, JOINED, OUTSIDE = 1, 2, 4, 8, 16, 32, 64, 128
 """Bits, of the instructions where something happened."""
 WHY = {
     STUCK: "no thread of a warp could go on, so that some went past this barrier before all had come",
@@ -44,10 +45,20 @@ def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
     )
 
 
+def out_of_bounds(launch: Launch) -> Iterator[str]:
+    """The instructions that accessed shared memory outside of the kernel's own, where a GPU lets that pass."""
+    for pc, bits in sorted(launch.doubts.items()):
+        if bits & OUTSIDE:
+            own = f"the {launch.shared_bytes - launch.kernel.shared_base:,} bytes of shared memory that a block has"
+            why = "A GPU does not notice it, since it gives a block a little more; what is read there is not known."
+            yield f"Outside of {own}: {place(launch.kernel.instructions[pc // BYTES])}. {why}"
+
+
 def told(kernel: Kernel, pc: int, bits: int) -> int:
     """What a report says of an instruction. Threads that meet at a BSYNC go on as one group behind it in any case: of
     31 recorded launches in which they did, 30 executed it as often as here, and one once more. Which threads go first
-    behind a YIELD tells only in what they do to the same shared memory: without atomics, recorded launches are equal."""
+    behind a YIELD shows in what they do to the same shared memory: without atomics, recorded launches are equal."""
+    bits &= ~OUTSIDE
     if kernel.instructions[pc // BYTES].name == "BSYNC":
         bits &= ~JOINED
     return bits if "ATOMS" in kernel.opcodes else bits & ~GAVE_WAY

@@ -18,7 +18,7 @@ from banksim.architectures.occupancy import limits, shared_of_block
 from banksim.errors import AbsentError, InputError, UnsupportedError
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.variables import CONSTANT_VARIABLES
-from banksim.machine.addresses import layout_of, reads
+from banksim.machine.addresses import layout_of, passes_in_shared, reads
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.host_memory import BUFFER_LIMIT, Absent, absent
 from banksim.machine.mapped_pages import MappedPages
@@ -110,7 +110,7 @@ class Launch:
     pages: MappedPages | None = None
     """Of a whole program's memory: what lies beyond its allocations."""
     doubts: dict[int, int] = field(default_factory=dict)
-    """Where it was run and diverged threads met what is not established (`banksim.machine.doubts`)."""
+    """Where it was run and met what is not established (`banksim.machine.doubts`)."""
 
     def __repr__(self) -> str:
         return f"<launch of {self.kernel.plain_name}, grid {self.grid}, block {self.block}>"
@@ -157,6 +157,11 @@ class Launch:
         """Bytes of shared memory that a block takes of its multiprocessor."""
         size = self.kernel.shared_bytes - self.kernel.shared_base + self.dynamic_shared
         return shared_of_block(size, limits(self.kernel.arch))
+
+    @property
+    def shared_reach(self) -> int:
+        """Where the shared memory ends that a block can reach, from address 0 on: its own, or all that it is given."""
+        return max(self.shared_bytes, self.shared_allocated * passes_in_shared(self.kernel))
 
     @property
     def blocks(self) -> int:

@@ -128,6 +128,7 @@ CONTEXT = layout(
     ("cluster", "u8"),  # address of a CLUSTER
     ("cluster_blocks", "u8"),
     ("shared_size", "u8"),
+    ("shared_reach", "u8"),  # with what lies beyond its end, and can be accessed
     ("shared_allocated", "u8"),  # bytes that the block takes of its multiprocessor's
     ("local", "u8"),
     ("local_size", "u8"),  # of one thread

@@ -55,7 +55,8 @@ class Verdict:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it failed, a line each: what is above limits, what checks found, accesses beyond allocations."""
-        beyond = self.report.get("out_of_bounds", ()) if self.report.get("checks") else ()
+        always = self.report.get("checks") or self.report.get("command") == "kernel"
+        beyond = self.report.get("out_of_bounds", ()) if always else ()
         return tuple(dict.fromkeys((*map(str, self.limits.above), *map(in_words, self.found), *beyond)))
 
 

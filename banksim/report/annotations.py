@@ -52,4 +52,5 @@ def remarks(plain: Plain) -> Iterator[tuple[str, str]]:
             yield "warning", f"{name}{unfilled(variable['name'], variable['bytes'], where)}"
         if one.get("judged_on_others_code"):
             yield "notice", f"{name}{', '.join(one['judged_on_others_code'])}: judged on code of {one['code']}"
-        yield from (("notice", f"{name}{note}") for note in one.get("notes", ()))
+        others = (note for note in one.get("notes", ()) if note not in plain.get("out_of_bounds", ()))
+        yield from (("notice", f"{name}{note}") for note in others)

@@ -46,6 +46,7 @@ def executed(done: Run) -> dict[str, object]:
         "thread_instructions": done.thread_instructions,
         "output": done.output,
         "notes": done.notes,
+        "out_of_bounds": done.out_of_bounds,
         "unfilled": [one.to_json() for one in done.unfilled],
         "checks": done.checks,
         "findings": [one.to_json() for one in done.findings],

@@ -85,13 +85,25 @@ class Run(Reported):
         return tuple(one.arch.name for one in self.judged if one.arch.capability != own)
 
     @property
+    def out_of_bounds(self) -> tuple[str, ...]:
+        """Accesses to shared memory outside of the kernel's own that a GPU lets pass."""
+        return tuple(
+            dict.fromkeys(text for run in self.executions or (self,) for text in doubts.out_of_bounds(run.launch))
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What a launch on a GPU also needs in the host's code, and where its counts are not sure."""
+        """What a launch on a GPU also needs in the host's code, where it was out of bounds, and where its counts are
+        not sure."""
         found = [
             (run, note) for run in self.executions or (self,) for note in doubts.notes(run.kernel, run.launch.doubts)
         ]
         several = len(self.executions) > 1
-        return (*self.launch.notes, *(f"{run.kernel.arch}: {note}" if several else note for run, note in found))
+        return (
+            *self.launch.notes,
+            *self.out_of_bounds,
+            *(f"{run.kernel.arch}: {note}" if several else note for run, note in found),
+        )
 
     @property
     def output(self) -> str:

@@ -94,7 +94,7 @@ def add_begin(out: Translation, watched: bool) -> None:
     e.set(cluster, CLUSTER, "arrived", INT[64](0))
     allowance, budget = e.get(context, CONTEXT, "allowance"), e.get(context, CONTEXT, "budget")
     e.set(context, CONTEXT, "budget", b.select(b.icmp_unsigned("==", allowance, INT[64](0)), budget, allowance))
-    bytes_of = e.get(context, CONTEXT, "shared_size")
+    bytes_of = e.get(context, CONTEXT, "shared_reach")
     own = e.at(shared, e.get(context, CONTEXT, "own_shared"))
     e.call("llvm.memset.p0.i64", VOID, own, INT[8](0), bytes_of, INT[1](0))
     barriers = e.field(context, CONTEXT, "arrived")

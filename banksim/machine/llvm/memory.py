@@ -15,9 +15,9 @@ import llvmlite.ir as ir
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.kernels.global_addresses import PROGRAM
-from banksim.kernels.kernel import Kernel
-from banksim.machine import codes
-from banksim.machine.addresses import layout_of, shared_start
+from banksim.kernels.kernel import BYTES, Kernel
+from banksim.machine import codes, doubts
+from banksim.machine.addresses import layout_of, passes_in_shared, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm import far_requests, shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
@@ -55,6 +55,7 @@ class MemoryFunctions:
     ) -> None:
         self.e = emit
         self.shared_start, self.layout = shared_start(kernel), layout_of(kernel)
+        self.passes_in_shared = passes_in_shared(kernel)
         self.traced, self.stepwise, self.watched, self.clustered = traced, stepwise, watched, clustered
 
     # ---- the functions that the engine calls
@@ -169,6 +170,16 @@ class MemoryFunctions:
         )
 
     # ---- parts of a function
+    def outside(self, a: MemoryCall, offsets: ir.Value, width: int, sound: ir.Value) -> ir.Value:
+        """The lanes whose accesses go on though some are outside of the kernel's own shared memory, which is noted."""
+        e, b = self.e, self.e.b
+        noted = b.gep(
+            e.get(a.context, CONTEXT, "doubts", as_type=POINTER), [b.udiv(a.pc, INT[32](BYTES))], source_etype=INT[8]
+        )
+        e.store(b.or_(b.load(noted, typ=INT[8]), INT[8](doubts.OUTSIDE)), noted)
+        last = b.trunc(b.sub(e.get(a.context, CONTEXT, "shared_reach"), INT[64](width)), INT[32])
+        return b.and_(sound, b.icmp_unsigned("<=", offsets, splat(b, last)))
+
     def in_own_block(self, a: MemoryCall, addresses: ir.Value) -> ir.Value:
         """Addresses of the block's own shared memory, less its rank in the cluster."""
         e = self.e
@@ -295,14 +306,12 @@ class MemoryFunctions:
             offsets = b.and_(offsets, vector([(1 << codes.RANK_BIT) - 1] * LANES))
         inside = b.sub(offsets, vector([start] * LANES)) if start else offsets
         limit = b.trunc(b.sub(size, INT[64](start + width)), INT[32])
-        fits = b.icmp_unsigned("<=", inside, splat(b, limit))
-        if width > 1:
-            low_bits = b.and_(offsets, vector([width - 1] * LANES))
-            fits = b.and_(fits, b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
+        sound = b.icmp_unsigned("==", b.and_(offsets, vector([width - 1] * LANES)), ir.Constant(WORDS, None))
         if ranked and space != "shared":
             blocks = b.trunc(e.get(a.context, CONTEXT, "cluster_blocks"), INT[32])
             ranks = b.lshr(places, vector([codes.RANK_BIT] * LANES))
-            fits = b.and_(fits, b.icmp_unsigned("<", ranks, splat(b, blocks)))
+            sound = b.and_(sound, b.icmp_unsigned("<", ranks, splat(b, blocks)))
+        fits = b.and_(sound, b.icmp_unsigned("<=", inside, splat(b, limit)))
         good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[64](start + width)))
         if known is not None:
             good = b.and_(good, known)
@@ -317,8 +326,12 @@ class MemoryFunctions:
             base = beyond(e, self.layout, a, checked, refuse)
         else:
             with b.if_then(b.not_(good), likely=False):
-                self.fail(a, FAULT_OF[space], fits)
-                self.leave(result)
+                if self.passes_in_shared and space in SHARED:
+                    fits = self.outside(a, offsets, width, sound)
+                    good = e.everywhere(fits, others)
+                with b.if_then(b.not_(good)):
+                    self.fail(a, FAULT_OF[space], fits)
+                    self.leave(result)
         first = b.extract_element(offsets, lane)
         if space == "global":
             notes = e.get(a.context, CONTEXT, "notes", as_type=POINTER)

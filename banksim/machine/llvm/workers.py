@@ -69,7 +69,7 @@ class ClusterMemory:
         self.barrier = aligned(CLUSTER, 1)
         self.barrier[0]["threads"] = launch.threads * self.size
         if self.size == 1:
-            self.shared = aligned(np.dtype(np.uint8), launch.shared_bytes).view(np.uint8)
+            self.shared = aligned(np.dtype(np.uint8), launch.shared_reach).view(np.uint8)
             return
         # Pages that are never touched take no memory.
         self.shared = np.frombuffer(mmap.mmap(-1, self.size << codes.RANK_BIT), np.uint8)
@@ -141,7 +141,7 @@ class Worker:
             launch.local_bytes,
             len(launch.buffers),
         )
-        c["shared_allocated"] = launch.shared_allocated
+        c["shared_reach"], c["shared_allocated"] = launch.shared_reach, launch.shared_allocated
         c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
         c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads

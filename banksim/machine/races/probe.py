@@ -75,7 +75,7 @@ class Probe:
         if known is None:
             return
         shift = known.piece.bit_length() - 1
-        pieces = launch.shared_bytes >> shift
+        pieces = launch.shared_reach >> shift
         self.kept: dict[str, np.ndarray] = {
             "kinds": known.kind,
             **{name: np.zeros(pieces, np.int64) for name in ("writes", "reads", "others")},

@@ -73,7 +73,7 @@ class Watcher:
         self.launch, self.known = launch, known
         self.record = aligned(WATCH, 1)
         shift = known.piece.bit_length() - 1
-        pieces, warps, sites = (launch.shared_bytes - 1 >> shift) + 1, launch.warps, max(len(known.pcs), 1)
+        pieces, warps, sites = (launch.shared_reach - 1 >> shift) + 1, launch.warps, max(len(known.pcs), 1)
         self.kept: dict[str, np.ndarray] = {
             "kinds": known.kind,
             "site_of": known.site,

@@ -88,7 +88,7 @@ class Block:
         self.cluster, self.rank = cluster, len(cluster.blocks)
         cluster.blocks.append(self)
         self.launch, self.number, self.outcome, self.limit = launch, number, outcome, limit
-        self.shared = np.zeros(launch.shared_bytes, np.uint8)
+        self.shared = np.zeros(launch.shared_reach, np.uint8)
         self.shared_start = shared_start(launch.kernel)
         self.local = np.zeros((LANES * launch.warps, launch.local_bytes), np.uint8)
         self.barriers = [Barrier() for _ in range(codes.BLOCK_BARRIERS)]

@@ -12,8 +12,8 @@ from banksim.architectures import code_layout
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import Fault, UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine import codes, faults
-from banksim.machine.addresses import layout_of
+from banksim.machine import codes, doubts, faults
+from banksim.machine.addresses import layout_of, passes_in_shared
 from banksim.machine.driver_calls import Host, Refusal
 from banksim.machine.engine import Value, unknown_special
 from banksim.machine.launch_constants import called, written
@@ -82,8 +82,13 @@ class MemoryEngine(NumpyEngine):
         for lane in active:
             at = int(address[lane])
             where, memory, offset = self.find(space, at, int(lane))
-            start = self.block.shared_start if where == "shared" else 0
-            if offset % width or offset < start or offset + width > len(memory):
+            start, end = 0, len(memory)
+            if where == "shared":
+                start, end = self.block.shared_start, min(end, self.launch.shared_bytes)
+            if not start <= offset <= end - width and where == "shared" and passes_in_shared(self.launch.kernel):
+                doubts.add(self.launch.doubts, [(self.instruction.pc, doubts.OUTSIDE)])
+                start, end = 0, len(memory)
+            if offset % width or not start <= offset <= end - width:
                 raise self.fault(OUT_OF[where], int(lane), at if where == "global" else at & FULL_MASK)
             yield int(lane), memory, offset
 
@@ -236,7 +241,7 @@ class MemoryEngine(NumpyEngine):
             instruction=i,
             block=self.block.number,
             buffers=[buffer.data for buffer in self.launch.buffers],
-            shared=[block.shared for block in self.block.cluster.blocks],
+            shared=[block.shared[: self.launch.shared_bytes] for block in self.block.cluster.blocks],
             rank=self.block.rank,
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,
