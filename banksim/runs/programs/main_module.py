@@ -23,7 +23,7 @@ from banksim.system import ending
 
 EXECUTABLE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """The first bytes of executables of Linux, Windows and macOS."""
-LAUNCHING = {"numba", "numba_cuda", "torch", "triton", "warp"}
+LAUNCHING = ("numba", "numba.cuda", "torch", "triton", "warp")
 """The packages that stand between a program's launch and banksim."""
 HERE = str(Path(__file__).parents[2])
 
@@ -191,6 +191,8 @@ def belongs_to_banksim(file: str) -> bool:
 def place(trace: TracebackType | None) -> str:
     """The line of the program that led to an error in banksim or in the packages that launch kernels, as
     `program.py:12:`."""
+    files = (getattr(sys.modules.get(name), "__file__", None) for name in LAUNCHING)
+    packages = tuple(os.path.join(os.path.dirname(file), "") for file in files if file)
     frames = [f for f in traceback.extract_tb(own_frames(trace)) if not belongs_to_banksim(f.filename)]
-    own = [f for f in frames if not LAUNCHING.intersection(Path(f.filename).parts)]
+    own = [f for f in frames if not f.filename.startswith(packages)]
     return f"{own[-1].filename}:{own[-1].lineno}:" if own else ""

@@ -217,7 +217,9 @@ KERNEL = "import numpy as np\nfrom numba import cuda\nx = np.zeros(32)\n@cuda.ji
 def test_what_cannot_be_simulated_is_one_line_with_its_place(
     kernel: tuple[str, str, str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = written(tmp_path, KERNEL.format(*kernel))
+    folder = tmp_path / "numba"  # a name that packages have too
+    folder.mkdir()
+    program = written(folder, KERNEL.format(*kernel))
     assert main(["run", "--output", os.devnull, program]) == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "Warning" not in line and "warn(" not in line]
     assert line.startswith(f"banksim: {program}:7: ")
