@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from rich.text import Text
@@ -47,7 +48,7 @@ def figures(
     """
     whole = whole or judged
     tables = [rows(conflicts, all_sites) for conflicts, all_sites in zip(judged, whole, strict=True)]
-    names = [*labels, *[Text()] * (len(tables[0]) - len(labels))]
+    names = [*once(labels), *[Text()] * (len(tables[0]) - len(labels))]
     shared = [*common(tables[0])]
     if len(judged) == 1:
         columns = [*shared, *verdict(tables[0], *FIGURES, STATUS)]
@@ -66,6 +67,12 @@ def figures(
     for note in notes(whole):
         lines += fold(Text(note, QUIET), width)
     return Text("\n").join(lines)
+
+
+def once(labels: Sequence[Text]) -> Iterator[Text]:
+    """The labels, without those that repeat the one before: the ops of a line stand together."""
+    for before, label in pairwise([Text(), *labels]):
+        yield Text() if label.plain == before.plain else label
 
 
 def rows(shown: Conflicts, whole: Conflicts) -> list[SiteRow]:
