@@ -111,12 +111,15 @@ class Bounds:
             e.call("narrow", VOID, context, pc, mask, bits)
         b.ret_void()
 
-    def settled(self, v: Followed) -> Followed:
-        """The value, with bounds that make sure that it is the same in every block."""
-        if v.slopes:
-            zero = v.plain.like((v.plain ^ v.plain).ir, "u")
-            self.bound(v, zero, zero, v.slopes, v.plain.bits)
-        return Followed(self, v.plain, (), v.unknown)
+    def settled(self, v: Followed, where: Value | None = None) -> Followed:
+        """The value, with bounds that make sure that it is the same in every block, in all lanes or only in some."""
+        if not v.slopes:
+            return v
+        zero = v.plain.like((v.plain ^ v.plain).ir, "u")
+        slopes = v.slopes if where is None else tuple(self.inner.where(where, s, s ^ s) for s in v.slopes)
+        self.bound(v, zero, zero, slopes, v.plain.bits)
+        rest = () if where is None else tuple(s - t for s, t in zip(v.slopes, slopes, strict=True))
+        return Followed(self, v.plain, rest, v.unknown)
 
     def decided(self, v: Followed) -> Value:
         """What a value is in every block; bounds make sure that it is known, and the same in all of them."""

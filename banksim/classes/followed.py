@@ -55,7 +55,7 @@ class Following(Protocol):
         self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int, *others: Followed
     ) -> None: ...
 
-    def settled(self, v: Followed) -> Followed: ...
+    def settled(self, v: Followed, where: Value | None = None) -> Followed: ...
 
     def within_kind(self, v: Followed) -> None: ...
 
@@ -119,12 +119,15 @@ class Followed:
         return self.lifted(o) - self
 
     def __mul__(self, o: Term) -> Followed:
+        """(a + s·k)(b + t·k) = ab + (s·b + a·t)·k where s or t is zero. Of lanes where neither is, a bound makes sure
+        that the second factor is the same in every block."""
         o = self.lifted(o)
-        if o.slopes and self.slopes:
-            o = self.x.settled(o)
-        slopes, factor = (o.slopes, self.plain) if o.slopes else (self.slopes, o.plain)
-        unsigned = factor.like(factor.ir, "u") if slopes else factor
-        return self.with_slopes(self.plain * o.plain, [s * unsigned for s in slopes], o)
+        if self.slopes and o.slopes:
+            o = self.x.settled(o, functools.reduce(operator.or_, (s != 0 for s in self.slopes)))
+        mine, other = (p.like(p.ir, "u") for p in (self.plain, o.plain))
+        slopes, more = [s * other for s in self.slopes], [s * mine for s in o.slopes]
+        both = [s + t for s, t in zip(slopes, more, strict=True)] if slopes and more else slopes or more
+        return self.with_slopes(self.plain * o.plain, both, o)
 
     __radd__, __rmul__ = __add__, __mul__
 

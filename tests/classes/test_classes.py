@@ -54,6 +54,9 @@ BODIES = {
     "local_bytes": """unsigned char a[16]; for (int k = 0; k < 16; ++k) a[k] = bx + k * tid;
         a[by & 15] = 3; s[a[tid & 15] & 511] = 1; s[a[bx & 15]] = 1;""",
     "floats": "s[(tid * (unsigned)(bx * 0.3f)) & 511] = 1; if (sqrtf(bx) > 3.5f) s[tid * 2] = 1;",
+    "factor_that_stays": "unsigned v = tid > n ? by : 3; if (v * bx < 1000) s[tid * 2] = 1;",
+    "moving_factors": """unsigned v = tid & 1 ? bx : 3, w = tid & 2 ? by : 5; s[v * w & 511] = 1;
+        if (v * w > 40) s[tid] = 1;""",
     "long": "long long i = (long long)bx * 40000000000LL + tid; if (i < 400000000000LL + n) s[tid * 2] = 1;",
     "long_wrap": "unsigned long long i = bx * 0x1000000000000001ull; if (i > tid * 77ull) s[tid * 2] = 1;",
     "high_product": "s[(tid * __umulhi(bx, 0x30000000u)) & 511] = 1; s[__mulhi((int)bx - 9, 1 << 30) & 63] = 1;",
@@ -121,7 +124,8 @@ def test_what_depends_on_data_is_executed_and_said(kernels: dict[str, Any], name
 def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None:
     """Not by executing each: a grid of millions of blocks takes no longer."""
     classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "shift_by_period": 8,
-               "stride_by_block": 4, "wrap_at_end": 64, "division": 60, "minimum": 54, "switch": 5}  # fmt: skip
+               "stride_by_block": 4, "wrap_at_end": 64, "factor_that_stays": 8,
+               "division": 60, "minimum": 54, "switch": 5}  # fmt: skip
     nothing = banksim.absent(1 << 34, np.uint32)
     for name, count in classes.items():
         found = banksim.run(kernels[name], (100_000, 30), 64, [nothing, nothing, np.uint32(12345)], values=False)

@@ -187,20 +187,29 @@ def _imad_wide(x: Engine, i: Instruction) -> None:
     carries_out = tuple(p for p in carries_out if not p.is_zero)
     v, carry = product, x.const(0) != 0
     if c.is_zero and c.inverted:
-        v, carry = product + (2**64 - 1), product != 0
+        v = product + (2**64 - 1)
     elif not c.is_zero:
         v = product + x.wide(c)
-        carry = product >= x.wide(replace(c, negative=False)) if c.negative else v < product
+    if carries_out:  # else nothing need be compared
+        carry = _carry_of_sum(x, product, c, v)
     for p in counted(carries_in):
         one = x.predicate(p)
         v = v + x.zext(one)
-        carry = carry | (one & (v == 0))
+        if carries_out:
+            carry = carry | (one & (v == 0))
     for p in carries_out:
         x.write_predicate(p, carry)
     if "HI" in i.modifiers:
         x.write(to, x.high(v))
     else:
         x.write64(to, v)
+
+
+def _carry_of_sum(x: Engine, product: Value, c: Operand, v: Value) -> Value:
+    """Whether product + c, which is v, has a carry."""
+    if c.is_zero:
+        return product != 0 if c.inverted else x.const(0) != 0
+    return product >= x.wide(replace(c, negative=False)) if c.negative else v < product
 
 
 @operation("IDP", "4A 2A LO HI S8 U8 S16 U16")
