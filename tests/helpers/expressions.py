@@ -7,7 +7,7 @@ A row of `ROWS` is one operation: what it takes and gives, how it is written in 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -338,15 +338,19 @@ PTX(unsigned long long, "l", "u", "64")
 """
 
 
-def source(trees: list[Tree]) -> str:
-    """CUDA C++ of kernel `evaluate`: thread t writes tree k of its operands to out[k · COUNT + t]."""
+def source(kernels: Mapping[str, list[Tree]]) -> str:
+    """CUDA C++ of kernels: thread t writes tree k of its operands to out[k · COUNT + t]."""
+    return "\n".join([PRELUDE, *(kernel(name, trees) for name, trees in kernels.items())])
+
+
+def kernel(name: str, trees: list[Tree]) -> str:
     pointers = ", ".join(f"const {TYPES[t][0]}* in_{t}" for t in TYPES)
     loads = [f"  {TYPES[t][0]} {name}_{t} = in_{t}[{COUNT * n} + t];" for t in TYPES for n, name in enumerate(OPERANDS)]
     stores = [
         f"  *({TYPES[tree_type(tree)][0]}*)(out + {COUNT * k} + t) = {tree.text};" for k, tree in enumerate(trees)
     ]
-    head = f'extern "C" __global__ void evaluate({pointers}, unsigned long long* out) {{'
-    return "\n".join([PRELUDE, head, "  int t = threadIdx.x;", *loads, *stores, "}", ""])
+    head = f'extern "C" __global__ void {name}({pointers}, unsigned long long* out) {{'
+    return "\n".join([head, "  int t = threadIdx.x;", *loads, *stores, "}", ""])
 
 
 def tree_type(tree: Tree) -> str:

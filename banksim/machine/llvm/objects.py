@@ -20,10 +20,11 @@ from banksim.system.native_code import WELL, prepare_llvm, target_machine
 TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
 NAMED = re.compile(r'@"([^"]+)"')
-METADATA = re.compile(r"(?<=!prof )!(\d+)")
+METADATA = re.compile(r"!prof !(\d+)")
 QUICKLY = 0
 """How LLVM chooses instructions and registers where code need not run as fast as `WELL`: it is compiled in half the
-time, but runs up to a fifth longer."""
+time, but runs up to a fifth longer. Of a kernel that is compiled quickly it does not make the code smaller first
+either."""
 LONG = 1 << 20
 """Characters of a kernel's own code from which it is compiled quickly: some 1,200 instructions."""
 
@@ -50,7 +51,7 @@ def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
     own = {function.name for function in functions}
     called = [name for name in dict.fromkeys(NAMED.findall(bodies)) if name not in own]
     metadata = list(dict.fromkeys(METADATA.findall(bodies)))
-    bodies = METADATA.sub(lambda found: f"!{metadata.index(found[1])}", bodies)
+    bodies = METADATA.sub(lambda found: f"!prof !{metadata.index(found[1])}", bodies)
     nodes = (str(module.metadata[int(old)]).replace(f"!{old} =", f"!{new} =") for new, old in enumerate(metadata))
     outside = (MOVES.get(name) or declaration(module.globals[name]) for name in called)
     return "\n".join([*outside, bodies, *nodes])
@@ -74,27 +75,28 @@ def routine(text: str) -> bytes:
 
 def kernel(text: str, how: int = WELL) -> bytes:
     """The code of a kernel itself."""
-    return compiled(text, QUICKLY if len(text) > LONG else how)
+    return compiled(text, QUICKLY if len(text) > LONG else how, smaller=how == WELL)
 
 
-def compiled(text: str, how: int) -> bytes:
+def compiled(text: str, how: int, smaller: bool = True) -> bytes:
     def work() -> bytes:
         machine = target_machine(how)
-        return bytes(machine.emit_object(optimised(text, machine)))
+        return bytes(machine.emit_object(optimised(text, machine, smaller)))
 
     return interruptible(work)
 
 
-def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
-    """A module as LLVM is to compile it. The passes are those that make the code smaller. LLVM's own pipelines take
-    seven times as long, and the code is slower: they see one loop around all of it, which the scheduler is, and keep in
-    registers the address of every field that it uses."""
+def optimised(text: str, machine: llvm.TargetMachine, smaller: bool = True) -> llvm.ModuleRef:
+    """A module as LLVM is to compile it, its code made `smaller` or as it is. LLVM's own pipelines take seven times as
+    long as these passes, and the code is slower: they see one loop around all of it, which the scheduler is, and keep
+    in registers the address of every field that it uses."""
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_process_triple()
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    if smaller:
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module

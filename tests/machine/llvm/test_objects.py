@@ -42,9 +42,9 @@ def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.Mon
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     compiled: list[str] = []
 
-    def watched(text: str, how: int) -> bytes:
+    def watched(text: str, how: int, smaller: bool = True) -> bytes:
         compiled.append(text)
-        return plain(text, how)
+        return plain(text, how, smaller)
 
     plain = objects.compiled
     monkeypatch.setattr(objects, "compiled", watched)
@@ -90,11 +90,13 @@ def test_the_same_code_in_another_cubin_is_not_compiled_again(
 
 
 def test_long_code_is_compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But it is made smaller first, unless little of it is executed."""
     asked = []
-    monkeypatch.setattr(objects, "compiled", lambda text, how: asked.append(how))
+    monkeypatch.setattr(objects, "compiled", lambda text, how, smaller: asked.append((how, smaller)))
     objects.kernel(objects.LONG * " ")
     objects.kernel(objects.LONG * " " + " ")
-    assert asked == [objects.WELL, objects.QUICKLY]
+    objects.kernel(" ", objects.QUICKLY)
+    assert asked == [(objects.WELL, True), (objects.QUICKLY, True), (objects.QUICKLY, False)]
 
 
 def test_what_executes_little_is_compiled_quickly(transpose: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:

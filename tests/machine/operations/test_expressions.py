@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 import banksim
 from banksim.kernels.compilers import compile_cuda
 from banksim.kernels.cubin import decode
+from banksim.kernels.kernel import Kernel
 from helpers.expressions import COUNT, ROWS, TYPES, Row, Tree, expression, operand_values, source, tree_type
 
 ENGINES = ("numpy", "llvm")
 IN_ONE_KERNEL = 40
 
 
-def check(trees: list[Tree], seed: int = 0) -> None:
-    """Compile trees into one kernel, run it on both engines, and compare every bit (of NaNs, only that they are)."""
-    kernel = decode(compile_cuda(source(trees)))["evaluate"]
-    values = operand_values(seed)
+def check(kernel: Kernel, trees: list[Tree]) -> None:
+    """Run the kernel of trees on both engines, and compare every bit (of NaNs, only that they are)."""
+    values = operand_values()
     inputs = [np.concatenate([values[name, t] for name in ("a", "b", "c")]) for t in TYPES]
     wrong = []
     for engine in ENGINES:
@@ -49,11 +49,17 @@ def difference(tree: Tree, row: Any, values: dict[tuple[str, str], Any]) -> str:
     return f"{tree.text} is {got[n]!r}, not {expected[n]!r}, of {operands} ({bad.sum()} of {COUNT})"
 
 
+@pytest.fixture(scope="module")
+def alone() -> dict[str, tuple[Kernel, list[Tree]]]:
+    """Each row of the table on plain operands, a kernel for each type that they give."""
+    trees = {gives: [Tree(r, distinct(r)) for r in ROWS if r.gives == gives] for gives in TYPES}
+    kernels = decode(compile_cuda(source(trees)))
+    return {gives: (kernels[gives], trees[gives]) for gives in TYPES}
+
+
 @pytest.mark.parametrize("gives", TYPES)
-def test_every_operation_alone(gives: str) -> None:
-    """Each row of the table on plain operands."""
-    rows = [r for r in ROWS if r.gives == gives]
-    check([Tree(r, distinct(r)) for r in rows])
+def test_every_operation_alone(gives: str, alone: dict[str, tuple[Kernel, list[Tree]]]) -> None:
+    check(*alone[gives])
 
 
 def distinct(r: Row) -> tuple[Tree, ...]:
@@ -61,13 +67,21 @@ def distinct(r: Row) -> tuple[Tree, ...]:
     return tuple(Tree(None, (), ("abc"[n % 3], t)) for n, t in enumerate(r.takes))
 
 
-@settings(
-    max_examples=8,
-    derandomize=True,
-    deadline=None,
-    phases=[Phase.generate],  # a failure names its expressions; to shrink forty of them takes minutes
-    suppress_health_check=list(HealthCheck),
-)
-@given(trees=st.lists(st.sampled_from(list(TYPES)).flatmap(expression), min_size=IN_ONE_KERNEL, max_size=IN_ONE_KERNEL))
-def test_random_expressions(trees: list[Tree]) -> None:
-    check(trees)
+def test_random_expressions() -> None:
+    drawn: dict[str, list[Tree]] = {}
+
+    @settings(
+        max_examples=8,
+        derandomize=True,
+        deadline=None,
+        phases=[Phase.generate],  # a failure names its expressions; to shrink forty of them takes minutes
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(st.sampled_from(list(TYPES)).flatmap(expression), min_size=IN_ONE_KERNEL, max_size=IN_ONE_KERNEL))
+    def draw(trees: list[Tree]) -> None:
+        drawn[f"kernel_{len(drawn)}"] = trees
+
+    draw()
+    kernels = decode(compile_cuda(source(drawn)))
+    for name, trees in drawn.items():
+        check(kernels[name], trees)
