@@ -59,14 +59,16 @@ FRUGAL: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
 
 
 class Settled(compiler.Flags):
-    """Flags that do not change any more. Numba compares all of them for every call of every function."""
+    """The flags of a loop: equal to those of every other. Numba compares all of them for every call of every function,
+    and compiles a function anew for callers with other flags; what a loop calls is the same whoever calls it."""
 
-    __slots__ = ["known"]
+    __slots__ = ()
 
-    def values(self) -> dict[str, Any]:
-        if not hasattr(self, "known"):
-            self.known: dict[str, Any] = super().values()
-        return self.known
+    def __hash__(self) -> int:
+        return hash(Settled)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settled)
 
 
 class Passes(compiler.CompilerBase):
@@ -99,14 +101,21 @@ class Library(JITCodeLibrary):
 
 class Whole(Library):
     """The code of a function with all that it calls, optimised once. Numba does so function by function, then for the
-    sake of reference counts, and then again."""
+    sake of reference counts, and then again. LLVM's higher levels take half as long again, and the code of these loops
+    is no faster."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self.enable_object_caching()
 
+    def add_linking_library(self, library: JITCodeLibrary) -> None:
+        if library not in self._linking_libraries:
+            super().add_linking_library(library)
+            for called in library._linking_libraries:
+                self.add_linking_library(called)
+
     def _optimize_final_module(self) -> None:
-        choices = llvm.create_pipeline_tuning_options(speed_level=3)
+        choices = llvm.create_pipeline_tuning_options(speed_level=1)
         choices.loop_vectorization = choices.slp_vectorization = True
         builder = llvm.create_pass_builder(self._codegen._tm, choices)
         builder.getModulePassManager().run(self._final_module, builder)
@@ -125,10 +134,12 @@ class PartOfCallers(Library):
     def set_env(self, name: str, environment: Any) -> None:
         """Of what numba asks a library's `codegen`: code that does not run by itself has no environment."""
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """What it calls is linked into its callers too, each once."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._shared_module = self._final_module
         self._finalize_dynamic_globals()
         self._finalized = True
 

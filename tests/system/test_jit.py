@@ -88,6 +88,42 @@ def test_the_code_of_a_loop_is_optimised_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(runs) == 1
 
 
+def test_a_function_is_linked_into_the_whole_once_and_into_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many functions between it and what Python calls call it."""
+    import llvmlite.binding as llvm
+    from numba import cfunc
+    from numba.core import types
+
+    @jit.inner
+    def below(number: Any) -> Any:
+        return number * 3
+
+    @jit.inner
+    def left(number: Any) -> Any:
+        return below(number) + 1
+
+    @jit.inner
+    def right(number: Any) -> Any:
+        return below(number) + left(number)
+
+    def top(number: Any) -> Any:
+        return left(number) + right(number)
+
+    linked = []
+    link = llvm.ModuleRef.link_in
+
+    def noted(module: Any, other: Any, preserve: bool = False) -> None:
+        if preserve:
+            linked.append((module.name, other.name))
+        link(module, other, preserve)
+
+    monkeypatch.setattr(llvm.ModuleRef, "link_in", noted)
+    assert cfunc(types.int64(types.int64), **jit.OUTER)(top).ctypes(2) == (2 * 3 + 1) * 2 + 2 * 3
+    assert len({whole for whole, _ in linked}) == 1
+    parts = [name.rpartition(".")[2] for _, name in linked if ".<locals>." in name]
+    assert sorted(parts) == ["below", "left", "right"]
+
+
 def test_code_that_was_kept_is_loaded_without_all_that_numba_knows() -> None:
     """Numba's `refresh` registers that, and takes longer than loading the code."""
     program = """
