@@ -299,6 +299,13 @@ def test_the_profilers_pages_are_read() -> None:
         InstructionCounts(0, "S2R", 32, 1024, 1024),
         InstructionCounts(16, "STS", 32, 1024, 512, 16, 16),
     )
+    again = SOURCE_PAGE.replace("{columns}", columns)
+    other = again.replace('"tile"', '"_Z4tilev"').replace('"1024","512"', '"1024","480"')
+    for text in (again * 2 + other, other + again * 2, again + other + again):  # some kernels' pages are there twice
+        found = profiler.source_pages(text, text.count("Kernel Name") - text.count(again * 2))
+        assert [profiler.rows(one)[1].predicated_on for one in found] == [
+            480 if name.startswith("_Z") else 512 for name in re.findall('Name","(.*)"', text.replace(again * 2, again))
+        ]
     metrics = {key: profiler.COUNTERS[key] for key in ("instructions", "nanoseconds")}
     assert profiler.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
 

@@ -34,6 +34,8 @@ DEEPEST = 100
 """The most brackets of a kind in one argument."""
 SMALL = 1 << 20
 """Bytes up to which an array is made at once."""
+DRAWN = 1 << 16
+"""Random numbers that are drawn at a time."""
 LONGEST = 100
 """The most characters of a number: 64 bits in binary have fewer, and so has every float64."""
 MOST_AXES = 64
@@ -200,7 +202,11 @@ def random(dtype: np.dtype, shape: tuple[int, ...], low: float | None, high: flo
         raise InputError("give random two numbers that are not as far apart")
     generator = np.random.default_rng(seed)
     if dtype.kind == "f":
-        return generator.uniform(low, high, shape).astype(dtype)
+        found = np.empty(prod(shape), dtype)
+        for start in range(0, len(found), DRAWN):  # by pieces that stay in the cache
+            piece = found[start : start + DRAWN]
+            piece[:] = generator.uniform(low, high, len(piece))
+        return found.reshape(shape)
     if dtype.kind == "c":
         both = generator.uniform(low, high, (2, *shape))
         return np.asarray(both[0] + 1j * both[1], dtype)

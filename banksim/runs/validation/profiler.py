@@ -67,19 +67,33 @@ def name(program: str) -> str:
 
 
 Page = list[dict[str, str]]
+NamedPage = tuple[str, Page]
 """The lines of a source page, by the names of its columns."""
 
 
 def source_pages(text: str, launches: int) -> list[Page]:
     """The tables of the source page, one for each of so many launches."""
-    pages = [page for _, page in named_pages(text)]
-    is_twice = len(pages) == 2 * launches and pages[::2] == pages[1::2]  # as some versions print every page
-    return pages[::2] if is_twice else pages
+    return [page for _, page in pages_of(text, launches)]
 
 
-def named_pages(text: str) -> list[tuple[str, Page]]:
+def pages_of(text: str, launches: int) -> list[NamedPage]:
+    """The tables of the source page with the names of their kernels. Some versions print every page twice, or those of
+    some kernels: of no more `launches` than that (0: unknown), what stands there twice is taken once."""
+    found: list[NamedPage] = []
+    pages = named_pages(text)
+    if not launches or len(pages) <= launches:
+        return pages
+    is_second = False
+    for page in pages:
+        is_second = not is_second and bool(found) and found[-1] == page
+        if not is_second:
+            found.append(page)
+    return found
+
+
+def named_pages(text: str) -> list[NamedPage]:
     """The tables of the source page, each with the name of its kernel."""
-    pages: list[tuple[str, Page]] = []
+    pages: list[NamedPage] = []
     header: list[str] = []
     for row in csv.reader(io.StringIO(text)):
         if row and row[0] == "Kernel Name":
@@ -151,12 +165,9 @@ class Profiled:
 def read(source: str, raw: str = "", launches: int = 0) -> list[Profiled]:
     """The launches of an exported source page, and of the raw page that goes with it; `launches`: how many they may be,
     since some versions print every page twice. Unavailable for other texts."""
-    pages = named_pages(source)
     try:
         counts = counted(raw, METRICS) if raw else []
-        expected = len(counts) or launches
-        if expected and len(pages) == 2 * expected and pages[::2] == pages[1::2]:
-            pages = pages[::2]
+        pages = pages_of(source, len(counts) or launches)
         if not pages or (counts and len(counts) != len(pages)):
             raise ValueError
         return [

@@ -83,6 +83,12 @@ def test_zeros_take_no_room_before_they_are_written() -> None:
     assert np.signbit(parse("float32[2]=-0.0", 0)).all()
 
 
+def test_random_numbers_are_those_of_one_draw() -> None:
+    for name in ("float32", "float64", "float16"):
+        drawn = np.random.default_rng(3).uniform(2, 5, (70, 1000)).astype(name)
+        assert np.array_equal(parse(f"{name}[70,1000]=random(2,5)", 3), drawn)
+
+
 def test_files_are_read_and_checked(tmp_path: Path) -> None:
     image = np.arange(12, dtype=np.uint8).reshape(3, 4)
     np.save(tmp_path / "image.npy", image)
