@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from banksim.requests.counts import Count, Range, ends
@@ -63,6 +63,11 @@ def plural(count: int, noun: str, which: str = "") -> str:
     )
     word = noun if count == 1 else several
     return f"{word} {which}" if which else f"{count:,} {word}"
+
+
+def takes(names: Collection[str], given: int) -> str:
+    """Of a kernel that takes arguments of these names, where others were given."""
+    return f"takes {plural(len(names), 'argument')} ({', '.join(names)}), {given} were given"
 
 
 def listed(words: Sequence[str]) -> str:

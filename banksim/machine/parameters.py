@@ -18,6 +18,7 @@ from banksim.machine.launch import GRID_LIMIT, Buffer, View, dim3
 from banksim.machine.parameter_types import as_declared, parameter_types, with_types
 from banksim.machine.structs import Struct, places, size_of
 from banksim.machine.tensor_maps import BYTES, MappedArray, tensor_map
+from banksim.wording import plural
 
 if TYPE_CHECKING:
     from banksim.kernels.compilers.numba_arguments import Field
@@ -81,7 +82,7 @@ def pointer_parameters(kernel: Kernel, arguments: Sequence[object]) -> tuple[lis
     if len(arguments) != len(kernel.parameters):
         hidden = len(kernel.preset.scratch) if kernel.preset else 0
         count = len(kernel.parameters) - hidden
-        raise InputError(f"{with_types(kernel)} takes {count} arguments, {len(arguments)} were given")
+        raise InputError(f"{with_types(kernel)} takes {plural(count, 'argument')}, {len(arguments)} were given")
     memory = LaunchBuffers(arguments)
     out = []
     called, types = names_of(len(arguments)), parameter_types(kernel)

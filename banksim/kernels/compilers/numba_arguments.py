@@ -10,6 +10,7 @@ from typing import SupportsInt
 from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.compilers.numba_without_gpu import module
+from banksim.wording import plural
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def signature(function: Function, types: Types) -> Types:
     count = len(inspect.signature(body).parameters)
     if len(types) != count:
         listed = ", ".join(inspect.signature(body).parameters)
-        raise InputError(f"{body.__name__} takes {count} arguments ({listed}), {len(types)} were given")
+        raise InputError(f"{body.__name__} takes {plural(count, 'argument')} ({listed}), {len(types)} were given")
     if not choices or types in choices:
         return types
     fitting = [

@@ -22,6 +22,7 @@ from banksim.kernels.cubin import entry_names
 from banksim.machine.host_memory import Stretch, Stretches
 from banksim.runs.languages.language import Compiled, place_of, refused, without_gpu
 from banksim.runs.options import Call, Grid
+from banksim.wording import takes
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -154,7 +155,7 @@ def arguments(call: Call) -> dict[str, object]:
             raise InputError(f"argument {name}: a {type(value).__name__} cannot be passed: give an array or a number")
     if len(rest) != len(call.args):
         raise InputError(
-            f"{place(call.kernel)} takes {len(rest)} arguments ({', '.join(rest)}), {len(call.args)} were given; "
+            f"{place(call.kernel)} {takes(rest, len(call.args))}; "
             "constants may be given by name: --const NAME=VALUE, or const={…}"
         )
     others = dict(zip(rest, call.args, strict=True))

@@ -24,6 +24,7 @@ from banksim.runs.languages.language import Compiled, check_constants, place_of,
 from banksim.runs.languages.tilelang_lines import folder, kept_by_passes, of_callers, told, without_directives
 from banksim.runs.options import Call
 from banksim.system import cache
+from banksim.wording import plural, takes
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -198,9 +199,7 @@ def traced(kernel: Jit, call: Call) -> list[object]:
     if not wanted:
         return []
     if len(call.args) < len(wanted):
-        raise InputError(
-            f"{place(kernel)} takes {len(wanted)} arguments ({', '.join(wanted)}), {len(call.args)} were given"
-        )
+        raise InputError(f"{place(kernel)} {takes(wanted, len(call.args))}")
     torch, dtype = import_module("torch"), import_module("tilelang.language").dtype
     return [
         torch.empty_strided(
@@ -258,7 +257,9 @@ class Given:
         wanted = ", ".join(one.name for one in parameters)
         rest = [n for n in range(len(parameters)) if n not in outputs]
         if len(call.args) not in (len(parameters), len(rest)):
-            raise InputError(f"{where} takes {len(parameters)} arguments ({wanted}), {len(call.args)} were given")
+            raise InputError(
+                f"{where} takes {plural(len(parameters), 'argument')} ({wanted}), {len(call.args)} were given"
+            )
         whole = len(call.args) == len(parameters)
         given = Given({}, {})
         for n, value in zip(range(len(parameters)) if whole else rest, call.args, strict=True):

@@ -24,6 +24,7 @@ from banksim.runs.languages.diagnostics import outlived, uncoloured
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
 from banksim.runs.languages.triton_lines import own_lines
 from banksim.runs.options import Call, Grid
+from banksim.wording import takes
 
 if TYPE_CHECKING:
     from banksim.runs.languages.triton_objects import Binary, Descriptor, JitFunction, Target
@@ -280,9 +281,7 @@ def runtime_names(call: Call) -> list[str]:
     found = [one.name for one in function.params if not one.is_constexpr]
     least = len([name for name in found if name not in defaults(function)])
     if not least <= len(call.args) <= len(found):
-        raise InputError(
-            f"{place(function)} takes {len(found)} arguments ({', '.join(found)}), {len(call.args)} were given"
-        )
+        raise InputError(f"{place(function)} {takes(found, len(call.args))}")
     return found[: len(call.args)]
 
 
