@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,13 +19,15 @@ KINDS = {"u": 0, "i": 1, "f": 2}
 
 
 def shares_of(weights: list[int]) -> dict[tuple[int, ...], int]:
-    """In 256ths, by the steps along each axis: weights that meet are rounded, and together they are 256."""
+    """In 256ths, by the steps along each axis: planes share first, then columns, then rows, rounded each time."""
     a, b, c = weights
-    both = (a * b + 128) // 256
-    flat = {(1, 1): both, (1, 0): a - both, (0, 1): b - both, (0, 0): 256 - a - b + both}
-    upper = {steps: (share * c + 128) // 256 for steps, share in flat.items()}
-    above = {(*steps, 1): share for steps, share in upper.items()}
-    return above | {(*steps, 0): flat[steps] - share for steps, share in upper.items()}
+    found = {}
+    for z, plane in enumerate((256 - c, c)):
+        right = (a * plane + 128) // 256
+        for x, column in enumerate((plane - right, right)):
+            found[x, 1, z] = (column * b + 127 + x) // 256
+            found[x, 0, z] = column - found[x, 1, z]
+    return found
 
 
 @dataclass
@@ -63,11 +66,15 @@ class Texture:
         """The channels of an element as they are stored."""
         layers, rows, columns, channels = self.data.shape
         index = [0, 0, 0]
-        for axis, size in enumerate((columns, rows, layers)[: self.axes]):
+        for axis, size in enumerate((columns, rows, layers)[: len(place)]):
             n = place[axis]
             if self.modes[axis] == BORDER and not 0 <= n < size:
                 return self.border[:channels]
-            index[axis] = n % size if self.modes[axis] == WRAP and self.normalized else min(max(n, 0), size - 1)
+            index[axis] = min(max(n, 0), size - 1)
+            if self.normalized and self.modes[axis] == WRAP:
+                index[axis] = n % size
+            if self.normalized and self.modes[axis] == MIRROR:
+                index[axis] = min(n % (2 * size), 2 * size - 1 - n % (2 * size))
         if self.layered:
             index[2] = min(layer, layers - 1)
         found = self.data[index[2], index[1], index[0]]
@@ -75,19 +82,15 @@ class Texture:
 
     def scaled(self, v: np.float32, axis: int) -> float:
         size = np.float32(self.data.shape[2 - axis])
-        if not self.normalized:
-            return float(v)
-        cut = math.floor(float(v) * (1 << 21)) / (1 << 21)
-        whole = math.floor(cut)
-        if self.modes[axis] == WRAP:
-            cut -= whole
-        elif self.modes[axis] == MIRROR:
-            cut = cut - whole if whole % 2 == 0 else 1 - (cut - whole)
-        return float(cut * size)
+        there = math.floor(float(v) * (1 << 21)) / (1 << 21) * float(size) if self.normalized else float(v)
+        clamped = self.linear and self.modes[axis] == CLAMP
+        return min(max(there, 0.5), float(size) - 0.5) if clamped else there
 
     def read(self, coordinates: list[np.float32], layer: int = 0) -> list[float]:
         """The four channels that are read."""
         at = [self.scaled(v, axis) for axis, v in enumerate(coordinates[: self.axes])]
+        if self.axes == 1 and not self.layered:  # one row of two axes
+            at.append(self.scaled(np.float32(0), 1))
         if not self.linear:
             v = self.element([math.floor(c) for c in at], layer)
         else:
@@ -95,19 +98,39 @@ class Texture:
             weights = [math.floor((c - 0.5 - n) * 256 + 0.5) for c, n in zip(at, lowest, strict=True)]
             shares = shares_of([*weights, 0, 0][:3])
             v = [0.0] * self.data.shape[3]
-            for steps in itertools.product((0, 1), repeat=self.axes):
-                share = shares[(*steps, 0, 0)[:3]] / 256
-                element = self.element([n + step for n, step in zip(lowest, steps, strict=True)], layer)
-                v = [total + share * e for total, e in zip(v, element, strict=True)]
+            for plane in (0, 1)[: 1 + (len(at) == 3)]:
+                found, own = [], []
+                for steps in itertools.product((0, 1), repeat=min(len(at), 2)):
+                    own.append(shares[(*(*steps, 0, 0)[:2], plane)])
+                    place = [n + step for n, step in zip(lowest, (*steps, plane), strict=False)]
+                    found.append(self.element(place, layer))
+                v = [total + self.added(one, own) for total, one in zip(v, zip(*found, strict=True), strict=True)]
             v = [self.filtered(one) for one in v]
         return self.result(v)
 
+    def added(self, values: Sequence[float], shares: list[int]) -> float:
+        """The weighted sum of one plane: floats are cut four binary digits behind the last of the largest."""
+        if self.data.dtype.kind == "f":
+            largest = max((math.frexp(v)[1] for v, share in zip(values, shares, strict=True) if v and share), default=0)
+            unit = 2.0 ** (largest - self.digits - 4)
+            values = [math.trunc(v / unit) * unit for v in values]
+        return sum(v * share / 256 for v, share in zip(values, shares, strict=True))
+
+    @property
+    def digits(self) -> int:
+        return 11 if self.data.dtype == np.float16 else 24
+
     def filtered(self, v: float) -> float:
-        """A weighted sum as it is kept: in fractions of 16 bits, or as a half."""
+        """A weighted sum as it is kept: in fractions of 16 bits, or as a half or float32, of two the one farther from
+        zero."""
         if self.as_float:
             units = 32767 if self.data.dtype.kind == "i" else 65535
             return max(math.floor(v * units / self.greatest + 0.5), -units) * self.greatest / units
-        return float(np.float16(v)) if self.data.dtype == np.float16 else v
+        if self.data.dtype.kind != "f":
+            return v
+        part, exponent = math.frexp(v)
+        whole = math.floor(abs(part) * 2**self.digits + 0.5)
+        return math.copysign(whole * 2.0 ** (exponent - self.digits), v)
 
     def clipped(self, v: float) -> float:
         return max(v, -self.greatest) if self.as_float else v

@@ -22,7 +22,7 @@ from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations import texels
 from banksim.machine.operations.table import operation
-from banksim.machine.operations.texels import BORDER, CHANNELS, MIRROR, WRAP, Descriptor
+from banksim.machine.operations.texels import BORDER, CHANNELS, CLAMP, MIRROR, WRAP, Descriptor
 
 AXES = {"1D": 1, "2D": 2, "3D": 3, "ARRAY_1D": 1, "ARRAY_2D": 2}
 """Coordinates of what an instruction says that it reads, beside the layer."""
@@ -90,17 +90,20 @@ def write(x: Engine, i: Instruction, found: Sequence[Value]) -> None:
 
 # ---- coordinates
 def scaled(x: Engine, d: Descriptor, v: Value, axis: int) -> Value:
-    """A coordinate, f32, in elements, as f64."""
-    normalized = d.field("normalized") != 0
+    """A coordinate, f32, in elements, as f64; 0 for what is no number. Where the texture repeats, it is one of the
+    first turn, and where it is mirrored too, of the first two."""
+    normalized, mode, size = d.field("normalized") != 0, d.field(f"mode{axis}"), x.to_f64(d.size[axis])
     v = x.to_f64(v)
+    v = x.where(v == v, v, x.const(0.0, 64))
     v = x.where(normalized, x.round(v * float(FRACTIONS), "floor") * (1 / FRACTIONS), v)
-    mode, floor = d.field(f"mode{axis}"), x.round(v, "floor")
-    fraction = v - floor
-    half = floor * 0.5
-    odd = half != x.round(half, "floor")
-    turned = x.where(mode == WRAP, fraction, x.where((mode == MIRROR) & odd, 1.0 - fraction, v))
-    turned = x.where((mode == MIRROR) & ~odd, fraction, turned)
-    return x.where(normalized, turned * x.to_f64(d.size[axis]), v)
+    turns = x.where(mode == MIRROR, x.const(2.0, 64), x.const(1.0, 64))
+    repeats = normalized & ((mode == WRAP) | (mode == MIRROR))
+    within = v - x.round(x.divide(v, turns), "floor") * turns
+    v = x.where(repeats, x.where(within == within, within, x.const(0.0, 64)), v)
+    v = x.where(normalized, v * size, v)
+    first, last = x.const(0.5, 64), size - 0.5
+    nearest = x.where(v < first, first, x.where(v > last, last, v))
+    return x.where((mode == CLAMP) & (d.field("linear") != 0), nearest, v)
 
 
 def whole(x: Engine, v: Value) -> Value:
@@ -117,8 +120,16 @@ def addressed(x: Engine, d: Descriptor, n: Value, axis: int) -> tuple[Value, Val
     inside = (n >= zero) & (n < size)
     nearest = x.where(n < zero, zero, x.where(n < size, n, size - 1))
     around = x.where(n < zero, n + size, x.where(n < size, n, n - size))
-    element = x.where((mode == WRAP) & (d.field("normalized") != 0), around, nearest)
+    turned = x.where(n < zero, -1 - n, x.where(n < size, n, x.where(n < size * 2, size * 2 - 1 - n, n - size * 2)))
+    normalized = d.field("normalized") != 0
+    element = x.where((mode == WRAP) & normalized, around, x.where((mode == MIRROR) & normalized, turned, nearest))
     return x.unsigned(element), inside | (mode != BORDER)
+
+
+def axes_of(x: Engine, d: Descriptor) -> Value:
+    """How many axes a filter has: a texture of one axis, without layers, is one row of two."""
+    axes = d.field("axes")
+    return x.where((axes == 1) & (d.field("layered") == 0), x.const(2), axes)
 
 
 def at(x: Engine, i: Instruction, d: Descriptor, place: Place, layer: Value, lanes: Value | None = None) -> Place:
@@ -127,7 +138,7 @@ def at(x: Engine, i: Instruction, d: Descriptor, place: Place, layer: Value, lan
     def routine(x: Engine, *values: Value) -> Place:
         own = Descriptor(values[: texels.DESCRIPTOR_WORDS])
         *indices, layer = values[texels.DESCRIPTOR_WORDS :]
-        axes = own.field("axes")
+        axes = axes_of(x, own)
         elements: list[Value] = []
         inside = axes == axes
         for axis, index in enumerate(indices):
@@ -152,12 +163,31 @@ def in_steps(x: Engine, weight: Value) -> Value:
 
 def shares(x: Engine, weights: Sequence[Value]) -> list[Value]:
     """What each of eight neighbours has in the sum, x changing first, by the weights of the upper ones of each axis.
-    All are multiples of 1 / STEPS, and they add up to 1."""
+    All are multiples of 1 / STEPS, and they add up to 1. The planes share it first, then the columns of each, then the
+    rows of those; of two nearest multiples an upper column takes the greater, and so does its upper row."""
     a, b, c = weights
-    both = in_steps(x, a * b)
-    flat = [1.0 - a - b + both, a - both, b - both, both]
-    upper = [in_steps(x, share * c) for share in flat]
-    return [share - above for share, above in zip(flat, upper, strict=True)] + upper
+    found = []
+    for plane in (1.0 - c, c):
+        right = in_steps(x, a * plane)
+        left = plane - right
+        above = in_steps(x, right * b)
+        beside = left - in_steps(x, left * (1.0 - b))
+        found += [left - beside, right - above, beside, above]
+    return found
+
+
+def added(x: Engine, d: Descriptor, channels: Sequence[Value], weights: Sequence[Value]) -> Value:
+    """The weighted sum of a channel of neighbours in one plane, f64. Floats are cut behind the largest that has a
+    weight; what is no number counts whatever its weight is."""
+    values = [texels.weighed(x, d, v) for v in channels]
+    largest, total = x.const(0, 64), x.const(0.0, 64)
+    for v, weight in zip(values, weights, strict=True):
+        exponent = texels.exponent(x, v)
+        largest = x.where((weight != 0.0) & (exponent > largest), exponent, largest)
+    for v, weight in zip(values, weights, strict=True):
+        v = x.where(d.is_float, texels.cut(x, d, v, largest), v)
+        total = total + x.where(texels.is_number(x, v), v * weight, v)
+    return total
 
 
 def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Value, layer: Value) -> Place:
@@ -172,20 +202,25 @@ def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Val
             v = x.where(linear, there - 0.5, there)
             floor = x.round(v, "floor")
             part = in_steps(x, v - floor)
+            part = x.where(part == part, part, x.const(0.0, 64))
             lowest.append(whole(x, floor))
-            weights.append(x.where(d.field("axes") > axis, part, x.const(0.0, 64)))
+            weights.append(x.where(axes_of(x, d) > axis, part, x.const(0.0, 64)))
         first = at(x, i, d, tuple(lowest), layer)
-        sums: list[Value] = [x.const(0.0, 64)] * CHANNELS
-        for corner, weight in enumerate(shares(x, weights)):
+        neighbours = [first]
+        for corner in range(1, 8):
             steps = [corner >> axis & 1 for axis in range(3)]
             needed = linear
             for axis, step in enumerate(steps):
-                needed = needed & (d.field("axes") > axis) if step else needed
+                needed = needed & (weights[axis] != 0.0) if step else needed
             place = tuple(index + step if step else index for index, step in zip(lowest, steps, strict=True))
-            found = first if corner == 0 else at(x, i, d, place, layer, needed)
-            for n, v in enumerate(found):
-                share = x.where(needed, texels.weighed(x, d, v) * weight, x.const(0.0, 64))
-                sums[n] = sums[n] + share
+            found = at(x, i, d, place, layer, needed)
+            neighbours.append(tuple(x.where(needed, v, x.const(0)) for v in found))
+        every = shares(x, weights)
+        planes = [(neighbours[:4], every[:4]), (neighbours[4:], every[4:])]
+        sums = [
+            sum((added(x, d, [v[n] for v in those], own) for those, own in planes), x.const(0.0, 64))
+            for n in range(CHANNELS)
+        ]
         plain = [read(x, d, v) for v in first]
         return tuple(x.where(linear, texels.filtered(x, d, s), v) for v, s in zip(plain, sums, strict=True))
 

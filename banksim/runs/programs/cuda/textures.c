@@ -79,11 +79,16 @@ static CUresult reading(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_D
         if (linear_memory) mode = CU_TR_ADDRESS_MODE_BORDER;
         d->how |= mode << (16 + 2 * axis);
     }
-    float greatest = (bytes == 1 ? 0xff : 0xffff) >> (d->how >> 8 & SIGNED);
+    /* As measured on an H200, a fraction of the border is one that a channel can hold, and a half is cut toward zero. */
+    const float EVEN = 0x1.8p23f; /* added and taken away again, it rounds to a whole number */
+    bool is_signed = d->how >> 8 & SIGNED;
+    float greatest = (bytes == 1 ? 0xff : 0xffff) >> is_signed;
     for (unsigned n = 0; n < 4 && !linear_memory; n++) {
         float colour = texture->borderColor[n];
-        int32_t whole = as_float ? colour * greatest + (colour < 0 ? -0.5f : 0.5f) : colour;
+        float least = is_signed ? -1 : 0, fraction = colour > 1 ? 1 : colour > least ? colour : least;
+        int32_t whole = as_float ? (int32_t)(fraction * greatest + EVEN - EVEN) : colour;
         memcpy(&d->border[n], is_float ? (void *)&colour : (void *)&whole, 4);
+        if (is_float && bytes == 2 && colour - colour == 0) d->border[n] &= ~0x1fffu;
     }
     return CUDA_SUCCESS;
 }
