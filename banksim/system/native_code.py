@@ -102,11 +102,12 @@ def loaded(code: bytes) -> Found | None:
     if len(ours) != 1:
         return None
     empty()
+    ends = llvm.address_of_symbol("abort")
     for name in (name.decode() for name, is_there in names if not is_there):
         if llvm.address_of_symbol(name) is None:
-            if not name.startswith(OF_ERRORS):
+            if ends is None or not name.startswith(OF_ERRORS):
                 return None
-            llvm.add_symbol(name, llvm.address_of_symbol("abort"))
+            llvm.add_symbol(name, ends)
     engine = linked([code])
     return Found(engine.get_function_address(ours[0].decode()), engine)
 

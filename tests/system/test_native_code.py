@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,6 +56,31 @@ def test_code_that_cannot_be_linked_is_not_taken() -> None:
     nothing = "define void @other() { ret void }"
     for text in (lacking, nothing):
         assert native_code.loaded(compiled(text)) is None
+
+
+@LINUX
+def test_numba_finds_its_own_functions_when_it_comes_later(tmp_path: Path) -> None:
+    """What stands in for those that its code for errors needs is for the loops alone."""
+    program = """
+import sys
+from banksim.machine.llvm.native_symbols import address
+address("settle")
+print("numba" in sys.modules)
+from numba import njit
+@njit
+def root(x):
+    if x < 0:
+        raise ValueError("negative", x)
+    return x ** 0.5
+try:
+    root(-2.0)
+except ValueError as error:
+    print(error.args)
+"""
+    environment = {**os.environ, "BANKSIM_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    told = [subprocess.check_output(command, env=environment, text=True).split("\n")[:2] for _ in range(2)]
+    assert told == [["True", "('negative', -2.0)"], ["False", "('negative', -2.0)"]]
 
 
 def test_what_is_no_object_has_no_symbols() -> None:
