@@ -229,9 +229,7 @@ def _hopper() -> dict[tuple[str, int], AccessRule]:
     table["cp_async_bypass_zfill", 16] = AccessRule(8, "Nsight's", BYPASS, serves="copy", also=bypass)
     table["wgmma", 16] = AccessRule(8, "measured", WGMMA)
     for op, width in product(("remote_ld", "remote_st"), (1, 2, 4, 8, 16)):
-        access = AccessRule(32, "measured", REMOTE, serves="line")
-        alike = replace(access, status="assumed", source="taken to go as the other widths, which were measured")
-        table[op, width] = alike if width == 2 else access
+        table[op, width] = AccessRule(32, "measured", REMOTE, serves="line")
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = AccessRule(32, *measured, serves="lane", passes=2)
     table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)

@@ -112,6 +112,11 @@ def tensor_arguments(kernel: object, arguments: Sequence[object]) -> list[object
             out.append(argument)
             continue
         mapped = argument if isinstance(argument, MappedArray) else tensor_map(argument, *tensor)
+        if mapped.im2col is None and (mapped.box, mapped.swizzle) != tensor:
+            raise InputError(
+                f"{kernel.plain_name}: a tensor map with boxes of {mapped.box}, a swizzle of {mapped.swizzle} bytes: "
+                f"the kernel was compiled for boxes of {tensor[0]} and {tensor[1]} bytes; give the array itself"
+            )
         strides = [np.int64(stride // mapped.array.itemsize) for stride in mapped.array.strides]
         out += [mapped, *map(np.int32, mapped.array.shape), *strides]
     return out

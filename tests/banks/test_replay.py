@@ -20,11 +20,12 @@ import banksim
 from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, architecture
 from banksim.banks import rule
 from banksim.banks.compiled import one_request
+from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.copies import of_known_cost, with_source
 from banksim.requests.counts import Range, ends
-from banksim.requests.kinds import BYPASSING, FULL_MASK, OPS, SMALL
+from banksim.requests.kinds import BYPASSING, FULL_MASK, OPS, REMOTE, SMALL
 from banksim.requests.trace import Site, Trace
 from helpers.places import DATA
 from helpers.strategies import RULES, Case, cases, kinds
@@ -123,7 +124,7 @@ def test_each_way_to_judge_a_copy_past_the_cache_is_the_same() -> None:
         address, rows = bypassing(op, data)
         for places, mask in zip(address[::20], data["mask"][rows][::20].tolist(), strict=True):
             known = rule.judge(places.tolist(), op, 16, mask, HOPPER)
-            words = one_request.rule_words(HOPPER)
+            words = rule_words(HOPPER)
             low, *rest = one_request.judge(places, np.uint32(mask), OPS.index(op), 16, words)
             assert known == ((low, rest[1], rest[3]) if low >= 0 else None)
             found = rule.explain(places.tolist(), op, 16, mask, HOPPER)
@@ -183,7 +184,7 @@ def test_all_that_is_called_measured_was_measured() -> None:
     measured = {*zip(data["op"].tolist(), data["width"].tolist(), strict=True)}
     measured |= {("cp_async", width) for width in np.load(COPIES)["width"].tolist()}
     claimed = {kind for kind in kinds() if HOPPER.status(*kind) == "measured"}
-    measured |= {(op, width) for op in ("remote_ld", "remote_st") for width in (1, 4, 8, 16)}  # test_remote_requests.py
+    measured |= {(op, width) for op in REMOTE.values() for width in (1, 2, 4, 8, 16)}  # test_remote_requests.py
     # exch.b64 is what the data calls atom of 8 bytes; the others were measured in whole kernels: test_hardware.py, and
     # test_recorded_products.py of wgmma
     in_kernels = {("popc_inc", 4), ("cas", 8), ("cas_spin", 4), ("cas_spin", 8), ("wgmma", 16)}

@@ -234,3 +234,7 @@ def test_a_tensor_descriptor_of_triton_is_taken_apart() -> None:
     assert [int(n) for n in shape] == [8, 32, 32, 1]
     assert [n.itemsize for n in shape] == [4, 4, 8, 8]
     assert tensor_arguments(replace(kernel, preset=None), [array]) == [array]
+    assert tensor_arguments(kernel, [7, banksim.tensor_map(array, (4, 16), 64), other])[0] == 7
+    for box, swizzle in (((4, 8), 64), ((4, 16), 0)):
+        with pytest.raises(InputError, match="the kernel was compiled for boxes of"):
+            tensor_arguments(kernel, [7, banksim.tensor_map(array, box, swizzle), other])
