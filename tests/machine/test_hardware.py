@@ -153,6 +153,7 @@ TOLD = (
     "atomics.spin_lock*",
     "divergence.*recurs*",
     "divergence.goto_machine",
+    "order.order_spin/*",
     "schedule.schedule_loop/8-0",
     "schedule.schedule_states/*",
     "schedule.schedule_recursion/*",
