@@ -68,6 +68,7 @@ class Numbers(NamedTuple):
     code_shared: int
     code_last: int
     code_near: int
+    code_ahead: int
     code_far: int
     code_farthest: int
     code_apart: int
@@ -133,6 +134,7 @@ class Figures:
     code_shared      … that of the multiprocessor
     code_last        … and the one behind that
     code_near        more from a taken branch to a line that the sub-core lacks and the multiprocessor's cache has,
+    code_ahead       from a line's coming to the sub-core until that of each of the next two, which come with it
     code_far         … that only the cache behind it has
     code_farthest    … or the L2
     code_apart       between lines that follow one another, from the cache behind the multiprocessor's
@@ -220,7 +222,8 @@ H200 = Figures(
         "code_own": Figure(46, "measured", CODE),
         "code_shared": Figure(272, "measured", CODE),
         "code_last": Figure(1024, "measured", CODE),
-        "code_near": Figure(10, "measured", CODE),
+        "code_near": Figure(11, "measured", CODE),
+        "code_ahead": Figure(11, "measured", CODE),
         "code_far": Figure(51, "measured", CODE),
         "code_farthest": Figure(195, "measured", CODE),
         "code_apart": Figure(18, "measured", CODE),
@@ -229,7 +232,7 @@ H200 = Figures(
         "barrier": Figure(14, "measured", LATENCY),
         "defer": Figure(7, "measured", CLOCK),
         "join": Figure(6, "measured", LATENCY),
-        "switch": Figure(18, "measured", LATENCY),
+        "switch": Figure(10, "measured", LATENCY),
         "server": Figure(2, "measured", LATENCY),
         "value": Figure(11, "measured", CLOCK),
         "copy": Figure(5, "measured", LATENCY),

@@ -1,9 +1,9 @@
 """The instruction caches of a multiprocessor: one of each sub-core, one that all share, one behind that, the L2 cache.
 
-Caches keep the lines that came last (assumed: neither sets nor uses count). A line that a sub-core lacks comes with
-the next two, so that code without branches does not wait while the multiprocessor's own cache has it; a branch into one
-of these waits all the same. From behind that cache, lines come at a rate. Launches that follow one another find what
-the last one left.
+Caches keep the lines that were used last (assumed: they have no sets). A line that a sub-core lacks comes with the next
+two, and where code without branches comes to the last of these, the next three are asked for: so it does not wait while
+the multiprocessor's own cache has them. A branch to a line that has not arrived yet has to ask for it anew. From behind
+that cache, lines come at a rate. Launches that follow one another find what the last one left.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ AHEAD = 2
 
 @bundle
 class InstructionCaches(NamedTuple):
-    """The lines that are kept: those that came last, by counting them."""
+    """The lines that are kept: those that were used last."""
 
-    came: npt.NDArray[np.int64]  # (cache, line): how many lines had come when it came, it included
-    counts: npt.NDArray[np.int64]  # by cache: how many lines have come
-    sizes: npt.NDArray[np.int64]  # … and how many it holds
-    reached: npt.NDArray[np.bool_]  # (sub-core, line): whether a warp has been there since the line came
+    places: npt.NDArray[np.int64]  # (cache, line): which of its places the line has; -1: none
+    lines: npt.NDArray[np.int64]  # (cache, place): which line it has; -1: none
+    used: npt.NDArray[np.int64]  # … as the how-manieth it was used
+    counts: npt.NDArray[np.int64]  # by cache: how often any was
+    sizes: npt.NDArray[np.int64]  # … and how many lines it holds
+    arrives: npt.NDArray[np.int64]  # (sub-core, line): from when on a branch finds a line that came with another
     comes: npt.NDArray[np.int64]  # by line: the cycle in which the multiprocessor has it
     following: npt.NDArray[np.int64]  # one: … the last of them that was asked for
     port: npt.NDArray[np.int64]  # one: the cycle until which the shared cache is held
@@ -44,15 +46,18 @@ class InstructionCaches(NamedTuple):
 
 def new_caches(instructions: int, figures: Numbers) -> InstructionCaches:
     """Caches as the last launch of the same code left them: what the code does not exceed, they have."""
-    lines = -(-instructions // LINE) + AHEAD
+    count = -(-instructions // LINE) + AHEAD
     sizes = np.array([figures.code_own] * SUB_CORES + [figures.code_shared, figures.code_last])
-    gone = -(1 << 40)
+    every = np.arange(max(count, sizes.max()))
+    kept = count <= sizes[:, None]
     return InstructionCaches(
-        came=np.where(lines <= sizes[:, None], 0, gone) + np.zeros((1, lines), np.int64),
+        places=np.where(kept, every[:count], -1),
+        lines=np.where(kept & (every < count), every, -1)[:, : sizes.max()],
+        used=np.zeros((len(sizes), sizes.max()), np.int64),
         counts=np.zeros(len(sizes), np.int64),
         sizes=sizes,
-        reached=np.ones((SUB_CORES, lines), np.bool_),
-        comes=np.zeros(lines, np.int64),
+        arrives=np.zeros((SUB_CORES, count), np.int64),
+        comes=np.zeros(count, np.int64),
         following=np.zeros(1, np.int64),
         port=np.zeros(1, np.int64),
         turned=np.full(SUB_CORES, -figures.branch),
@@ -61,44 +66,65 @@ def new_caches(instructions: int, figures: Numbers) -> InstructionCaches:
 
 @inlined
 def has(caches: InstructionCaches, cache: Integer, line: Integer) -> bool:
-    return bool(caches.counts[cache] - caches.came[cache, line] < caches.sizes[cache])
+    return bool(caches.places[cache, line] >= 0)
 
 
 @inlined
-def put(caches: InstructionCaches, cache: Integer, line: Integer) -> None:
+def use(caches: InstructionCaches, cache: Integer, line: Integer) -> None:
     caches.counts[cache] += 1
-    caches.came[cache, line] = caches.counts[cache]
+    caches.used[cache, caches.places[cache, line]] = caches.counts[cache]
+
+
+@inner
+def put(caches: InstructionCaches, cache: Integer, line: Integer) -> None:
+    """Have a cache hold a line in the place of that which was used longest ago."""
+    if not has(caches, cache, line):
+        oldest = 0
+        for place in range(caches.sizes[cache]):
+            if caches.used[cache, place] < caches.used[cache, oldest]:
+                oldest = place
+        if caches.lines[cache, oldest] >= 0:
+            caches.places[cache, caches.lines[cache, oldest]] = -1
+        caches.lines[cache, oldest], caches.places[cache, line] = line, oldest
+    use(caches, cache, line)
+
+
+@inlined
+def bring(caches: InstructionCaches, core: Integer, line: Integer, at: Integer) -> None:
+    """Have a line arrive at a sub-core in a cycle."""
+    put(caches, core, line)
+    caches.arrives[core, line] = at
 
 
 @inner
 def fetched(caches: InstructionCaches, f: Numbers, core: Integer, line: Integer, jumped: bool, t: Integer) -> Integer:
     """The cycle from which a warp of a sub-core can issue the first instruction of a line of code, which it came to at
     cycle t; by a branch or from the line before."""
-    near = has(caches, core, line)
-    if near and (caches.reached[core, line] or not jumped):
-        caches.reached[core, line] = True
-        at: Integer = max(t, caches.comes[line])
-        return at
-    at = t
+    count = len(caches.comes)
+    if has(caches, core, line) and (not jumped or t >= caches.arrives[core, line]):
+        use(caches, core, line)
+        if not jumped and line + 1 < count and not has(caches, core, line + 1):
+            for here in range(line + 1, min(line + 2 + AHEAD, count)):
+                if has(caches, SHARED, here):
+                    bring(caches, core, here, t + (here - line) * f.code_ahead)
+        come: Integer = max(t, caches.comes[line])
+        return come
+    at: Integer = t
     if jumped:
         caches.port[0] = max(caches.port[0], t) + 1
         at = caches.port[0] - 1 + f.code_near
-    for ahead in range(min(AHEAD + 1, len(caches.comes) - line)):
-        here = line + ahead
+    for here in range(line, min(line + 1 + AHEAD, count)):
         if not has(caches, SHARED, here):
             kept = has(caches, LAST, here)
-            if not jumped or ahead > 1:
+            if not jumped or here > line + 1:
                 caches.following[0] = max(caches.following[0] + (f.code_apart if kept else f.code_apart_l2), t)
-            elif ahead == 0:
+            elif here == line:
                 caches.following[0] = t + (f.code_far if kept else f.code_farthest)
             caches.comes[here] = caches.following[0]
-            if not kept:
-                put(caches, LAST, here)
+            put(caches, LAST, here)
             put(caches, SHARED, here)
-        if not has(caches, core, here):
-            put(caches, core, here)
-            caches.reached[core, here] = False
-    caches.reached[core, line] = True
+        if here == line or not has(caches, core, here) or caches.arrives[core, here] > t:
+            bring(caches, core, here, at + (here - line) * f.code_ahead)
     at = max(at, caches.comes[line])
     return at
 

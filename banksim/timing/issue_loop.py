@@ -103,6 +103,7 @@ def request(
     if not row.returns or not active:
         parts = 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
+    path.sub_cores[sm.warps[w].core].next = t + row.apart
     path.requests[number].far = far
     path.requests[number].write, path.requests[number].read = row.write, row.read
     path.requests[number].fetches = row.fetches
@@ -237,7 +238,7 @@ def next_event(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, t: 
         if warp.state == READY:
             if waiting.wake[w] > t:
                 first = min(first, waiting.wake[w])
-            elif not warp.refused or t < path.sub_cores[warp.core].issued + f.apart:
+            elif not warp.refused or t < path.sub_cores[warp.core].next:
                 return soon
     one = path.one[0]
     for slot in range(2):

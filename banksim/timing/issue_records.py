@@ -58,6 +58,7 @@ class IssueRow(Protocol):
     together: Integer
     cost: Integer
     far: Integer
+    apart: Integer
     fetches: Integer
     matches: Integer
     copies: Integer

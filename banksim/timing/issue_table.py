@@ -51,6 +51,7 @@ CODE = np.dtype(
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
         ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: the lines that it touches
         ("far", "i4"),  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
+        ("apart", "i4"),  # of MEMORY: cycles until the sub-core's next one may issue
         ("fetches", "i4"),  # of MEMORY: cycles from a store's service until its data come
         ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none
         ("copies", "i4"),  # of MEMORY: whether it is an asynchronous copy
@@ -123,6 +124,8 @@ _TABLE = {
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz; BSYNC on one H100: tests/data/timing/h100_code.json."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
+EACH_REGISTER = 2
+"""Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
 LATER = {"cas": 5, "SHFL": 1}
 """By op or opcode: how many cycles later than that of a load the result comes."""
 
@@ -154,6 +157,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         if row["kind"] == MEMORY:
             row["returns"] = c.write is not None
             row["far"] = reaches(i)
+            row["apart"] = EACH_REGISTER * max(registers(i), 1)
             loads = i.name.startswith(("LD", "T", "SULD"))
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
@@ -243,6 +247,17 @@ def slots(i: Instruction) -> dict[int, int]:
     if i.operands and i.operands[0].kind in ("R", "UR"):
         operands = operands[1:]
     return {slot: o.number for slot, o in enumerate(operands[:3]) if o.kind == "R" and not o.is_zero}
+
+
+def registers(i: Instruction) -> int:
+    """How many registers a memory instruction reads: of its addresses, and of what it stores, adds or exchanges."""
+    addresses = [part for o in i.operands if o.kind == "memory" for part in o.parts if part.kind == "R"]
+    count = sum(1 + part.text.endswith(".64") for part in addresses if not part.is_zero)
+    places = [n for n, o in enumerate(i.operands) if o.kind == "memory"]
+    written = 0 if places else next(n for n, o in enumerate(i.operands) if o.kind == "R") + 1
+    data = [o for o in i.operands[places[-1] + 1 if places else written :] if o.kind == "R" and not o.is_zero]
+    wide = i.name == "STSM" and next((int(m) for m in ("2", "4") if m in i.modifiers), 1)
+    return count + sum(wide or max(width(i) // 4, 1) for _ in data)
 
 
 def reaches(i: Instruction) -> int:

@@ -46,7 +46,7 @@ SUB_CORE = np.dtype(
     [
         ("head", "i8"),
         ("count", "i8"),
-        ("issued", "i8"),  # when it last issued a memory instruction
+        ("next", "i8"),  # when it may issue its next memory instruction
         ("granted", "i8"),  # when the pool last took one from it
         ("last", "i8"),  # the warp that issued last
         ("left", "i8"),  # how many have left the queue
@@ -98,7 +98,7 @@ class Waiting(NamedTuple):
 def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> Path:
     """An empty path; of the L1 cache behind it and what the ways to the L2 are held for, see `global_memory`."""
     sub_cores = np.zeros(SUB_CORES, SUB_CORE)
-    sub_cores["issued"] = sub_cores["granted"] = LONG_AGO
+    sub_cores["next"] = sub_cores["granted"] = LONG_AGO
     sub_cores["last"] = -1
     one = np.zeros(1, ONE)
     one["free"] = REQUESTS
@@ -255,7 +255,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 def has_place(path: Path, f: Numbers, s: Integer, t: Integer) -> bool:
     """Whether sub-core s may issue a memory instruction."""
     core = path.sub_cores[s]
-    return t >= core.issued + f.apart and core.count + pending(path.queue_places[s], core.left, t) < f.queue
+    return t >= core.next and core.count + pending(path.queue_places[s], core.left, t) < f.queue
 
 
 @inlined
@@ -286,6 +286,6 @@ def offer(
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1
-    core.issued = t
+    core.next = t + f.apart
     waiting.queued[warp] += 1
     return row

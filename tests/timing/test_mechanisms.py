@@ -83,3 +83,35 @@ def test_eight_warps_of_a_sub_core_share_it_fairly(name: str) -> None:
     clocks = arrays[kernel][row, ::4, -1]
     measured = int(clocks[:, 1].max() - clocks[:, 0].min())
     assert simulated(kernels[kernel], 0x11111111, rounds, stride) == pytest.approx(measured, rel=0.03)
+
+
+def slope(name: str, active: int, measured: bool) -> float:
+    """Cycles of a step of all warps: between the least and the most rounds that were recorded."""
+    arrays, kernels = chains()
+    config = arrays[f"{name}_config"]
+    stride = int(config[:, 2].min())
+    rows = {int(r): n for n, (a, r, s) in enumerate(config) if a & ALL == active and s == stride}
+    on = [w for w in range(32) if active >> w & 1]
+    ends = []
+    for rounds in (min(rows), max(rows)):
+        clocks = arrays[name][rows[rounds]][on, -1].astype(np.int64)
+        took = int(clocks[:, 1].max() - clocks[:, 0].min())
+        ends.append(took if measured else simulated(kernels[name], active, rounds, stride))
+    return (ends[1] - ends[0]) / (16 * (max(rows) - min(rows)))
+
+
+@pytest.mark.parametrize("name", ["atoms_cas", "stsm2", "stsm4", "lds_stg", "shfl_idx", "sts_lds", "ldg64"])
+def test_a_memory_instruction_holds_its_sub_core_for_each_register_that_it_reads(name: str) -> None:
+    """Eight warps of one sub-core."""
+    taken = slope(f"rate_{name}", 0x11111111, measured=False)
+    assert taken == pytest.approx(slope(f"rate_{name}", 0x11111111, measured=True), rel=0.055)
+
+
+def test_short_branches_find_the_lines_that_came_ahead_of_them() -> None:
+    """Sixteen links of two halves in a loop of 60 lines, each over lines that its sub-core lacks again."""
+    arrays, kernels = chains()
+    config = arrays["chain_either_half_config"]
+    row = next(n for n, (a, r, s) in enumerate(config) if (a, r) == (1, config[:, 1].max()))
+    measured = int(np.diff(arrays["chain_either_half"][row, 0, -1].astype(np.int64))[0])
+    taken = simulated(kernels["chain_either_half"], 1, int(config[row, 1]), int(config[row, 2]))
+    assert taken == pytest.approx(measured, rel=0.035)
