@@ -14,7 +14,13 @@ WARPSYNC = 16
 COLLECTIVE = 17
 """The convergence barrier at which WARPSYNC.COLLECTIVE gathers threads."""
 BLOCK_BARRIERS = 16
-"""Barriers of a block: that of __syncthreads() (0) and the named ones of PTX's `barrier.sync`."""
+"""Barriers of a block: that of __syncthreads() (0) and the named ones of PTX's `barrier.sync`. Where a register names
+one, its lowest bits count, and so do the lowest of a number of threads (measured on one H200: 77 is barrier 13, 4128
+threads are 32)."""
+THREADS_BIT = 16
+"""Where one register tells the barrier and how many threads, from this bit on it has the latter."""
+BARRIER_THREADS = (1 << 12) - 1
+"""The bits of a number of threads that count."""
 RANK_BIT = 24
 """From this bit on, an address of shared memory names the rank of a block in its cluster, as compiled code has it."""
 OF_CLUSTER = BLOCK_BARRIERS
@@ -79,6 +85,8 @@ UNDECIDED = 13
 """What is not followed from block to block decides a guard, a branch or a request."""
 LONGER_STEP = 14
 """Of the blocks that are looked at only every so many-th is alike."""
+BAD_COUNT = 15
+"""A barrier of the block for a number of threads that is no multiple of a warp's."""
 
 # ---- events that the race check is told of
 TOGETHER = 0

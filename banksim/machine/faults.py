@@ -22,6 +22,7 @@ from banksim.machine.operations.loads_and_stores import memory_operand, request,
 
 ADVICE = {
     codes.BAD_TARGET: "a branch led to where no instruction begins",
+    codes.BAD_COUNT: "a barrier for a number of threads that is no multiple of 32, which is an illegal instruction",
     codes.TRAP: "the kernel called trap (an assertion failed)",
     codes.LIMIT: "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)",
 }

@@ -17,6 +17,12 @@ FEATURES = {
 """What instructions of these names belong to, none of which a launch here can be given."""
 
 
+def in_one_register(i: Instruction) -> bool:
+    """Whether one register tells which barrier of the block is meant, and for how many threads: `BAR.SYNC R7, R7`."""
+    registers = [o for o in i.operands if o.kind in ("R", "UR")]
+    return len(registers) == 2 and registers[0] == registers[1]
+
+
 def barrier_number(i: Instruction) -> int:
     """Which convergence barrier an instruction names."""
     number = next(o.number for o in i.operands if o.kind == "B")

@@ -10,6 +10,7 @@ from banksim.machine.codes import AT_BARRIER, AT_CLUSTER
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CLUSTER, CONTEXT, WARP
+from banksim.machine.supported import in_one_register
 
 
 class BlockBarriers(ControlFlow):
@@ -21,8 +22,17 @@ class BlockBarriers(ControlFlow):
         votes = next((x.predicate(o) for o in i.operands if o.kind == "P"), None)
         number, *count = [x.first(x.raw(o)) for o in i.operands if o.kind in ("R", "UR", "imm")] or [x.const(0)]
         expected = count[0].ir if count else INT[32](0)
+        if in_one_register(i):
+            expected = e.b.lshr(expected, INT[32](codes.THREADS_BIT))
+        expected = e.b.and_(expected, INT[32](codes.BARRIER_THREADS))
 
         def act(mask: ir.Value) -> None:
+            if count:
+                uneven, even = e.b.append_basic_block("uneven"), e.b.append_basic_block("even")
+                e.b.cbranch(e.empty(e.b.and_(expected, INT[32](codes.LANES - 1))), even, uneven)
+                e.b.position_at_end(uneven)
+                self.fault(codes.BAD_COUNT, INT[32](i.pc), mask)
+                e.b.position_at_end(even)
             plain = how == codes.NO_REDUCTION and not count and "SYNC" in i.modifiers and not self.watched
             if plain and isinstance(number.ir, ir.Constant):
                 self.whole_block(mask, int(number.ir.constant) & (codes.BLOCK_BARRIERS - 1), i, next_pc)

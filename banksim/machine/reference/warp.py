@@ -25,7 +25,7 @@ from banksim.machine.reference.groups import (
     Yielded,
     waits_at_bsync,
 )
-from banksim.machine.supported import Naming, barrier_number
+from banksim.machine.supported import Naming, barrier_number, in_one_register
 from banksim.requests.kinds import FULL_MASK, LANES
 
 TURN = 4096
@@ -267,7 +267,10 @@ class Warp(Groups):
         phase = Phase(number, self.block.barriers[number].phase)
         self.park(group.mask & ~executing, group.behind)
         self.last_barrier = number
-        expected = numbers[1] if len(numbers) > 1 else 0
+        expected = (numbers[1] if len(numbers) > 1 else 0) >> codes.THREADS_BIT * in_one_register(i)
+        expected &= codes.BARRIER_THREADS
+        if executing and expected % LANES:
+            raise self.fault(codes.BAD_COUNT, Group(executing, 0).lowest)
         self.block.arrive(number, executing.bit_count(), expected, reduction, votes.bit_count())
         if "ARV" in i.modifiers or self.block.barriers[number].phase != phase.phase:
             return self.go_on(i, group, executing)
