@@ -26,6 +26,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +40,7 @@ from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule
+from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKN
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
+DEVICE = 0
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 MAP_NORESERVE = 0x4000
 NOTHING = np.zeros(0, np.uint8)
@@ -74,10 +77,10 @@ class Process:
         _, files, _, _ = socket.recv_fds(connection, 1, 1)
         if len(files) != 1:
             raise EOFError
-        with os.fdopen(files[0], "rb+", buffering=0) as file:
-            whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
+        self.file = os.fdopen(files[0], "rb+", buffering=0)
+        whole = mmap.mmap(self.file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
         self.memory = np.frombuffer(whole, np.uint8)
-        self.mapped = Mapped(self.memory)
+        self.mapped, self.repeats = Mapped(self.memory), Repeats(self.memory, self.file.fileno())
         self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
@@ -115,6 +118,7 @@ class Process:
                 status, answer = self.answered(asked[chr(kind)], content)
                 self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
         except (EOFError, ConnectionError):
+            self.file.close()
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
                 self.program.failed(InputError(self.stopped))
 
@@ -168,6 +172,7 @@ class Process:
     def library(self, content: bytes) -> bytes:
         """Compute what cuBLAS or cuRAND would."""
         name, answer = libraries.answer(content, self.buffers)
+        self.repeats.forget()
         self.program.launches.called(name)
         return answer
 
@@ -194,6 +199,7 @@ class Process:
             self.buffers.append(Buffer(NOTHING, "no memory"))
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
         self.mapped.holds(slot, offset, size)
+        self.repeats.holds(slot, offset, size, shared=kind != DEVICE)
         name = f"{KINDS[kind]} {number}"
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
         buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
@@ -206,6 +212,7 @@ class Process:
         self.buffers[HEAP_SLOT] = Buffer(np.zeros(size, np.uint8), "the heap of malloc")
 
     def reset(self, _: bytes) -> None:
+        self.repeats.forget()
         for module in self.modules:
             if module.data.size:
                 module.place(module.slot, module.data)
@@ -221,6 +228,7 @@ class Process:
     def place(self, content: bytes) -> bytes:
         number, slot = struct.unpack("<2Q", content)
         self.modules[number].place(slot, self.buffers[slot].data)
+        self.repeats.forget()
         return b""
 
     def function(self, content: bytes) -> bytes:
@@ -257,10 +265,10 @@ class Process:
                     tick(blocks, instructions)
 
             options = replace(program.options, progress=step)
-            named = self.named.get(kernel.name, Named())
+            named, execute = self.named.get(kernel.name, Named()), partial(self.repeats.execute, pieces)
             try:
                 with self.called(named.arrays, pieces):
-                    program.launches.execute(launch, shape, options, program.requests, named.signature)
+                    program.launches.execute(launch, shape, options, program.requests, named.signature, execute)
             finally:
                 program.strayed(self.mapped.pages)
         return launch.device.output.encode()
