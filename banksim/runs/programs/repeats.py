@@ -45,6 +45,9 @@ MOST_COPIED, MOST_KEPT = 2 << 30, 1 << 28
 """Bytes of memory of a launch that is watched; of what watched launches changed."""
 READS_CLOCKS = ("SR_CLOCK", "SR_GLOBALTIMER")
 
+MOST_STATES = 2
+"""In which a launch is remembered."""
+
 Bytes = npt.NDArray[np.uint8]
 Version = int | bytes
 State = tuple[tuple[int, Version], ...]
@@ -63,10 +66,12 @@ class Effect:
 
 @dataclass
 class Repeated:
-    """A launch with certain arguments: the seconds that its executions took, and those that watching them took."""
+    """A launch with certain arguments: the seconds that its executions took and that watching them took, and from how
+    many of the first on it is watched again."""
 
     executed: float = 0.0
     watched: float = 0.0
+    due: float = 0.0
     effects: dict[State, Effect] = field(default_factory=dict)
 
 
@@ -108,13 +113,7 @@ class Repeats:
         shape = (launch.grid, launch.block, launch.dynamic_shared, launch.cluster, launch.cooperative)
         key = (id(launch.kernel), shape, tuple(arguments), tuple(rule.name for rule in rules))
         repeated = self.launches.setdefault(key, Repeated())
-        if repeated.executed < WORTH:
-            return self.executed(repeated, launch, rules, options)
-        if not repeated.effects:
-            if not self.pays(repeated):
-                return self.executed(repeated, launch, rules, options)
-            return self.watched(repeated, launch, rules, options)
-        effect = repeated.effects.get(self.state())
+        effect = repeated.effects.get(self.state()) if repeated.effects else None
         if effect is None:
             execute = self.watched if self.pays(repeated) else self.executed
             return execute(repeated, launch, rules, options)
@@ -133,7 +132,11 @@ class Repeats:
         return run
 
     def pays(self, repeated: Repeated) -> bool:
-        """Whether watching a launch once takes little beside what it took so far."""
+        """Whether watching a launch once takes little beside what it took so far. If not, or if that was in vain, it is
+        asked again when the launch took twice as much."""
+        if repeated.executed < max(repeated.due, WORTH):
+            return False
+        repeated.due = 2 * repeated.executed
         most = min((repeated.executed * SHARE - repeated.watched) * WATCHED_A_SECOND, MOST_COPIED)
         least = sum(size for _, size in self.places.values())
         return least <= most or sum(end - start for slot in self.places for start, end in self.pieces(slot)) <= most
@@ -160,6 +163,9 @@ class Repeats:
         size = sum(end - start for found in places.values() for start, end in found)
         if not self.shared & changed and self.kept + size <= MOST_KEPT:
             self.kept += size
+            if len(repeated.effects) == MOST_STATES:
+                oldest = repeated.effects.pop(next(iter(repeated.effects)))
+                self.kept -= sum(content.nbytes for content in oldest.changed.values())
             contents = {start: self.memory[start:end].copy() for found in places.values() for start, end in found}
             repeated.effects[before] = Effect(run, contents, after)
         repeated.watched += copied - begun + time.perf_counter() - ended

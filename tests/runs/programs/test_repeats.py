@@ -77,5 +77,5 @@ def test_repeated_launches_cost_and_give_the_same(
         reports.append((json.loads(report.read_text()), len(executed)))
     (repeated, few), (every, all_of_them) = reports
     assert all_of_them == 48
-    assert few <= 36
+    assert few < 40
     assert repeated == every
