@@ -53,7 +53,7 @@ ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKN
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
-DEVICE = 0
+DEVICE, PINNED, MANAGED = range(3)
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 MAP_NORESERVE = 0x4000
 NOTHING = np.zeros(0, np.uint8)
@@ -199,7 +199,7 @@ class Process:
             self.buffers.append(Buffer(NOTHING, "no memory"))
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
         self.mapped.holds(slot, offset, size)
-        self.repeats.holds(slot, offset, size, shared=kind != DEVICE)
+        self.repeats.holds(slot, offset, size, visible=kind != DEVICE, pinned=kind in (PINNED, MANAGED))
         name = f"{KINDS[kind]} {number}"
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
         buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies

@@ -40,7 +40,7 @@ WORTH = 0.003
 WATCHED_A_SECOND = 2e9
 """Bytes that are copied and compared in a second, roughly."""
 SHARE = 0.4
-"""What watching a launch may take of the time that the launch took so far."""
+"""What watching launches may take of the time that all launches took so far."""
 MOST_COPIED, MOST_KEPT = 2 << 30, 1 << 28
 """Bytes of memory of a launch that is watched; of what watched launches changed."""
 READS_CLOCKS = ("SR_CLOCK", "SR_GLOBALTIMER")
@@ -66,39 +66,41 @@ class Effect:
 
 @dataclass
 class Repeated:
-    """A launch with certain arguments: the seconds that its executions took and that watching them took, and from how
-    many of the first on it is watched again."""
+    """A launch with certain arguments: the seconds that executing it took, and from how many on it is watched again."""
 
     executed: float = 0.0
-    watched: float = 0.0
     due: float = 0.0
     effects: dict[State, Effect] = field(default_factory=dict)
 
 
 class Repeats:
-    """The launches of one process of a program. `file`: the descriptor of what is mapped as `memory`; slots whose bytes
-    the host sees itself are `shared`, since it may change them at any time."""
+    """The launches of one process of a program. `file`: the descriptor of what is mapped as `memory`. The host may
+    change at any time what is `visible` to it; what is `pinned` or managed is not kept as a launch's effect, since
+    another thread may have written it meanwhile. `seconds`: what executing launches took, and what watching them."""
 
     def __init__(self, memory: Bytes, file: int) -> None:
         self.memory, self.file = memory, file
         self.changes = memory[: 4 * PROGRAM.slots].view(np.uint32)
         self.places: dict[int, tuple[int, int]] = {}
-        self.shared: set[int] = set()
+        self.visible: set[int] = set()
+        self.pinned: set[int] = set()
         self.versions: dict[int, tuple[int, Version]] = {}
         """Of the slots that are known, with how often the program had changed them."""
         self.numbers = count()
         self.launches: dict[tuple[object, ...], Repeated] = {}
         self.kept = 0
+        self.seconds = {"executing": 0.0, "watching": 0.0}
 
-    def holds(self, slot: int, offset: int, size: int, shared: bool) -> None:
+    def holds(self, slot: int, offset: int, size: int, visible: bool, pinned: bool) -> None:
         """From now on a slot holds `size` bytes of the file; 0: none."""
         self.versions.pop(slot, None)
         self.places.pop(slot, None)
-        self.shared.discard(slot)
+        for slots, belongs in ((self.visible, visible), (self.pinned, pinned)):
+            slots.discard(slot)
+            if size and belongs:
+                slots.add(slot)
         if size:
             self.places[slot] = offset, size
-            if shared:
-                self.shared.add(slot)
 
     def forget(self) -> None:
         """Any memory may have changed."""
@@ -129,15 +131,16 @@ class Repeats:
         self.forget()
         run = execute_launch(launch, tuple(rules), options)
         repeated.executed += run.seconds
+        self.seconds["executing"] += run.seconds
         return run
 
     def pays(self, repeated: Repeated) -> bool:
-        """Whether watching a launch once takes little beside what it took so far. If not, or if that was in vain, it is
-        asked again when the launch took twice as much."""
+        """Whether watching a launch once takes little beside what all launches took so far. If not, or if that was in
+        vain, it is asked again when the launch took twice as much."""
         if repeated.executed < max(repeated.due, WORTH):
             return False
         repeated.due = 2 * repeated.executed
-        most = min((repeated.executed * SHARE - repeated.watched) * WATCHED_A_SECOND, MOST_COPIED)
+        most = min((self.seconds["executing"] * SHARE - self.seconds["watching"]) * WATCHED_A_SECOND, MOST_COPIED)
         least = sum(size for _, size in self.places.values())
         return least <= most or sum(end - start for slot in self.places for start, end in self.pieces(slot)) <= most
 
@@ -161,21 +164,21 @@ class Repeats:
         self.versions = {slot: known for slot, known in versions.items() if slot not in changed}
         after = {slot: version for slot, version in self.state() if slot in changed}
         size = sum(end - start for found in places.values() for start, end in found)
-        if not self.shared & changed and self.kept + size <= MOST_KEPT:
+        if not self.pinned & changed and self.kept + size <= MOST_KEPT:
             self.kept += size
             if len(repeated.effects) == MOST_STATES:
                 oldest = repeated.effects.pop(next(iter(repeated.effects)))
                 self.kept -= sum(content.nbytes for content in oldest.changed.values())
             contents = {start: self.memory[start:end].copy() for found in places.values() for start, end in found}
             repeated.effects[before] = Effect(run, contents, after)
-        repeated.watched += copied - begun + time.perf_counter() - ended
+        self.seconds["watching"] += copied - begun + time.perf_counter() - ended
         return run
 
     def state(self) -> State:
         """What the memory holds. Versions that are not known are found, or made up."""
         for slot, (offset, size) in self.places.items():
             changes = int(self.changes[slot])
-            if slot in self.shared or self.versions.get(slot, (-1,))[0] != changes:
+            if slot in self.visible or self.versions.get(slot, (-1,))[0] != changes:
                 digest = size <= SMALL and sha256(self.memory[offset : offset + size].data).digest()
                 self.versions[slot] = changes, digest or next(self.numbers)
         return tuple((slot, self.versions[slot][1]) for slot in self.places)
