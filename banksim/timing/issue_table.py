@@ -34,14 +34,14 @@ SHARED, GLOBAL, OTHER, ASSUMED, SIGNALS = range(5)
 """The accounts for cycles of waiting for a scoreboard; ASSUMED: for global memory, after an assumed constant; SIGNALS:
 for the end of an mbarrier's phase."""
 
-CODE = np.dtype(
+CODE = np.dtype(  # what is passed on has the width that requests have it in: else numba compiles functions for both
     [
         ("kind", "i4"),
         ("stall", "i4"),
         ("wait", "i4"),  # mask of scoreboards
         ("yields", "i4"),  # whether another warp is to issue next
-        ("write", "i4"),  # scoreboard, -1: none
-        ("read", "i4"),
+        ("write", "i8"),  # scoreboard, -1: none
+        ("read", "i8"),
         ("latency", "i4"),  # of VARIABLE: cycles until the result may be used
         ("pipe", "i4"),  # of VARIABLE and PLAIN: the pipe that it holds; -1: none
         ("interval", "i4"),  # cycles for which it holds the pipe
@@ -50,7 +50,7 @@ CODE = np.dtype(
         ("returns", "i4"),  # of MEMORY: whether a result comes back
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
         ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: the lines that it touches
-        ("far", "i4"),  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
+        ("far", "i8"),  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
         ("apart", "i4"),  # of MEMORY: cycles until the sub-core's next one may issue
         ("fetches", "i4"),  # of MEMORY: cycles from a store's service until its data come
         ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none

@@ -124,6 +124,23 @@ def test_a_function_is_linked_into_the_whole_once_and_into_no_other(monkeypatch:
     assert sorted(parts) == ["below", "left", "right"]
 
 
+def test_no_function_of_the_scheduler_is_compiled_twice() -> None:
+    """Neither for callers with other flags nor for integers of other widths."""
+    program = """
+from banksim.system import compiler, jit
+jit.kept = lambda function, compiled: compiled()  # not from the cache
+compiled = []
+extra = compiler.Passes.compile_extra
+compiler.Passes.compile_extra = lambda passes, function: compiled.append(function.__name__) or extra(passes, function)
+from banksim.machine.llvm.scheduler import schedule
+assert schedule.address
+print(*compiled)
+"""
+    compiled = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    assert {"schedule", "release", "remove", "waits_at_bsync"} <= set(compiled)
+    assert len(compiled) == len(set(compiled))
+
+
 def test_code_that_was_kept_is_loaded_without_all_that_numba_knows() -> None:
     """Numba's `refresh` registers that, and takes longer than loading the code."""
     program = """

@@ -191,7 +191,7 @@ def waits_at_bsync(w: Warp, g: Integer) -> bool:
 @inner
 def try_again(w: Warp) -> None:
     """All groups at a BSYNC are to execute it again."""
-    for g in range(w.groups):
+    for g in range(np.int64(w.groups)):
         if waits_at_bsync(w, g):
             w.group_wait[g] = READY
             w.group_pc[g] -= BYTES

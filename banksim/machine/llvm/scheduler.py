@@ -101,7 +101,7 @@ def schedule(context: Place, warp: Place) -> Integer:
     alone = w.group_mask[best] == w.slot or (w.group_wait[best] != READY and w.group_wait[best] != YIELDED)
     yielded = w.group_wait[best] == YIELDED
     if not yielded:
-        for g in range(w.groups):
+        for g in range(np.int64(w.groups)):
             if w.group_wait[g] == YIELDED:
                 doubt_where_it_waits(c, w, g, doubts.GAVE_WAY)
     w.slot, w.again = 0, 0
@@ -113,7 +113,7 @@ def schedule(context: Place, warp: Place) -> Integer:
         while g >= 0:
             ready = w.group_wait[g] == READY or (w.group_wait[g] == YIELDED and yielded)
             if ready and w.group_pc[g] == w.pc:
-                doubt(c, w.pc, doubts.YIELDED if yielded else doubts.JOINED)
+                doubt(c, np.int64(w.pc), doubts.YIELDED if yielded else doubts.JOINED)
                 w.active |= w.group_mask[g]
                 remove(w, g)
             elif waits_before(w, g, w.pc):

@@ -158,7 +158,7 @@ def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
     pullers = carray(pointer(r.pullers), r.pieces, np.int64)
     reads, updates = latest_reads(q), latest_updates(q)
-    fences = with_ & WITH_FENCES
+    fences = with_ & WITH_FENCES != 0
     for lane in range(LANES):
         if not q.mask >> lane & 1:
             continue
@@ -170,7 +170,7 @@ def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
             if with_ & WITH_WRITES:
                 old, who = last_write[piece], np.int64(writer[piece])
                 if not is_known(q, old, who):
-                    equal = with_ & WITH_STORES and same_bytes(q, lane, k, piece)
+                    equal = with_ & WITH_STORES != 0 and same_bytes(q, lane, k, piece)
                     race(q, old, who, now, piece, 0, equal)
                 elif fences and not is_fenced(q, old, who):
                     race(q, old, who, now, piece, UNFENCED, False)
