@@ -158,7 +158,7 @@ SHARED = {"LDS": "ld", "STS": "st", "ATOMS": "atom"}
 
 
 # ---- simulated time against the clock of an SM
-APART = 0.05
+APART = 0.03
 """Variants whose measured cycles differ by more than this part are expected to be ranked right."""
 
 
