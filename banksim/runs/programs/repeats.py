@@ -89,6 +89,8 @@ class Repeats:
         self.numbers = count()
         self.launches: dict[tuple[object, ...], Repeated] = {}
         self.kept = 0
+        self.first: Repeated | None = None
+        """The launch with which it was begun to watch."""
         self.seconds = {"executing": 0.0, "watching": 0.0}
 
     def holds(self, slot: int, offset: int, size: int, visible: bool, pinned: bool) -> None:
@@ -117,8 +119,7 @@ class Repeats:
         repeated = self.launches.setdefault(key, Repeated())
         effect = repeated.effects.get(self.state()) if repeated.effects else None
         if effect is None:
-            execute = self.watched if self.pays(repeated) else self.executed
-            return execute(repeated, launch, rules, options)
+            return self.unknown(repeated, launch, rules, options)
         for start, content in effect.changed.items():
             self.memory[start : start + content.nbytes] = content
         for slot, version in effect.after.items():
@@ -126,6 +127,14 @@ class Repeats:
         if options.progress:
             options.progress(launch.blocks, effect.run.thread_instructions)
         return effect.run
+
+    def unknown(self, repeated: Repeated, launch: Launch, rules: Sequence[Architecture], options: Options) -> Run:
+        """Execute a launch of which it is not known what comes out. Once one is watched all are, until it comes again:
+        the state is known for as long as nothing happens that was not watched."""
+        if self.first is None or self.first is repeated or not self.affords():
+            self.first = repeated if self.pays(repeated) else None
+        execute = self.executed if self.first is None else self.watched
+        return execute(repeated, launch, rules, options)
 
     def executed(self, repeated: Repeated, launch: Launch, rules: Sequence[Architecture], options: Options) -> Run:
         self.forget()
@@ -135,11 +144,15 @@ class Repeats:
         return run
 
     def pays(self, repeated: Repeated) -> bool:
-        """Whether watching a launch once takes little beside what all launches took so far. If not, or if that was in
-        vain, it is asked again when the launch took twice as much."""
+        """Whether to begin to watch with a launch. If not, or if that was in vain, it is asked again when the launch
+        has taken twice as much."""
         if repeated.executed < max(repeated.due, WORTH):
             return False
         repeated.due = 2 * repeated.executed
+        return self.affords()
+
+    def affords(self) -> bool:
+        """Whether copying and comparing all memory takes little beside what was executed so far."""
         most = min((self.seconds["executing"] * SHARE - self.seconds["watching"]) * WATCHED_A_SECOND, MOST_COPIED)
         least = sum(size for _, size in self.places.values())
         return least <= most or sum(end - start for slot in self.places for start, end in self.pieces(slot)) <= most
