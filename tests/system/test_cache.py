@@ -26,6 +26,7 @@ from helpers.places import PACKAGES, TESTS
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Any]]:
     """A cache that holds every kind of file, cubins, decoded kernels, object code; and what `run` gave."""
     folder = tmp_path_factory.mktemp("cache")
+    run()  # banksim's own loops are compiled, and kept elsewhere, once in a process
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BANKSIM_CACHE", str(folder))
         patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))  # nvdisasm is slow to start
