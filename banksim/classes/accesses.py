@@ -133,7 +133,7 @@ class MemoryFollower(Follower):
 
     def movable(self, address: Followed, width: int, chosen: Value | None) -> None:
         """Make sure that from block to block the addresses of all lanes move by the same multiple of the period, and
-        stay within the block's shared memory."""
+        stay within the block's shared memory. What is outside of that here, where a GPU lets it pass, does not move."""
         if not address.slopes:
             return
         inner, e = self.inner, self.e
@@ -152,7 +152,10 @@ class MemoryFollower(Follower):
             self.bound(address, zero, zero, tuple(inner.unsigned(r) for r in rest), bits)
             start = inner.memory.shared_start
             size = inner.new("u", 32, 1, e.b.trunc(e.get(inner.context, CONTEXT, "shared_size"), INT[32]))
-            self.bound(address, address.plain - start, size - width - address.plain, firsts, 0)
+            at = address.plain
+            inside = (at >= start) & (at <= size) & (size - at >= width)
+            down, up = (inner.where(inside, d, zero) for d in (at - start, size - width - at))
+            self.bound(address, down, up, firsts, 0)
         finally:
             inner.guard = guard
 

@@ -46,6 +46,12 @@ extern "C" __global__ void declared(int *out, int index) {
     own[threadIdx.x + index] = threadIdx.x;
     out[threadIdx.x] = own[threadIdx.x + index];
 }
+extern "C" __global__ void step(unsigned *out, unsigned first, unsigned by) {
+    extern __shared__ __align__(16) unsigned own[];
+    unsigned at = first + blockIdx.x * by, r, b, c, d;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(r), "=r"(b), "=r"(c), "=r"(d) : "r"(at) : "memory");
+    out[blockIdx.x] = r ^ b ^ c ^ d;
+}
 """
 WIDTHS = {0: 1, 2: 8, 3: 16, 8: 16, 9: 16}
 """Bytes of each kind of access that are not 4."""
@@ -109,6 +115,31 @@ def test_a_store_below_an_array_goes_on(kernels: Any, engine: str) -> None:
     assert out.tolist() == list(range(32))
     assert [("STS" in text, "LDS" in text) for text in run.out_of_bounds] == [(True, False), (False, True)]
     assert all("touch.cu:" in text for text in run.out_of_bounds)
+
+
+@pytest.mark.parametrize(
+    ("first", "by", "outside"),
+    [(1024, 16, 32), (1520, 16, 1), (1280, 128, 2), (0, 16, 0), (1520, 2**32 - 16, 0), (16, 1 << 20, 1), (1024, 1, 1)],
+)
+def test_no_block_of_a_class_goes_beyond_unseen(
+    kernels: Any, monkeypatch: pytest.MonkeyPatch, first: int, by: int, outside: int
+) -> None:
+    """The block that is executed has 504 bytes of 512, and may itself be outside of them. (`outside`: which block
+    faults first, where blocks are so much work that none is executed whole.)"""
+    monkeypatch.setattr("banksim.runs.by_classes.SMALL", 0)
+
+    def step(blocks: int, values: bool) -> Any:
+        out = np.zeros(blocks, np.uint32)
+        return banksim.run(kernels["step"], blocks, 1, [out, first, by], dynamic_shared=504, values=values)
+
+    if outside:
+        for values in (False, True):
+            with pytest.raises(Fault, match=rf"block \({outside}, 0, 0\)"):
+                step(64, values)
+    done, full = (step(outside or 64, values) for values in (False, True))
+    assert done.classes
+    assert not done.whole
+    assert (done.judged, done.out_of_bounds) == (full.judged, full.out_of_bounds)
 
 
 def test_other_architectures_are_not_known_to_let_it_pass(source: Path) -> None:
