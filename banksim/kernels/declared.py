@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+JOINED = re.compile(r"\\[ \t]*\r?\n")
+"""Where a line goes on in the next."""
 IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 QUALIFIERS = frozenset(("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"))
 VECTORS = {
@@ -20,11 +22,15 @@ FIXED = {
     "size_t": "unsigned long", "half": "__half",
 }  # fmt: skip
 
-OWN = re.compile(
-    r"#[ \t]*define[ \t]+(\w+)|\busing\s+(?:[\w:]*::\s*)?(\w+)\s*[=;]|\b(?:struct|class|union|enum|typename)\s+(\w+)|"
-    r"\}\s*(\w+)\s*;"
+ATTRIBUTE = re.compile(
+    r"\[\[[^\[\]]*\]\]|\b(?:__align__|alignas|__attribute__|__declspec)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 )
-"""What gives a name a meaning of the source's own, `typedef` aside."""
+OWN = re.compile(
+    r"#[ \t]*define[ \t]+(\w+)|\busing\s+(?:[\w:]*::\s*)?(\w+)\s*[=;]|\}\s*(\w+)\s*;|"
+    r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?|typename)\b\s*(?:\.\.\.\s*)?(\w+(?:[ \t]+\w+)*)"
+)
+"""What gives a name a meaning of the source's own, `typedef` aside, in a text without attributes. (What a macro stands
+for may come before it.)"""
 TYPEDEF = re.compile(r"\btypedef\b([^;{}]*);")
 
 
@@ -35,7 +41,7 @@ def parameter_types(texts: Iterable[str], name: str) -> tuple[str | None, ...]:
     between = "[^;{}()]*"
     bounds = rf"(?:__launch_bounds__\s*\([^()]*\){between})?"
     start = re.compile(rf"__global__\b{between}{bounds}\b{re.escape(name)}\s*\(([^()]*)\)")
-    plain_texts = [IGNORED.sub(" ", text) for text in texts]
+    plain_texts = [IGNORED.sub(" ", JOINED.sub("", text)) for text in texts]
     own = frozenset(name for text in plain_texts for name in own_names(text))
     found = {
         tuple(one_type(one, own) for one in listed.split(",")) if listed.strip() not in ("", "void") else ()
@@ -47,8 +53,9 @@ def parameter_types(texts: Iterable[str], name: str) -> tuple[str | None, ...]:
 
 def own_names(text: str) -> Iterator[str]:
     """The names that a source uses for types or macros of its own, whatever the scope and whether compiled or not."""
+    text = ATTRIBUTE.sub(" ", text)
     for names in OWN.findall(text):
-        yield from filter(None, names)
+        yield from " ".join(names).split()
     for body in TYPEDEF.findall(text):
         declarators = re.sub(r"\([^()]*\)", "", re.sub(r"\(\s*\*\s*(\w+)\s*\)", r"\1", body))
         yield from re.findall(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:,|$)", declarators.strip())
