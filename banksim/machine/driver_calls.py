@@ -124,7 +124,7 @@ class Host:
     layout: AddressMap = ARGUMENTS
     copied: int = 0
     copied_rows: int = 0
-    """Bytes of the last copy of a tensor."""
+    """Bytes of the last copy of a tensor, and rows of its box."""
     watch: Callable[[npt.NDArray[np.uint32], bool, int], None] | None = None
     """Told, where races are looked for, of the pieces of 16 bytes of shared memory that a copy accesses, by their
     addresses: (addresses, whether it writes to them, its mbarrier)."""

@@ -242,9 +242,10 @@ def lea(x: Engine, i: Instruction) -> None:
     shifted word is complemented, and the + 1 may itself carry."""
     to, carries_out, (a, b, *above, shift), carries_in = parts(i)
     carries = not all(p.is_zero for p in carries_out)
-    if carries and a.negative and "HI" in i.modifiers:
+    complemented = carries and is_negative(a)
+    if complemented and "HI" in i.modifiers:
         raise UnsupportedError("the carry of an upper word of a negated operand")
-    s, v = shift.number & 31, x.value(replace(a, negative=a.negative and not carries))
+    s, v = shift.number & 31, x.value(replace(a, negative=False) if complemented else a)
     if "HI" in i.modifiers:
         if "SX32" in i.modifiers:
             v = x.unsigned(x.signed(v) >> min(32 - s, 31))
@@ -258,8 +259,8 @@ def lea(x: Engine, i: Instruction) -> None:
         v = v << s
     if not carries:
         return x.write(to, plain_sum(x, [v] if b.is_zero and not b.inverted else [v, x.value(b)], carries_in))
-    ones = is_negative(a) + is_negative(b)
-    v, (carry,) = carrying_sum(x, [~v if a.negative else v, x.complement(b)], ones, carries_in, 1)
+    ones = complemented + is_negative(b)
+    v, (carry,) = carrying_sum(x, [~v if complemented else v, x.complement(b)], ones, carries_in, 1)
     x.write_predicate(carries_out[0], carry)
     return x.write(to, v)
 
