@@ -7,9 +7,11 @@ copied and compared.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +37,9 @@ class Scratch:
         if self.mapped is not None:
             self.data: Bytes = np.frombuffer(self.mapped, np.uint8, given.nbytes)
             self.data[:1] = given[:1]  # which makes the first page a copy, and no other
-            if list(self.pages()) == [0]:
-                return
+            with suppress(OSError):
+                if self.pages().tolist() == [0]:
+                    return
             self.mapped = None
         self.data = given.copy()
 
@@ -56,38 +59,44 @@ class Scratch:
         return places, values
 
     def written(self) -> Iterator[tuple[int, int]]:
-        """Pieces of which a part may have been written."""
-        step = PIECE if self.mapped is None else mmap.PAGESIZE
-        for number in range(-(-len(self.data) // step)) if self.mapped is None else self.pages():
+        """Pieces of which a part may have been written: all, where nothing tells."""
+        step, numbers = PIECE, np.arange(-(-len(self.data) // PIECE))
+        if self.mapped is not None:
+            with suppress(OSError):  # such as too many open files
+                step, numbers = mmap.PAGESIZE, self.pages()
+        for number in numbers.tolist():
             yield number * step, min((number + 1) * step, len(self.data))
 
-    def pages(self) -> Iterator[int]:
-        """The numbers of the pages that are copies."""
+    def pages(self) -> npt.NDArray[np.int64]:
+        """The numbers of the pages that are copies. OSError where the page table cannot be read."""
         first, count = self.data.ctypes.data // mmap.PAGESIZE, -(-len(self.data) // mmap.PAGESIZE)
-        try:
-            with open("/proc/self/pagemap", "rb", buffering=0) as table:
-                for at in range(0, count, PIECE):
-                    read = os.pread(table.fileno(), ENTRY * min(PIECE, count - at), ENTRY * (first + at))
-                    entries = np.frombuffer(read, WORD)
-                    yield from map(int, at + np.flatnonzero((entries & OWN_PAGE != 0) & (entries & NOT_OWN == 0)))
-        except OSError:
-            return
+        found = []
+        with open("/proc/self/pagemap", "rb", buffering=0) as table:
+            for at in range(0, count, PIECE):
+                wanted = ENTRY * min(PIECE, count - at)
+                read = os.pread(table.fileno(), wanted, ENTRY * (first + at))
+                if len(read) != wanted:
+                    raise OSError(errno.EIO, "not all of the page table could be read")
+                entries = np.frombuffer(read, WORD)
+                found.append(at + np.flatnonzero((entries & OWN_PAGE != 0) & (entries & NOT_OWN == 0)))
+        return np.concatenate(found)
 
 
 def mapped(given: Bytes) -> mmap.mmap | None:
     """A private map of a file in memory that holds what is given. None where there is none to be had."""
-    if NO_RESERVE is None or not given.nbytes:
+    make = getattr(os, "memfd_create", None)  # which not every Python for Linux has
+    if make is None or NO_RESERVE is None or not given.nbytes:
         return None
     try:
-        file = os.memfd_create("banksim")
+        file = make("banksim")
     except OSError:
         return None
     try:
         os.ftruncate(file, given.nbytes)
         for start in range(0, given.nbytes, PIECE):
             piece = given[start : start + PIECE]
-            if piece.any():
-                os.pwrite(file, piece.data, start)
+            if piece.any() and os.pwrite(file, piece.data, start) != len(piece):
+                return None
         return mmap.mmap(file, given.nbytes, flags=NO_RESERVE & ~mmap.MAP_ANONYMOUS)
     except OSError:
         return None
