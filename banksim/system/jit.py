@@ -97,7 +97,9 @@ class Callback:
 
     @property
     def code(self) -> bytes | None:
-        """The object that it lies in, if numba has it at hand."""
+        """The object that it lies in, if numba has it at hand. None if it names addresses of this process."""
+        if self.made._library.has_dynamic_globals:
+            return None
         found: bytes | None = getattr(self.made._cache, "code", None) or self.made._library._compiled_object
         return found
 
@@ -135,13 +137,18 @@ class KeptCode(FunctionCache):
     """The object that was found there."""
 
     def load_overload(self, signature: Any, context: Any) -> Any:
+        if not self._enabled:
+            return None
         with self._guard_against_spurious_io_errors():
             key = self._index_key(signature, context.codegen())  # type: ignore[no-untyped-call]
             data = self._cache_file.load(key)  # type: ignore[no-untyped-call]
             if data is None:
                 return None
-            (_, kind, (code, *_)), *_ = data
-            self.code = code if kind == "object" else None
+            match data:
+                case ((_, "object", (bytes(code), *_)), *_):
+                    self.code = code
+                case _:  # of a version of numba that writes other records
+                    self.code = None
             return self._impl.rebuild(context, data)
 
 

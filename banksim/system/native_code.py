@@ -7,12 +7,15 @@ is kept in the user's cache, where it is found without numba.
 from __future__ import annotations
 
 import importlib
+import os
 import struct
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from banksim.system import cache as kept
@@ -22,8 +25,24 @@ WELL = 1
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
 """The rooms with code that numba compiles."""
+SETTINGS = Path(".numba_config.yaml")
+"""Numba reads settings from here too."""
+HARMLESS = (
+    "CACHE_",
+    "CUDA_",
+    "COLOR_SCHEME",
+    "DISABLE_CUDA",
+    "ENABLE_CUDASIM",
+    "FORCE_CUDA_CC",
+    "NUM_THREADS",
+    "THREADING_LAYER",
+)
+"""How settings of numba begin that change no code of a loop."""
 OF_ERRORS = "numba_"
-"""How names begin that numba's code for errors needs. The loops raise none, so that nothing is ever called there."""
+"""How names begin that numba's code for errors needs. Nothing is ever called there: an object that raises an error is
+not kept, and others name these functions only since LLVM does not see that what a loop calls raises none."""
+AN_ERROR = b".const.picklebuf."
+"""How numba begins the name of an error that an object raises."""
 CALLED_FROM_C = b"cfunc."
 """How numba begins the name under which a function is called by its address."""
 ELF, SECTIONS, SECTION = b"\x7fELF\x02\x01", struct.Struct("<40xQ10x3H"), struct.Struct("<2I4Q2I2Q")
@@ -31,10 +50,31 @@ SYMBOL, SYMBOL_TABLE = struct.Struct("<IBBHQQ"), 2
 """Of an ELF file of 64 bits (System V ABI): its header, a section's, and a symbol."""
 
 
-@cache
 def version_of_loops() -> str:
+    """A digest of what the loops' code follows from: the sources, what compiles them, and its settings."""
+    return kept.key(sources_of_loops(), compilers(), *settings())
+
+
+@cache
+def sources_of_loops() -> str:
     """A digest of the rooms with compiled code, whose functions call each other."""
     return kept.sources(PACKAGE, COMPILED)
+
+
+@cache
+def compilers() -> str:
+    """Which numba and llvmlite these are. Numba's is read from its file: to import numba takes long, and
+    importlib.metadata some thirty milliseconds."""
+    found = find_spec("numba")
+    version = Path(found.origin).with_name("_version.py") if found and found.origin else Path()
+    return kept.key(llvmlite.__version__, version.read_bytes() if version.is_file() else "")
+
+
+def settings() -> list[str | bytes]:
+    """What the user has set that changes the code which numba writes."""
+    ours = [name for name in os.environ if name.startswith("NUMBA_")]
+    found = [f"{name}={os.environ[name]}" for name in sorted(ours) if not name[len("NUMBA_") :].startswith(HARMLESS)]
+    return [*found, *([SETTINGS.read_bytes()] if SETTINGS.is_file() else [])]
 
 
 @cache
@@ -89,17 +129,17 @@ def callback(module: str, name: str) -> Found:
     if found is None:
         made = getattr(importlib.import_module(module), name)
         found = Found(made.address, made)
-        if made.code is not None and symbols(made.code):
+        if made.code is not None and (names := symbols(made.code)) and not raises(names):
             kept.put(key, made.code)
     return found
 
 
 def loaded(code: bytes) -> Found | None:
-    """The one function of an object that is called by its address. None if the object needs more than this process has:
-    LLVM would end it."""
+    """The one function of an object that is called by its address. None if the object needs more than this process has,
+    where LLVM would end it, or raises an error."""
     names = symbols(code)
     ours = [name for name, is_there in names if is_there and name.startswith(CALLED_FROM_C)]
-    if len(ours) != 1:
+    if len(ours) != 1 or raises(names):
         return None
     empty()
     ends = llvm.address_of_symbol("abort")
@@ -110,6 +150,11 @@ def loaded(code: bytes) -> Found | None:
             llvm.add_symbol(name, ends)
     engine = linked([code])
     return Found(engine.get_function_address(ours[0].decode()), engine)
+
+
+def raises(names: Iterable[tuple[bytes, bool]]) -> bool:
+    """Whether an object with these names can raise an error."""
+    return any(name.startswith(AN_ERROR) for name, _ in names)
 
 
 def symbols(code: bytes) -> list[tuple[bytes, bool]]:

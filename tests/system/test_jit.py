@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from banksim.system import jit, native_code
@@ -180,6 +181,58 @@ def test_a_user_without_a_home_can_run() -> None:
     subprocess.run([sys.executable, "-c", RUN, str(TRITON / "transpose.cubin")], env=env, check=True)
 
 
+TABLE = np.arange(1 << 20)
+"""Of more bytes than numba writes into code: it writes the address instead."""
+
+
+def from_table(number: Any) -> Any:
+    return TABLE[number]
+
+
+def test_code_that_names_addresses_of_this_process_is_not_kept() -> None:
+    from numba import types
+    from numba.core.errors import NumbaWarning
+
+    function = jit.callback(types.int64(types.int64))(from_table)
+    with pytest.warns(NumbaWarning, match="dynamic globals"):
+        assert function.made.ctypes(77) == 77
+    assert function.code is None
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[jit.KeptCode, Any, Any]:
+    """numba's cache with the code of a function, with what it is found by."""
+    from numba import types
+    from numba.core import config
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    function = jit.callback(types.int64(types.int64))(one_more).made
+    return function._cache, function._sig, function._targetdescr.target_context
+
+
+def test_numbas_cache_can_be_turned_off(kept: tuple[jit.KeptCode, Any, Any]) -> None:
+    cache, *place = kept
+    assert cache.load_overload(*place) is not None
+    cache.disable()  # type: ignore[no-untyped-call]
+    assert cache.load_overload(*place) is None
+
+
+def test_records_of_another_numba_are_left_to_numba(
+    kept: tuple[jit.KeptCode, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, *place = kept
+    cache.load_overload(*place)
+    assert cache.code
+    rebuilt: list[Any] = []
+    monkeypatch.setattr(cache._impl, "rebuild", lambda context, data: rebuilt.append(data))
+    layouts = [(), ("one",), (("name", "object"),), (("name", "bitcode", (b"code",)),), {"library": b"code"}]
+    for data in layouts:
+        monkeypatch.setattr(cache._cache_file, "load", lambda key, data=data: data)
+        cache.load_overload(*place)
+        assert cache.code is None
+    assert rebuilt == layouts
+
+
 def test_compiling_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     from numba import njit
     from numba.core import event
@@ -237,10 +290,10 @@ def test_code_of_another_version_of_the_package_is_not_taken(monkeypatch: pytest
     copied = tmp_path / "banksim"
     shutil.copytree(native_code.PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(native_code, "PACKAGE", copied)
-    jit.version_of_loops.cache_clear()
+    native_code.sources_of_loops.cache_clear()
     assert locator.get_source_stamp() == before
     (copied / "banks" / "compiled" / "one_request.py").write_text("")  # not the function's own file
-    jit.version_of_loops.cache_clear()
+    native_code.sources_of_loops.cache_clear()
     assert locator.get_source_stamp() != before
     assert jit.OfOneVersion.from_function(one_more, __file__) is None
-    jit.version_of_loops.cache_clear()
+    native_code.sources_of_loops.cache_clear()
