@@ -260,9 +260,14 @@ static void launches() {
     expect(first == 42, "cudaLaunchKernelEx");
     cudaGetLastError();
     reversed<<<1, 2000>>>(o, 1);
-    REFUSED(cudaErrorInvalidConfiguration, cudaPeekAtLastError());
-    REFUSED(cudaErrorInvalidConfiguration, cudaGetLastError());
+    REFUSED(cudaErrorInvalidValue, cudaPeekAtLastError());
+    REFUSED(cudaErrorInvalidValue, cudaGetLastError());
     CHECK(cudaGetLastError());
+    reversed<<<0, 32>>>(o, 1);
+    REFUSED(cudaErrorInvalidValue, cudaGetLastError());
+    config.blockDim = 2000;
+    REFUSED(cudaErrorInvalidValue, cudaLaunchKernelEx(&config, store, o, 0, 42));
+    REFUSED(cudaErrorInvalidValue, cudaGetLastError());
     for (int k = 1; k < 4; k++) push<<<1, 1>>>(k);
     pop<<<1, 1>>>(o);
     CHECK(cudaMemcpy(&first, o, 4, cudaMemcpyDeviceToHost));

@@ -150,14 +150,9 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     return cudaSuccess;
 }
 
-static bool beyond_limits(dim3 grid, dim3 block) {
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    return !grid.x || !grid.y || !grid.z || !threads || threads > 1024 || block.z > 64 || grid.x > 0x7FFFFFFF ||
-           grid.y > 65535 || grid.z > 65535;
-}
+/* CUDA 13's runtime checks no sizes of its own: a block or a grid that cannot be is the driver's error. */
 static cudaError_t launch(CUfunction f, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
                           bool cooperative) {
-    if (beyond_limits(grid, block)) return banksim_done(cudaErrorInvalidConfiguration);
     void *none = NULL;
     if (!arguments) arguments = &none;
     return banksim_done(cooperative
@@ -186,7 +181,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ho
     int failed = banksim_function(host, &f);
     if (failed) return banksim_done(failed);
     dim3 grid = config->gridDim, block = config->blockDim;
-    if (beyond_limits(grid, block)) return banksim_done(cudaErrorInvalidConfiguration);
     /* The attributes are the driver's under other names. */
     CUlaunchConfig same = {grid.x,  grid.y,  grid.z,         block.x,
                            block.y, block.z, config->dynamicSmemBytes, config->stream,
