@@ -8,6 +8,7 @@ scratch.py            memory that tells what was written
 launch.py             a launch, checked and laid out
 launch_constants.py   what it writes to constant bank 0
 addresses.py          where its buffers lie
+program_memory.py     all buffers of a program, from launch to launch
 mapped_pages.py       what lies beyond them, on a device
 supported.py          which instructions are known
 engine.py             what an operation sees of the machine

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +102,13 @@ class Device:
                 self.freed.setdefault(size, []).append(address)
 
 
+class HasData(Protocol):
+    """A buffer, as far as services need it."""
+
+    @property
+    def data(self) -> Bytes: ...
+
+
 @dataclass
 class Host:
     """The warp that asks, as services see it."""
@@ -108,7 +116,7 @@ class Host:
     device: Device
     instruction: Instruction
     block: int
-    buffers: Sequence[Bytes]
+    buffers: Sequence[HasData]
     shared: Sequence[Bytes]
     """That of each block of the cluster, by rank."""
     shared_start: int
@@ -149,7 +157,7 @@ class Host:
                 return self.local([lane], offset, size).reshape(size)
             code, place = codes.OUT_OF_LOCAL, "local memory"
         elif (number := self.layout.place_of(address)[0]) < len(self.buffers):
-            memory = self.buffers[number]
+            memory = self.buffers[number].data
             if self.notes:
                 self.notes[number][offset : offset + size] |= np.uint8(use)
         size = max(min(size, len(memory) - offset), fewest or size)

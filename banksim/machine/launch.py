@@ -97,7 +97,7 @@ class Launch:
     grid: Dim3
     block: Dim3
     constants: dict[int, npt.NDArray[np.uint8]]
-    buffers: list[Buffer]
+    buffers: Sequence[Buffer]
     shared_bytes: int
     local_bytes: int
     dynamic_shared: int = 0
@@ -124,7 +124,7 @@ class Launch:
         not put to the test, but its bounds are."""
         return self.with_buffers([buffer.stand_in() for buffer in self.buffers])
 
-    def with_buffers(self, buffers: list[Buffer]) -> Launch:
+    def with_buffers(self, buffers: Sequence[Buffer]) -> Launch:
         return replace(self, buffers=buffers, device=Device(heap=self.device.heap), doubts={})
 
     @property
@@ -327,23 +327,23 @@ def prepare(
             end = variable.place + variable.size
             constants[CONSTANT_VARIABLES][variable.place : end] = np.frombuffer(content, np.uint8)
     shared = max(kernel.shared_bytes, kernel.shared_base) + dynamic_shared
-    launch = Launch(kernel, whole_grid, whole_block, constants, [variables, *buffers], shared, local, dynamic_shared)
+    memory = [variables, *buffers] if kernel.slot is None else buffers
+    launch = Launch(kernel, whole_grid, whole_block, constants, memory, shared, local, dynamic_shared)
     launch.cluster, launch.explicit_cluster = cluster_of(kernel, whole_grid, cluster)
     places = machine(kernel.arch).places
     for name, content in constants_written(launch).items():
         if name in places:
             bank0[places[name] : places[name] + len(content)] = np.frombuffer(content, np.uint8)
-    if kernel.slot is not None:
-        launch.buffers = [*buffers]
-    elif "malloc" in kernel.functions:
+    if kernel.slot is None and "malloc" in kernel.functions:
         launch.device.heap = layout_of(kernel).address_of(len(launch.buffers))
-        launch.buffers.append(Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc"))
+        launch.buffers = [*launch.buffers, Buffer(np.zeros(HEAP_BYTES, np.uint8), "the heap of malloc")]
     workspace = places["workspace"]
     if reads(kernel, (workspace, workspace + 4)):
         if launch.blocks > BLOCKS_AT_ONCE:
             raise InputError(f"{kernel.plain_name}: its blocks wait for each other, and no GPU holds {launch.blocks}")
         launch.cooperative = True
         address = layout_of(kernel).address_of(len(launch.buffers))
-        launch.buffers.append(Buffer(np.zeros(WORKSPACE_BYTES, np.uint8), "the place where blocks meet"))
+        place = Buffer(np.zeros(WORKSPACE_BYTES, np.uint8), "the place where blocks meet")
+        launch.buffers = [*launch.buffers, place]
         bank0[workspace : workspace + 8].view(np.uint32)[:] = address >> 32, address & 0xFFFFFFFF
     return launch

@@ -77,7 +77,7 @@ class Loaded:
     def into(self, launch: Launch, persist: bool) -> None:
         """Let a launch find the variables as they are now, and change them for the launches to come if they persist."""
         data = self.variables if persist else self.variables.copy()
-        launch.buffers[0] = Buffer(data, launch.buffers[0].name)
+        launch.buffers = [Buffer(data, launch.buffers[0].name), *launch.buffers[1:]]
         if self.constants:
             end = self.first_constant + self.constants
             launch.constants[VARIABLES][: self.constants] = self.variables[self.first_constant : end]

@@ -43,7 +43,6 @@ class Server:
         self.scratch: Bytes = scratch.view(np.uint8)
         self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
         self.result = self.scratch[RESULT:].view(np.uint32)[: 2 * LANES]
-        self.buffers = [buffer.data for buffer in launch.buffers]
         self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
         self.warp = [0]
         """The one that asks."""
@@ -58,7 +57,7 @@ class Server:
             device=self.launch.device,
             instruction=self.launch.kernel.instructions[0],
             block=0,
-            buffers=self.buffers,
+            buffers=self.launch.buffers,
             shared=self.shared,
             shared_start=self.shared_start,
             constants=self.launch.constants[0],

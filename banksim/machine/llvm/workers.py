@@ -28,6 +28,7 @@ from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.driver_callbacks import Server
 from banksim.machine.llvm.scratch import SCRATCH_BYTES
 from banksim.machine.llvm.trace_callbacks import Collector, Sink
+from banksim.machine.program_memory import places
 from banksim.machine.races.findings import by_lines, first_hint
 from banksim.machine.races.probe import Probe
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
@@ -108,7 +109,7 @@ class Worker:
         self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize] = at_start
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
-        self.buffers = np.array([buffer.place for buffer in launch.buffers], np.uint64)
+        self.buffers = places(launch.buffers)
         self.rules = rules
         self.notes = np.array([one.ctypes.data for one in notes], np.uint64)
         for number, (_, op, width) in enumerate(compiled.sites):

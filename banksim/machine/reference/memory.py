@@ -240,7 +240,7 @@ class MemoryEngine(NumpyEngine):
             device=self.launch.device,
             instruction=i,
             block=self.block.number,
-            buffers=[buffer.data for buffer in self.launch.buffers],
+            buffers=self.launch.buffers,
             shared=[block.shared[: self.launch.shared_bytes] for block in self.block.cluster.blocks],
             rank=self.block.rank,
             constants=self.launch.constants[0],

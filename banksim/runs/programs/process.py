@@ -36,6 +36,7 @@ from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import Buffer, View, prepare
+from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
@@ -56,7 +57,6 @@ LAUNCH = struct.Struct("<Q3I3I3I4I4x")
 DEVICE, PINNED, MANAGED = range(3)
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 MAP_NORESERVE = 0x4000
-NOTHING = np.zeros(0, np.uint8)
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 
@@ -81,7 +81,7 @@ class Process:
         whole = mmap.mmap(self.file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
         self.memory = np.frombuffer(whole, np.uint8)
         self.mapped, self.repeats = Mapped(self.memory), Repeats(self.memory, self.file.fileno())
-        self.buffers = [Buffer(NOTHING, "no memory") for _ in range(FIRST_SLOT)]
+        self.buffers = ProgramMemory(FIRST_SLOT)
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
         self.stopped = ""
@@ -195,21 +195,19 @@ class Process:
     # ---- memory
     def allocation(self, content: bytes) -> None:
         slot, offset, size, kind = struct.unpack("<4Q", content)
-        while len(self.buffers) <= slot:
-            self.buffers.append(Buffer(NOTHING, "no memory"))
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
         self.mapped.holds(slot, offset, size)
         self.repeats.holds(slot, offset, size, visible=kind != DEVICE, pinned=kind in (PINNED, MANAGED))
         name = f"{KINDS[kind]} {number}"
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
         buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
-        self.buffers[slot] = buffer
+        self.buffers.hold(slot, buffer)
 
     def heap(self, content: bytes) -> None:
         """The heap of malloc in kernels. Its content stays from launch to launch."""
         size = min(int.from_bytes(content, "little"), 1 << 31)
         self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
-        self.buffers[HEAP_SLOT] = Buffer(np.zeros(size, np.uint8), "the heap of malloc")
+        self.buffers.hold(HEAP_SLOT, Buffer(np.zeros(size, np.uint8), "the heap of malloc"))
 
     def reset(self, _: bytes) -> None:
         self.repeats.forget()

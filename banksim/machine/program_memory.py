@@ -1,0 +1,54 @@
+"""The memory of a whole program, which stays from launch to launch, and where compiled code finds the buffers of a
+launch. A program may have ten thousand allocations: a launch must not go through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.machine.launch import Buffer
+
+NOTHING = np.zeros(0, np.uint8)
+Places = npt.NDArray[np.uint64]
+"""For each buffer, by its number, where it lies in this process, and its bytes."""
+
+
+class ProgramMemory(Sequence[Buffer]):
+    """Buffers by number, of which the first `count` are empty. `places` changes only where a buffer does."""
+
+    def __init__(self, count: int) -> None:
+        self.buffers = [Buffer(NOTHING, "no memory") for _ in range(count)]
+        self.room = places(self.buffers)
+
+    def hold(self, number: int, buffer: Buffer) -> None:
+        """From now on this is the buffer of a number. Those below it that were none are empty."""
+        while len(self.buffers) < number:
+            self.hold(len(self.buffers), Buffer(NOTHING, "no memory"))
+        if number == len(self.room):
+            self.room = np.concatenate([self.room, np.zeros_like(self.room)])
+        self.buffers[number : number + 1] = [buffer]
+        self.room[number] = buffer.place
+
+    @property
+    def places(self) -> Places:
+        return self.room[: len(self.buffers)]
+
+    @overload
+    def __getitem__(self, index: int) -> Buffer: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Buffer]: ...
+    def __getitem__(self, index: int | slice) -> Buffer | list[Buffer]:
+        return self.buffers[index]
+
+    def __len__(self) -> int:
+        return len(self.buffers)
+
+
+def places(buffers: Sequence[Buffer]) -> Places:
+    """Where the buffers of a launch lie."""
+    if isinstance(buffers, ProgramMemory):
+        return buffers.places
+    return np.array([buffer.place for buffer in buffers], np.uint64)
