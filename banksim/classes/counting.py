@@ -36,11 +36,13 @@ from banksim.requests.kinds import LANES
 from banksim.system.native_code import prepare_llvm
 from banksim.wording import place
 
-MANY = 256
-"""After so many classes it is checked whether executing every block would be less work."""
+FEWEST, MOST = 16, 256
+"""So many classes are always looked for; after so many, no more if executing every block would be less work."""
+PATIENCE = 16
+"""Between these, no more once looking for classes has been more than this part of the work of executing every block."""
 KEPT = 64
 """For so many classes the counts of their blocks are kept."""
-PER_CLASS, PER_BLOCK = 200_000, 100
+PER_CLASS, PER_BLOCK = 400_000, 100
 """What a class and a block take besides their instructions, in warp instructions."""
 
 
@@ -194,10 +196,15 @@ class Counting:
         if len(self.first) < KEPT:
             self.first.append(alike)
 
-    def is_more_work(self) -> bool:
-        """Whether it would have been less to execute every block."""
-        whole = self.work * self.blocks / self.classes + PER_BLOCK * self.blocks
-        return self.work + PER_CLASS * self.classes > whole
+    def are_too_many(self) -> bool:
+        """Whether to look for no more classes: it would have been less work to execute every block that they stand for,
+        and all of the launch is too little work for classes to come that stand for more."""
+        if self.classes < FEWEST:
+            return False
+        a_block = self.work / self.classes + PER_BLOCK
+        spent = self.work + PER_CLASS * self.classes
+        given_up = self.classes > MOST or PATIENCE * spent > a_block * self.launch.blocks
+        return given_up and spent > a_block * self.blocks
 
     def look_for_races(self, box: Box) -> None:
         """If the executed block shows a hint at a race, give the one that a plain run would give: that of the first
@@ -232,7 +239,7 @@ class Counting:
             self.add(alike)
             self.look_for_races(alike)
             waiting += box.rest(count)
-            if waiting and self.classes > MANY and self.is_more_work():
+            if waiting and self.are_too_many():
                 return TooMany(None, None, f"{self.classes} classes of blocks were too many")
         return None
 

@@ -113,6 +113,29 @@ def test_blocks_of_too_many_classes_are_each_executed_as_far_as_counts_need_it(
         banksim.run(kernels["apart"], MANY_APART, 256, [given[:-5].copy()], values=False)
 
 
+@pytest.mark.parametrize(
+    ("blocks", "classes"), [(1 << 16, counting.FEWEST), (1 << 22, None), (1 << 30, counting.MOST + 1)]
+)
+def test_looking_for_classes_is_little_beside_executing_every_block(
+    kernels: Any, blocks: int, classes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The more blocks a launch has, the more classes are looked for before they are too many."""
+    looked = []
+
+    def only_looked(*given: Any) -> counting.Undecided:
+        looked.append(count(*given))
+        return counting.Undecided(None, None, "no more is done")
+
+    count = counting.count
+    monkeypatch.setattr(counting, "count", only_looked)
+    with pytest.raises(AbsentError, match="no more is done"):
+        banksim.run(kernels["apart"], blocks, 256, [banksim.absent(256 * blocks, np.float32)], values=False)
+    (found,) = looked
+    assert isinstance(found, counting.TooMany)
+    number = int(found.reason.split()[0])
+    assert number == classes or (classes is None and counting.FEWEST < number <= counting.MOST)
+
+
 def test_no_fault_is_told_that_memory_of_zeros_invented(kernels: Any) -> None:
     """There the places are 0, of which the kernel takes 1 off."""
     places = banksim.absent(256 * BLOCKS, np.uint32, contents=lambda: np.ones(256 * BLOCKS, np.uint32))

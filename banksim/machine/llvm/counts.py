@@ -41,12 +41,16 @@ def merged(tallies: list[Array]) -> Array:
         for name in ("requests", "low", "high", "ideal", "unknown"):
             total[name] += other[name]
         total["degree"] = np.maximum(total["degree"], other["degree"])
-        for at, (a, b) in enumerate(zip(total, other, strict=True)):
-            if b["worst_mask"] and (not a["worst_mask"] or rank(b) < rank(a)):
-                for name in ("worst_excess", "worst_mask", "worst_block", "worst_warp", "worst_address"):
-                    total[name][at] = other[name][at]
+        better = takes_over(total, other)
+        for name in ("worst_excess", "worst_mask", "worst_block", "worst_warp", "worst_address"):
+            total[name][better] = other[name][better]
     return total
 
 
-def rank(tally: np.void) -> tuple[int, int, int]:
-    return -int(tally["worst_excess"]), int(tally["worst_block"]), int(tally["worst_warp"])
+def takes_over(held: Array, new: Array) -> npt.NDArray[np.bool_]:
+    """Where the worst request of `new` is to be named instead of the one that is held."""
+    better: npt.NDArray[np.bool_] = np.zeros(held.shape, np.bool_)
+    for name, better_of in (("worst_warp", np.less), ("worst_block", np.less), ("worst_excess", np.greater)):
+        better = better_of(new[name], held[name]) | ((new[name] == held[name]) & better)
+    better = (new["worst_mask"] != 0) & (better | (held["worst_mask"] == 0))
+    return better
