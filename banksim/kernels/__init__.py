@@ -9,6 +9,7 @@ disassembly.py          nvdisasm's listing → instructions
 merged_code.py          several cubins as one, for a single start of nvdisasm
 line_table.py           the source line of each instruction
 address_space.py        where code and variables lie
+embedded_ptx.py         the PTX that a cubin holds
 cubin.py                a cubin decoded, from all of these
 kernel.py               the result: kernels, instructions, operands
 control_opcodes.py      the table of instructions that move threads

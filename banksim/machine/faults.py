@@ -12,6 +12,7 @@ from banksim.architectures import code_layout
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.banks.source_lines import within
 from banksim.errors import BanksimError, Fault, UnsupportedError
+from banksim.kernels.embedded_ptx import uses_dynamic_shared
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of
@@ -179,8 +180,10 @@ def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
         return f"{verb} of {size} bytes out of bounds in shared memory, {-byte} bytes below the kernel's own"
     if byte % size:
         return f"misaligned {verb} of {size} bytes in shared memory, at byte {byte}"
-    declares = not bytes_there or b".extern .shared" in launch.kernel.cubin
-    hint = " (no dynamic shared memory was given: --dynamic-shared)" if declares and not launch.dynamic_shared else ""
+    wants = not launch.dynamic_shared and (
+        not bytes_there or uses_dynamic_shared(launch.kernel.cubin, launch.kernel.name)
+    )
+    hint = " (no dynamic shared memory was given: --dynamic-shared)" if wants else ""
     return f"{verb} of {size} bytes out of bounds in shared memory, at byte {byte} of {bytes_there}{whose}{hint}"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from banksim.errors import ArgumentTypeError
 from banksim.kernels import demangling
-from banksim.kernels.elf import Elf, is_cubin
+from banksim.kernels.embedded_ptx import embedded_ptx
 from banksim.kernels.kernel import Kernel
 from banksim.machine.structs import Struct
 
@@ -29,8 +29,6 @@ NUMBERS = {
 """Kind and bytes of C++'s numbers, as compilers of Linux have them, and of PTX's."""
 ADDRESS = re.compile(r"\.[us]64 \(of PTX\)")
 """An address or a number: PTX tells no more."""
-PTX_TEXT = ".nv_debug_ptx_txt"
-"""The section of a cubin with the PTX that it was made of; its lines end with zeros."""
 PTX_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.[usf]\d+)(?=\s)[^,\[)]*(\[)?")
 VECTOR = re.compile(r"u?(char|short|int|longlong|long|float|double)[1-4]|(__half)2")
 SPELLED = {"longlong": "long long"}
@@ -55,8 +53,7 @@ def parameter_types(kernel: Kernel) -> list[str | None]:
 def in_ptx(cubin: bytes, name: str) -> list[str | None]:
     """The types of a kernel's parameters in the PTX that a cubin holds; None for structs and plain bits (.b32).
     Nothing where there is no cubin, but instructions alone."""
-    text = Elf(cubin).content(PTX_TEXT).replace(b"\0", b"\n").decode(errors="replace") if is_cubin(cubin) else ""
-    entry = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^{{]*)", text)
+    entry = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^{{]*)", embedded_ptx(cubin))
     declared = re.split(r"(?=\.param\b)", entry[1])[1:] if entry else []
     found = [PTX_PARAMETER.match(one) for one in declared]
     return [f"{one[1]}{OF_PTX}" if one and not one[2] else None for one in found]

@@ -230,6 +230,18 @@ def test_dynamic_shared_memory_to_the_byte(engine: str) -> None:
         run("grown", out, engine=engine)
 
 
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("grown_by_a_call", "at byte 128 of 128 (no dynamic shared memory was given: --dynamic-shared), at"),
+        ("at", "at byte 128 of 128, at"),  # no kernel of dynamic shared memory, though its file has one
+    ],
+)
+def test_only_kernels_that_use_dynamic_shared_memory_are_told_of_it(name: str, end: str) -> None:
+    with pytest.raises(Fault, match=f"out of bounds in shared memory, {re.escape(end)}"):
+        run(name, np.zeros(32, np.int32), 32 * (name == "at"), arch="sm_80")
+
+
 # ---- types
 WRONG = {
     "array of doubles": ([np.zeros(32), 1, 1.0, 1.0], r"argument 1 is an array of float64, .* is float\*"),

@@ -35,3 +35,13 @@ __global__ void grown(float *out) {
     __syncthreads();
     out[threadIdx.x] = given[31 - threadIdx.x];
 }
+
+__device__ __noinline__ void give(int i) { given[i] = 1; }
+
+__global__ void grown_by_a_call(int *out, int i) {
+    __shared__ int own[32];
+    own[threadIdx.x] = 1;
+    give(i + (int)threadIdx.x);
+    __syncthreads();
+    out[threadIdx.x] = own[31 - threadIdx.x];
+}
