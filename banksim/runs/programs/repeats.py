@@ -50,8 +50,9 @@ MOST_STATES = 2
 
 Bytes = npt.NDArray[np.uint8]
 Version = int | bytes
-State = tuple[tuple[int, Version], ...]
-"""The slots that hold something, each with its version."""
+State = int
+"""Of the slots that hold something, each with its version: the sum of their digests, which a change of one changes by
+that one alone. A program may have ten thousand allocations."""
 
 
 @dataclass
@@ -86,6 +87,12 @@ class Repeats:
         self.pinned: set[int] = set()
         self.versions: dict[int, tuple[int, Version]] = {}
         """Of the slots that are known, with how often the program had changed them."""
+        self.seen = np.zeros_like(self.changes)
+        """The same number, by slots."""
+        self.sum: State = 0
+        """Of the slots that are known."""
+        self.held: npt.NDArray[np.intp] | None = None
+        """The slots of `places`; None: not up to date."""
         self.numbers = count()
         self.launches: dict[tuple[object, ...], Repeated] = {}
         self.kept = 0
@@ -95,8 +102,9 @@ class Repeats:
 
     def holds(self, slot: int, offset: int, size: int, visible: bool, pinned: bool) -> None:
         """From now on a slot holds `size` bytes of the file; 0: none."""
-        self.versions.pop(slot, None)
+        self.drop(slot)
         self.places.pop(slot, None)
+        self.held = None
         for slots, belongs in ((self.visible, visible), (self.pinned, pinned)):
             slots.discard(slot)
             if size and belongs:
@@ -107,6 +115,20 @@ class Repeats:
     def forget(self) -> None:
         """Any memory may have changed."""
         self.versions.clear()
+        self.sum = 0
+
+    def drop(self, slot: int) -> None:
+        """A slot may have changed."""
+        if slot in self.versions:
+            _, version = self.versions.pop(slot)
+            self.sum -= share(slot, version)
+
+    def note(self, slot: int, changes: int, version: Version) -> None:
+        """A slot that the program had changed so often has this version."""
+        self.drop(slot)
+        self.seen[slot] = changes
+        self.versions[slot] = changes, version
+        self.sum += share(slot, version)
 
     def execute(
         self, arguments: Sequence[bytes], launch: Launch, rules: Sequence[Architecture], options: Options
@@ -123,7 +145,7 @@ class Repeats:
         for start, content in effect.changed.items():
             self.memory[start : start + content.nbytes] = content
         for slot, version in effect.after.items():
-            self.versions[slot] = int(self.changes[slot]), version
+            self.note(slot, int(self.changes[slot]), version)
         if options.progress:
             options.progress(launch.blocks, effect.run.thread_instructions)
         return effect.run
@@ -174,8 +196,11 @@ class Repeats:
             for slot, old in copies.items()
         }
         changed = {slot for slot, found in places.items() if found}
-        self.versions = {slot: known for slot, known in versions.items() if slot not in changed}
-        after = {slot: version for slot, version in self.state() if slot in changed}
+        self.versions, self.sum = versions, before
+        for slot in changed:
+            self.drop(slot)
+        self.state()
+        after = {slot: self.versions[slot][1] for slot in changed}
         size = sum(end - start for found in places.values() for start, end in found)
         if not self.pinned & changed and self.kept + size <= MOST_KEPT:
             self.kept += size
@@ -189,12 +214,16 @@ class Repeats:
 
     def state(self) -> State:
         """What the memory holds. Versions that are not known are found, or made up."""
-        for slot, (offset, size) in self.places.items():
-            changes = int(self.changes[slot])
-            if slot in self.visible or self.versions.get(slot, (-1,))[0] != changes:
-                digest = size <= SMALL and sha256(self.memory[offset : offset + size].data).digest()
-                self.versions[slot] = changes, digest or next(self.numbers)
-        return tuple((slot, self.versions[slot][1]) for slot in self.places)
+        if self.held is None:
+            self.held = np.fromiter(self.places, np.intp, len(self.places))
+        unknown = {*self.visible, *self.held[self.changes[self.held] != self.seen[self.held]].tolist()}
+        if len(self.versions) < len(self.places):
+            unknown |= self.places.keys() - self.versions.keys()
+        for slot in unknown:
+            (offset, size), changes = self.places[slot], int(self.changes[slot])
+            digest = size <= SMALL and sha256(self.memory[offset : offset + size].data).digest()
+            self.note(slot, changes, digest or next(self.numbers))
+        return self.sum
 
     def pieces(self, slot: int) -> Iterator[tuple[int, int]]:
         """Where in the file data of a slot begin and end; holes are left out, which reading would fill."""
@@ -211,6 +240,11 @@ class Repeats:
             for begin in range(start, hole, PIECE):
                 yield begin, min(begin + PIECE, hole)
             start = max(hole, start + 1)
+
+
+def share(slot: int, version: Version) -> State:
+    """What a slot adds to the state."""
+    return int.from_bytes(sha256(repr((slot, version)).encode()).digest(), "little")
 
 
 def same(old: Bytes | None, new: Bytes) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from banksim.__main__ import main
+from banksim.kernels import global_addresses
 from banksim.runs.programs import repeats
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -79,3 +82,36 @@ def test_repeated_launches_cost_and_give_the_same(
     assert all_of_them == 48
     assert few < 40
     assert repeated == every
+
+
+class Seen(dict[int, tuple[int, int]]):
+    def __iter__(self) -> Iterator[int]:
+        raise AssertionError("a launch goes through all allocations")
+
+    items = keys = values = __iter__  # type: ignore[assignment]
+
+
+def test_a_state_that_is_known_is_found_without_going_through_all_allocations() -> None:
+    start, count = 4 * global_addresses.PROGRAM.slots, 1000
+    memory = np.zeros(start + 64 * count, np.uint8)
+    known = repeats.Repeats(memory, -1)
+    for slot in range(count):
+        known.holds(slot, start + 64 * slot, 64, visible=slot == 3, pinned=False)
+    before = known.state()
+    places, known.places = known.places, Seen(known.places)
+
+    def written(slot: int, value: int, told: bool) -> int:
+        memory[start + 64 * slot + 5] = value
+        known.changes[slot] += told
+        return known.state()
+
+    states = [before, written(7, 1, True), written(8, 1, True), written(3, 1, False)]
+    assert len({*states}) == 4
+    assert [written(3, 0, False), written(8, 0, True), written(7, 0, True)] == [*reversed(states[:3])]
+    assert (written(9, 1, True), written(9, 0, True)) != (before, before)
+    assert known.state() == before
+    known.places = places
+    known.forget()
+    assert known.state() == before
+    known.holds(5, 0, 0, visible=False, pinned=False)
+    assert known.state() != before
