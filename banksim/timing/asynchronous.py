@@ -108,7 +108,8 @@ def name(behind: Behind, row: IssueRow, record: Warp, registers: Integer, mask: 
 
 @inlined
 def number_of(behind: Behind, address: Integer) -> Integer:
-    """The number of an mbarrier in its block. (What names none has ended the launch before.)"""
+    """The number of an mbarrier in its block. (What lies beyond all that the block can reach has ended the launch
+    before.)"""
     n: Integer = min(address // MBARRIER, behind.mbarriers.shape[1] - 1)
     return n
 

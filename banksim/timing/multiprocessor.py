@@ -92,7 +92,7 @@ class Simulation:
         self.workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
         self.path = shared_memory_path.new_path(l1_bytes(launch, resident), costs_of(figures, active))
         count = resident * launch.warps
-        self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, resident, launch.shared_bytes)
+        self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, resident, launch.shared_reach)
         members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
         for w in range(count):
             members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w

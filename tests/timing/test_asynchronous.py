@@ -62,6 +62,13 @@ def test_the_last_of_many_mbarriers_is_waited_for(by_bytes: int) -> None:
     assert abs(int(out[1] - out[3])) < 150
 
 
+@pytest.mark.parametrize("own", [24, 8])
+def test_each_mbarrier_has_a_time_of_its_own_beyond_the_block_s_memory_too(own: int) -> None:
+    start, fast, slow, _ = clocks("two", 1, np.zeros(4096, np.uint8), 4096, dynamic_shared=own)[0]
+    assert fast - start < 200
+    assert slow - fast > 200
+
+
 def test_a_given_latency_of_global_memory_is_that_of_bulk_copies_too() -> None:
     out = np.zeros(4, np.uint32)
     given = [out, np.zeros(4096, np.uint8), 4096, 0]

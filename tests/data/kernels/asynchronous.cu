@@ -90,3 +90,20 @@ extern "C" __global__ void many(unsigned *out, int count, int cycles, int by_byt
     }
     if (threadIdx.x % 32 == 0) out[threadIdx.x / 16] = t0, out[threadIdx.x / 16 + 1] = t1;
 }
+// The second of three mbarriers waits for a bulk copy, the third for nothing. Readings: start, what the third waits for, the second.
+extern "C" __global__ void two(unsigned *out, const char *at, int bytes) {
+    __shared__ __align__(128) char tile[4096];
+    extern __shared__ __align__(16) unsigned long long words[];
+    unsigned slow = place(words + 1), fast = place(words + 2);
+    init(slow, 1);
+    init(fast, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async;" ::: "memory");
+    unsigned t0 = now();
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(slow), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" :: "r"(place(tile)), "l"(at), "r"(bytes), "r"(slow) : "memory");
+    arrive(fast);
+    wait(fast, 0);
+    unsigned t1 = now();
+    wait(slow, 0);
+    out[0] = t0, out[1] = t1, out[2] = now();
+}
