@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from banksim.kernels.kernel import BYTES, Kernel
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.faults import place
 from banksim.machine.launch import Launch
+from banksim.requests.opcodes import REACHING
 from banksim.wording import plural
 
 STUCK, FOREIGN, ELSEWHERE, APART, YIELDED, GAVE_WAY, JOINED, OUTSIDE = 1, 2, 4, 8, 16, 32, 64, 128
@@ -26,6 +27,8 @@ WHY = {
     GAVE_WAY: "threads of a warp yielded to others that had parted from them",
     JOINED: "threads of a warp that had parted met at an instruction that is no barrier, and ran on together",
 }
+ATOMICS = frozenset({"ATOMS", "REDS"}) | REACHING - {"LD", "ST", "STAS"}
+"""Opcodes of atomics that can be on shared memory."""
 Doubts = dict[int, int]
 """Bits by the pc of an instruction."""
 
@@ -37,7 +40,7 @@ def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
         return ()
     pc = min(doubts)
     why = next(text for bit, text in WHY.items() if doubts[pc] & bit)
-    more = f" (and at {plural(len(doubts) - 1, 'more instruction')})" if len(doubts) > 1 else ""
+    more = and_at(len(doubts) - 1)
     where = place(kernel.instructions[pc // BYTES])
     return (
         f"Which threads of a warp run together is not established from {where} on{more}: {why}. "
@@ -46,22 +49,31 @@ def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
 
 
 def out_of_bounds(launch: Launch) -> Iterator[str]:
-    """The instructions that accessed shared memory outside of the kernel's own, where a GPU lets that pass."""
-    for pc, bits in sorted(launch.doubts.items()):
-        if bits & OUTSIDE:
-            own = f"the {launch.shared_bytes - launch.kernel.shared_base:,} bytes of shared memory that a block has"
-            why = "A GPU does not notice it, since it gives a block a little more; what is read there is not known."
-            yield f"Outside of {own}: {place(launch.kernel.instructions[pc // BYTES])}. {why}"
+    """The places that accessed shared memory outside of the kernel's own, where a GPU lets that pass: of a line of the
+    source, of which a compiler makes any number of instructions, the first of each name."""
+    found: dict[tuple[object, ...], list[Instruction]] = {}
+    for pc in sorted(pc for pc, bits in launch.doubts.items() if bits & OUTSIDE):
+        i = launch.kernel.instructions[pc // BYTES]
+        found.setdefault((i.name, i.site.file, i.site.line, i.site.inlined, i.site.inside), []).append(i)
+    for first, *others in found.values():
+        own = f"the {plural(launch.shared_bytes - launch.kernel.shared_base, 'byte')} of shared memory that a block has"
+        why = "A GPU does not notice it, since it gives a block a little more; what is read there is not known."
+        yield f"Outside of {own}: {place(first)}{and_at(len(others))}. {why}"
+
+
+def and_at(others: int) -> str:
+    return f" (and at {plural(others, 'more instruction')})" if others else ""
 
 
 def told(kernel: Kernel, pc: int, bits: int) -> int:
     """What a report says of an instruction. Threads that meet at a BSYNC go on as one group behind it in any case: of
     31 recorded launches in which they did, 30 executed it as often as here, and one once more. Which threads go first
-    behind a YIELD shows in what they do to the same shared memory: without atomics, recorded launches are equal."""
+    behind a YIELD shows in what they do to the same shared memory: without atomics, recorded launches are equal. (That
+    of generic addresses may be shared memory.)"""
     bits &= ~OUTSIDE
     if kernel.instructions[pc // BYTES].name == "BSYNC":
         bits &= ~JOINED
-    return bits if "ATOMS" in kernel.opcodes else bits & ~GAVE_WAY
+    return bits if ATOMICS & kernel.opcodes else bits & ~GAVE_WAY
 
 
 def add(doubts: Doubts, found: Iterable[tuple[int, int]]) -> None:

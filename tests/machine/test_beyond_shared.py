@@ -46,6 +46,11 @@ extern "C" __global__ void declared(int *out, int index) {
     own[threadIdx.x + index] = threadIdx.x;
     out[threadIdx.x] = own[threadIdx.x + index];
 }
+extern "C" __global__ void unrolled(int *out, int index) {
+    volatile __shared__ int own[32];
+#pragma unroll
+    for (int n = 0; n < 24; ++n) own[threadIdx.x + n + index] = out[n], out[n] = own[threadIdx.x + index - n];
+}
 extern "C" __global__ void step(unsigned *out, unsigned first, unsigned by) {
     extern __shared__ __align__(16) unsigned own[];
     unsigned at = first + blockIdx.x * by, r, b, c, d;
@@ -115,6 +120,15 @@ def test_a_store_below_an_array_goes_on(kernels: Any, engine: str) -> None:
     assert out.tolist() == list(range(32))
     assert [("STS" in text, "LDS" in text) for text in run.out_of_bounds] == [(True, False), (False, True)]
     assert all("touch.cu:" in text for text in run.out_of_bounds)
+
+
+@both_engines
+def test_copies_of_one_line_of_the_source_are_told_together(kernels: Any, engine: str) -> None:
+    stored, loaded = banksim.run(kernels["unrolled"], 1, 32, [np.zeros(32, np.int32), -64], engine=engine).out_of_bounds
+    for told, name in ((stored, "STS"), (loaded, "LDS")):
+        assert told.startswith("Outside of the 128 bytes of shared memory that a block has: ")
+        assert f" {name} " in told
+        assert ") (and at 23 more instructions). A GPU" in told
 
 
 @pytest.mark.parametrize(

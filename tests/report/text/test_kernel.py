@@ -158,3 +158,12 @@ def test_a_note_says_from_where_on_counts_are_not_sure() -> None:
     )
     run.launch.doubts.clear()
     assert run.notes == ()
+
+
+@pytest.mark.parametrize(
+    "opcode", ["ATOMS", "REDS", "ATOM", "RED", "REDAS", "LD", "ST", "STAS", "STS", "ATOMG", "REDG"]
+)
+def test_who_goes_first_behind_a_yield_is_told_where_atomics_can_be_on_shared_memory(opcode: str) -> None:
+    kernel = SimpleNamespace(instructions=INSTRUCTIONS, opcodes=frozenset({"STS", opcode}))
+    told = doubts.notes(kernel, {BYTES: doubts.GAVE_WAY})  # type: ignore[arg-type]
+    assert bool(told) == (opcode in ("ATOMS", "REDS", "ATOM", "RED", "REDAS"))
