@@ -2,7 +2,8 @@
 that.
 
 A value here is the set of what it depends on: registers, by file and number, and sources that are no registers:
-("block", axis) for an index of the block, ("data", pc) for what an instruction reads from memory or a clock."""
+("block", axis) for an index of the block, ("data", pc) for what an instruction reads from memory or a clock, `THREAD`
+for what differs from thread to thread of a warp by itself."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ Guard = tuple[int, bool]
 """The number of a thread's predicate, and whether it must be false."""
 LOCAL = ("local", 0)
 """Local memory, as if it were one register."""
+THREAD = ("thread", 0)
+"""Which thread of its warp it is."""
 DECIDING = frozenset({"shared", "generic"})
 """Spaces whose accesses may be requests to shared memory."""
 NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
@@ -143,7 +146,7 @@ class Tracer(Unfollowed):
         return v
 
     def lane(self) -> Dependences:
-        return NOTHING
+        return Dependences({THREAD})
 
     def warp_number(self) -> Dependences:
         return NOTHING
@@ -165,7 +168,9 @@ class Tracer(Unfollowed):
     def special(self, name: str, uniform: bool) -> Dependences:
         if name.startswith("SR_CTAID."):
             return Dependences({("block", "XYZ".index(name[-1]))})
-        return self.data() if "CLOCK" in name or "TIMER" in name else NOTHING
+        if "CLOCK" in name or "TIMER" in name:
+            return self.data()
+        return NOTHING if uniform else self.lane()
 
     # ---- memory
     def address(self, o: Operand, wide: bool) -> Dependences:

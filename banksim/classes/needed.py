@@ -2,8 +2,9 @@
 
 Control flow, guards and requests to shared memory decide counts. What computes what they read is needed, found
 backwards through the code, register by register; local memory is one more register. Uniform registers belong to a warp
-and not to a thread, and other threads of it may write them too: of one that is needed anywhere, all writes are, and
-what one may hold anywhere, it may hold everywhere.
+and not to a thread. Where no branch can part the threads of a warp, they are followed as the others are. Else other
+threads may write them in between: of one that is needed anywhere, all writes are, and what one may hold anywhere, it
+may hold everywhere; as with local memory.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from banksim.classes.footprint import Footprint, Guard, Source, footprint
-from banksim.kernels.control_opcodes import CONTROL
+from banksim.classes.footprint import THREAD, Footprint, Guard, Source, footprint
+from banksim.kernels.control_opcodes import CONTROL, ENDS
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import Block, basic_blocks
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.supported import Naming
 
-OF_THREADS = ("R", "P")
+OF_THREADS = frozenset({"R", "P"})
 """The files whose registers every thread has for itself."""
+OF_WARPS = frozenset({"UR", "UP"})
+PARTING = frozenset({"BSYNC", "BREAK", "ENDCOLLECTIVE"})
+"""Instructions that let some threads of a group go on without the others, whatever they read."""
 Prints = Mapping[int, Footprint]
 
 
@@ -52,10 +56,13 @@ def needed(kernel: Kernel, axes: tuple[int, ...], longest: int) -> Needed:
     to `longest`. `UnsupportedError` for what is not followed."""
     blocks = basic_blocks(kernel, longest)
     prints = footprints(kernel, blocks)
-    chosen = backwards(blocks, prints)
+    followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
+    chosen = backwards(blocks, prints, followed)
     chosen |= {pc for pc in prints if always(kernel.instructions[pc // BYTES])}
-    data, decided = forwards(blocks, prints, chosen, of_data)
-    changing, _ = forwards(blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None)
+    data, decided = forwards(blocks, prints, chosen, of_data, followed)
+    changing, _ = forwards(
+        blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None, followed
+    )
     return Needed(frozenset(chosen), changing, data, decided)
 
 
@@ -75,6 +82,18 @@ def footprints(kernel: Kernel, blocks: Mapping[int, Block]) -> dict[int, Footpri
     return prints
 
 
+def may_part(kernel: Kernel, blocks: Mapping[int, Block], prints: Prints) -> bool:
+    """Whether the threads of a warp may go different ways, other than to their end: whether what ends a block of
+    instructions may depend on the thread."""
+    joint = {
+        pc: replace(one, writes={to: sources.joined(one.needs) for to, sources in one.writes.items()})
+        for pc, one in prints.items()
+    }
+    apart = forwards(blocks, joint, set(joint), lambda s: 0 if s == THREAD or s[0] == "data" else None)[1]
+    lasts = [kernel.instructions[block.end // BYTES - 1] for block in blocks.values()]
+    return any(i.name in PARTING or (i.name in ENDS and i.name != "EXIT" and i.pc in apart) for i in lasts)
+
+
 def of_data(source: Source) -> int | None:
     return source[1] if source[0] == "data" else None
 
@@ -88,8 +107,9 @@ Read = tuple[Source, Guard | None]
 """A source that is read later: by threads for which a predicate, as it is now, holds, or by any."""
 
 
-def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
-    """The instructions whose results control flow, guards or requests need."""
+def backwards(blocks: Mapping[int, Block], prints: Prints, followed: frozenset[str]) -> set[int]:
+    """The instructions whose results control flow, guards or requests need. Registers of the files `followed` are
+    written by nobody in between."""
     chosen: set[int] = set()
     living: dict[int, set[Read]] = {start: set() for start in blocks}
     everywhere: set[Read] = set()
@@ -100,9 +120,9 @@ def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
         for block in reversed(list(blocks.values())):
             live: set[Read] = everywhere.union(commonly[block.common], *(living[s] for s in block.successors))
             for pc in range(block.end - BYTES, block.start - BYTES, -BYTES):
-                if before(live, prints[pc]):
+                if before(live, prints[pc], followed):
                     chosen.add(pc)
-            shared = {read for read in live if read[0][0] not in OF_THREADS}
+            shared = {read for read in live if read[0][0] not in followed}
             if not live <= living[block.start] or not shared <= everywhere:
                 living[block.start] |= live
                 everywhere |= shared
@@ -110,7 +130,7 @@ def backwards(blocks: Mapping[int, Block], prints: Prints) -> set[int]:
     return chosen
 
 
-def before(live: set[Read], one: Footprint) -> bool:
+def before(live: set[Read], one: Footprint, followed: frozenset[str] = OF_THREADS) -> bool:
     """Turn `live`, the sources that are read after an instruction, into those that are read from it on. Whether any of
     its results is among them.
 
@@ -121,7 +141,7 @@ def before(live: set[Read], one: Footprint) -> bool:
     other = own and (own[0], not own[1])
     hits = {read for read in live if read[0] in writes and (other is None or read[1] != other)}
     for read in hits:
-        if read[0][0] in OF_THREADS and (not one.guarded or (own is not None and read[1] == own)):
+        if read[0][0] in followed and (not one.guarded or (own is not None and read[1] == own)):
             live.discard(read)
     for read in [read for read in live if read[1] is not None and ("P", read[1][0]) in writes]:
         live.discard(read)
@@ -134,7 +154,11 @@ def before(live: set[Read], one: Footprint) -> bool:
 
 
 def forwards(
-    blocks: Mapping[int, Block], prints: Prints, chosen: set[int], begins: Callable[[Source], int | None]
+    blocks: Mapping[int, Block],
+    prints: Prints,
+    chosen: set[int],
+    begins: Callable[[Source], int | None],
+    followed: frozenset[str] = OF_THREADS,
 ) -> tuple[Reach, dict[int, int]]:
     """Which registers may hold what comes from a source to which `begins` gives a number; and for each instruction that
     such a source may decide, one of these numbers."""
@@ -161,9 +185,9 @@ def forwards(
                 if number is not None:
                     state.setdefault(to, number)
                     anywhere.add(to)
-                    if to[0] not in OF_THREADS:
+                    if to[0] not in followed:
                         everywhere.setdefault(to, number)
-                elif not one.guarded and to[0] in OF_THREADS:
+                elif not one.guarded and to[0] in followed:
                     state.pop(to, None)
         behind[start] = state
         common = blocks[start].common

@@ -14,7 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import banksim
+from banksim.classes.needed import footprints, may_part
 from banksim.errors import AbsentError, Fault, InputError
+from banksim.machine.basic_blocks import basic_blocks
 from banksim.report.text.kernel import report
 from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import KERNELS
@@ -131,6 +133,49 @@ def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None
         found = banksim.run(kernels[name], (100_000, 30), 64, [nothing, nothing, np.uint32(12345)], values=False)
         assert found.blocks == 3_000_000
         assert 0 < found.classes <= count, name
+
+
+UNIFORM = """extern "C" __global__ void together(unsigned* out, const unsigned* in, unsigned n) {
+    __shared__ unsigned s[64];
+    unsigned v = 0;
+    for (unsigned k = 0; k < n; ++k) {
+        s[threadIdx.x * 2 & 63] = in[k * 64 + threadIdx.x];
+        __syncthreads();
+        v += s[threadIdx.x];
+        __syncthreads();
+    }
+    atomicAdd(out + (blockIdx.x & 0x555), v);
+}
+extern "C" __global__ void parted(unsigned* out, const unsigned* in, unsigned n) {
+    __shared__ unsigned s[64];
+    unsigned v = 0;
+    if (threadIdx.x & 1) for (unsigned k = 0; k < n; ++k) { s[threadIdx.x * 2 & 63] = in[k]; v += s[threadIdx.x]; }
+    __syncthreads();
+    atomicAdd(out + (blockIdx.x & 0x555), v);
+}
+extern "C" __global__ void asked(unsigned* out, const unsigned* in, unsigned n) {
+    __shared__ unsigned s[64];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    atomicAdd(out + s[(blockIdx.x & 5) * threadIdx.x & 63], n);
+}
+"""
+
+
+def test_a_uniform_register_is_needed_only_where_what_it_holds_there_is_read(tmp_path: Path) -> None:
+    """The one of the block's index holds a shared address elsewhere. Where branches part the threads of a warp, others
+    may read it in between."""
+    path = tmp_path / "uniform.cu"
+    path.write_text(UNIFORM)
+    module = banksim.load(path)
+    found = {name: both(module[name], (1500,), n=5) for name in ("together", "parted", "asked")}
+    assert found["together"].classes == 1
+    assert 1 < found["asked"].classes < 10
+    parts = {}
+    for name in found:
+        blocks = basic_blocks(module[name])
+        parts[name] = may_part(module[name], blocks, footprints(module[name], blocks))
+    assert parts == {"together": False, "parted": True, "asked": False}
 
 
 def test_several_rules_and_codes_at_once(kernels: dict[str, Any]) -> None:

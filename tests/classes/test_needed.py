@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from banksim.classes.footprint import Dependences, Footprint, Guard
-from banksim.classes.needed import Read, before
+from banksim.classes.needed import OF_THREADS, OF_WARPS, Read, before
 
 R6, R7, R8, P0, P1, UR4 = ("R", 6), ("R", 7), ("R", 8), ("P", 0), ("P", 1), ("UR", 4)
 IF_P0, IF_NOT_P0, IF_P1 = (0, False), (0, True), (1, False)
@@ -54,3 +54,14 @@ def test_a_guard_and_a_predicate_that_is_written_with_it() -> None:
     live: set[Read] = {(R6, IF_P0)}
     assert before(live, one)
     assert live == {(R6, None), (R7, IF_P0), (P0, None)}
+
+
+def test_a_register_of_a_warp_whose_threads_are_together() -> None:
+    """Nobody writes it in between; with a guard, no thread may write it, while it is read for all."""
+    for one, there in (
+        (writes(UR4, R7), {(R7, None)}),
+        (writes(UR4, R7, guard=IF_P0), {(UR4, None), (R7, IF_P0), (P0, None)}),
+    ):
+        live: set[Read] = {(UR4, None)}
+        assert before(live, one, OF_THREADS | OF_WARPS)
+        assert live == there
