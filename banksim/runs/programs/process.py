@@ -26,7 +26,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +40,6 @@ from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule
-from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 
 if TYPE_CHECKING:
@@ -54,7 +52,6 @@ ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKN
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
-DEVICE, PINNED, MANAGED = range(3)
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 MAP_NORESERVE = 0x4000
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
@@ -77,10 +74,10 @@ class Process:
         _, files, _, _ = socket.recv_fds(connection, 1, 1)
         if len(files) != 1:
             raise EOFError
-        self.file = os.fdopen(files[0], "rb+", buffering=0)
-        whole = mmap.mmap(self.file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
+        with os.fdopen(files[0], "rb+", buffering=0) as file:
+            whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
         self.memory = np.frombuffer(whole, np.uint8)
-        self.mapped, self.repeats = Mapped(self.memory), Repeats(self.memory, self.file.fileno())
+        self.mapped = Mapped(self.memory)
         self.buffers = ProgramMemory(FIRST_SLOT)
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
@@ -118,7 +115,6 @@ class Process:
                 status, answer = self.answered(asked[chr(kind)], content)
                 self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
         except (EOFError, ConnectionError):
-            self.file.close()
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
                 self.program.failed(InputError(self.stopped))
 
@@ -172,7 +168,6 @@ class Process:
     def library(self, content: bytes) -> bytes:
         """Compute what cuBLAS or cuRAND would."""
         name, answer = libraries.answer(content, self.buffers)
-        self.repeats.forget()
         self.program.launches.called(name)
         return answer
 
@@ -197,7 +192,6 @@ class Process:
         slot, offset, size, kind = struct.unpack("<4Q", content)
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
         self.mapped.holds(slot, offset, size)
-        self.repeats.holds(slot, offset, size, visible=kind != DEVICE, pinned=kind in (PINNED, MANAGED))
         name = f"{KINDS[kind]} {number}"
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
         buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
@@ -210,7 +204,6 @@ class Process:
         self.buffers.hold(HEAP_SLOT, Buffer(np.zeros(size, np.uint8), "the heap of malloc"))
 
     def reset(self, _: bytes) -> None:
-        self.repeats.forget()
         for module in self.modules:
             if module.data.size:
                 module.place(module.slot, module.data)
@@ -226,7 +219,6 @@ class Process:
     def place(self, content: bytes) -> bytes:
         number, slot = struct.unpack("<2Q", content)
         self.modules[number].place(slot, self.buffers[slot].data)
-        self.repeats.forget()
         return b""
 
     def function(self, content: bytes) -> bytes:
@@ -263,10 +255,10 @@ class Process:
                     tick(blocks, instructions)
 
             options = replace(program.options, progress=step)
-            named, execute = self.named.get(kernel.name, Named()), partial(self.repeats.execute, pieces)
+            named = self.named.get(kernel.name, Named())
             try:
                 with self.called(named.arrays, pieces):
-                    program.launches.execute(launch, shape, options, program.requests, named.signature, execute)
+                    program.launches.execute(launch, shape, options, program.requests, named.signature)
             finally:
                 program.strayed(self.mapped.pages)
         return launch.device.output.encode()

@@ -58,7 +58,6 @@ struct memory { /* one allocation */
     off_t offset; /* in the shared file */
     enum kind kind;
     bool live;
-    bool freed; /* by the program, not by a reset of the device */
     void *host; /* registered memory: where the program has it */
     unsigned flags;
     struct memory *head; /* of an allocation with several slots: in all but the first, the first */
@@ -69,11 +68,6 @@ struct memory *banksim_find(CUdeviceptr address); /* the live allocation that ho
 unsigned banksim_number(const struct memory *memory);
 unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */
 void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */
-/* The begin of the file has a word for each slot that counts how often the program may have changed its bytes, but for
-   those that it sees itself. banksim reads it (banksim.runs.programs.repeats). Whoever writes takes the address from
-   here, and says that it has written when it is done. */
-void *banksim_writable(CUdeviceptr address);
-void banksim_changed(CUdeviceptr address);
 
 /* ---- modules.c */
 struct CUfunc_st {

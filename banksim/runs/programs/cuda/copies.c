@@ -28,9 +28,8 @@ CUresult banksim_perform_copy(void *arguments) {
     banksim_flush();
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
-            memmove(banksim_writable(c->to + z * c->to_layer + y * c->to_pitch),
+            memmove(banksim_bytes(c->to + z * c->to_layer + y * c->to_pitch),
                     banksim_bytes(c->from + z * c->from_layer + y * c->from_pitch), c->width);
-    banksim_changed(c->to);
     return CUDA_SUCCESS;
 }
 
@@ -143,12 +142,11 @@ CUresult banksim_perform_fill(void *arguments) {
     const struct fill *f = arguments;
     if (banksim_pending) return CUDA_SUCCESS;
     for (size_t y = 0; y < f->height; y++) {
-        char *row = banksim_writable(f->to + y * f->pitch);
+        char *row = banksim_bytes(f->to + y * f->pitch);
         if (f->bytes == 1) memset(row, f->value, f->width);
         else
             for (size_t x = 0; x < f->width; x++) memcpy(row + x * f->bytes, &f->value, f->bytes);
     }
-    banksim_changed(f->to);
     return CUDA_SUCCESS;
 }
 

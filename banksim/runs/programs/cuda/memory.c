@@ -24,8 +24,7 @@
 #define APART 512ull
 #define LARGE (32ull << 20)
 #define SLOT_BYTES (1ull << 32) /* an allocation of more has several slots, whose addresses follow each other */
-#define QUARANTINE 256       /* so many freed allocations are not given out again, so that uses of them are found, but */
-#define ALIKE 3              /* of one capacity: a program that frees and allocates in a loop gets what it had, as on a GPU */
+#define QUARANTINE 256       /* so many freed allocations are not given out again, so that uses of them are found */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory slots[BANKSIM_SLOTS];
@@ -46,9 +45,6 @@ static size_t rounded(size_t size, size_t unit) { return (size + unit - 1) / uni
 static size_t pages(size_t size) { return rounded(size, BANKSIM_PAGE); }
 static bool small(size_t capacity, enum kind kind) { return kind == DEVICE && capacity < SMALL; }
 
-static struct memory *behind(const struct memory *head, unsigned piece);
-static unsigned pieces(size_t capacity);
-
 struct memory *banksim_find(CUdeviceptr address) {
     CUdeviceptr slot = (address - BANKSIM_FIRST_ADDRESS) >> 32;
     if (address >= BANKSIM_FIRST_ADDRESS && slot < BANKSIM_SLOTS) {
@@ -65,34 +61,11 @@ void *banksim_bytes(CUdeviceptr address) {
     return found ? banksim_whole_file + found->offset + (address - found->start) : (void *)address;
 }
 
-void banksim_changed(CUdeviceptr address) {
-    struct memory *found = banksim_find(address);
-    for (unsigned piece = 0; found && piece < pieces(found->capacity); piece++)
-        __atomic_add_fetch((uint32_t *)banksim_whole_file + banksim_number(behind(found, piece)), 1, __ATOMIC_SEQ_CST);
-}
-
-void *banksim_writable(CUdeviceptr address) {
-    banksim_changed(address);
-    return banksim_bytes(address);
-}
-
-static unsigned freed_alike(size_t capacity) {
-    unsigned found = 0;
-    for (unsigned n = 0; n < freed_count && found < ALIKE; n++) {
-        const struct memory *one = &slots[freed[(freed_first + n) % BANKSIM_SLOTS]];
-        found += one->freed && one->capacity == capacity;
-    }
-    return found;
-}
-
-/* Takes the first freed allocation of the same size out of the queue; with OWN, the first that the program freed itself;
-   with ANY, the first of any size. */
-enum which { ALL, OWN, ANY };
-static struct memory *reused(size_t capacity, enum which which) {
+/* Takes the first freed allocation of the same size out of the queue; with `any_size`, the first of any size. */
+static struct memory *reused(size_t capacity, bool any_size) {
     for (unsigned n = 0; n < freed_count; n++) {
         unsigned place = (freed_first + n) % BANKSIM_SLOTS, number = freed[place];
-        if (slots[number].capacity != capacity && which != ANY) continue;
-        if (!slots[number].freed && which == OWN) continue;
+        if (slots[number].capacity != capacity && !any_size) continue;
         freed[place] = freed[freed_first]; /* the first of the queue moves to the place of the one that leaves */
         freed_first = (freed_first + 1) % BANKSIM_SLOTS;
         freed_count--;
@@ -163,11 +136,10 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
     if (kind == VARIABLES)
         for (unsigned n = 1; n < BANKSIM_MODULE_SLOTS && !found; n++)
             if (!slots[n].capacity) found = &slots[n];
-    if (!found && freed_count > QUARANTINE) found = reused(capacity, ALL);
-    if (!found && freed_alike(capacity) >= ALIKE) found = reused(capacity, OWN);
+    if (!found && freed_count > QUARANTINE) found = reused(capacity, false);
     while (used < BANKSIM_SLOTS && slots[used].capacity) used++;
     if (!found && used < BANKSIM_SLOTS) found = &slots[used++];
-    if (!found) found = reused(capacity, ANY);
+    if (!found) found = reused(capacity, true);
     if (found && (found->capacity < capacity || small(found->capacity, found->kind) != small(capacity, kind)) &&
         !place(found, capacity, kind))
         return NULL;
@@ -203,7 +175,6 @@ CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory
         memory->flags = flags;
         memory->host = NULL;
         memory->live = true;
-        memory->freed = false;
     }
     pthread_mutex_unlock(&lock);
     *taken = memory;
@@ -246,16 +217,13 @@ static CUresult release(CUdeviceptr start, bool of_host) {
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
-    memory->freed = true;
     banksim_let_go(memory);
     return CUDA_SUCCESS;
 }
 
 void banksim_forget_memory(void) {
-    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++) {
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
         if (slots[n].live && !slots[n].host) banksim_let_go(&slots[n]);
-        slots[n].freed = false;
-    }
 }
 
 /* ---- allocation */

@@ -105,7 +105,7 @@ static CUresult make(unsigned long long *made, const CUDA_RESOURCE_DESC *resourc
     }
     if (!failed) failed = banksim_allocate(sizeof object, DEVICE, 0, &start);
     if (failed) return failed;
-    memcpy(banksim_writable(start), &object, sizeof object);
+    memcpy(banksim_bytes(start), &object, sizeof object);
     *made = start >> 32;
     return CUDA_SUCCESS;
 }

@@ -39,7 +39,7 @@ static struct handle *known(CUmemGenericAllocationHandle handle) {
     return one;
 }
 static char *bytes(const struct range *range, CUdeviceptr address) {
-    return (char *)banksim_writable(range->start) + (address - range->start);
+    return (char *)banksim_bytes(range->start) + (address - range->start);
 }
 
 /* A range is a valid allocation up to the last byte that is mapped. */
