@@ -27,28 +27,11 @@ void banksim_say(const char *format, ...) {
     va_end(arguments);
 }
 
-/* banksim has ended, or the host has no memory left, so this program cannot go on. */
-static void give_up(const char *what) {
-    fprintf(stderr, "banksim: %s: %s\n", what, errno ? strerror(errno) : "the connection was closed");
-    _exit(2);
-}
-
-void *banksim_resized(void *old, size_t size) {
-    void *room = realloc(old, size);
-    if (!room && size) give_up("the host's memory is used up");
-    return room;
-}
-void *banksim_zeroed(size_t size) {
-    void *room = calloc(1, size);
-    if (!room && size) give_up("the host's memory is used up");
-    return room;
-}
-
 static void send_all(const void *bytes, size_t size) {
     while (size) {
         ssize_t sent = send(server, bytes, size, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) give_up("banksim does not listen any more");
+        if (sent <= 0) banksim_give_up("banksim does not listen any more");
         bytes = (const char *)bytes + sent;
         size -= sent;
     }
@@ -59,7 +42,7 @@ static void receive_all(void *bytes, size_t size) {
         errno = 0;
         ssize_t received = recv(server, bytes, size, 0);
         if (received < 0 && errno == EINTR) continue;
-        if (received <= 0) give_up("banksim does not answer any more");
+        if (received <= 0) banksim_give_up("banksim does not answer any more");
         bytes = (char *)bytes + received;
         size -= received;
     }
@@ -79,7 +62,7 @@ static void send_file(int file) {
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(head), &file, sizeof file);
-    if (sendmsg(server, &message, MSG_NOSIGNAL) < 0) give_up("handing over memory");
+    if (sendmsg(server, &message, MSG_NOSIGNAL) < 0) banksim_give_up("handing over memory");
 }
 
 static void in_child(void) {

@@ -24,6 +24,7 @@ CUresult banksim_missing(const char *name); /* says once that a function is not 
    every function could return an error. */
 void *banksim_resized(void *old, size_t size); /* `old` may be NULL */
 void *banksim_zeroed(size_t size);
+void banksim_give_up(const char *what) __attribute__((noreturn)); /* with one line on standard error, and status 2 */
 void banksim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The error of a kernel that a GPU would stop. At first it is `pending`, and nothing more happens on the device. The
