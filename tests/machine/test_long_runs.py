@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
 from banksim.kernels.kernel import BYTES
 from banksim.machine.basic_blocks import basic_blocks
-from banksim.machine.llvm import compile, sections
+from banksim.machine.llvm import compile, sections, workers
 from banksim.machine.llvm.sections import LONGEST_SECTION
 from banksim.machine.llvm.translate import LONGEST, translate
 from banksim.system import progress
@@ -94,6 +96,28 @@ def test_the_translation_of_a_long_kernel_is_shown(
     told = [line for line in lines if re.fullmatch(rf"translating k: [\d,]+ of {of}", line)]
     assert len(told) == len(basic_blocks(kernel, LONGEST)) > 1
     assert lines[-2:] == [f"compiling k: {of}", ""]
+
+
+def test_the_progress_of_a_launch_counts_the_instructions_of_its_loops_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop.cu").write_text(
+        "__global__ void k(int* out, int n) { int x = 0; for (int i = 0; i < n; i++) x = x * 3 ^ out[i & 31];"
+        " out[threadIdx.x] = x; }"
+    )
+    calls: list[Callable[[], None]] = []
+    told: list[tuple[int, ...]] = []
+    in_threads = workers.in_threads
+
+    def remembered(works: Any, stop: Any, tell: Callable[[], None]) -> Any:
+        calls.append(tell)
+        return in_threads(works, stop, tell)
+
+    monkeypatch.setattr(workers, "in_threads", remembered)
+    kernel = banksim.load(tmp_path / "loop.cu")["k"]
+    found = banksim.run(kernel, 2, 32, [np.zeros(32, np.int32), 1000], progress=lambda *done: told.append(done))
+    calls[-1]()
+    assert told[-1] == (2, found.thread_instructions)
 
 
 PARTING = """

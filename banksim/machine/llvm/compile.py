@@ -74,6 +74,10 @@ class Compiled:
         """How many were executed, by what was counted."""
         return sum((end - start) // BYTES * int(counters[2 * n]) for n, (start, end) in enumerate(self.spans))
 
+    def thread_instructions(self, counters: npt.NDArray[np.int64]) -> int:
+        """How many the active threads of all warps executed, whether their guards held or not."""
+        return sum((end - start) // BYTES * int(counters[2 * n + 1]) for n, (start, end) in enumerate(self.spans))
+
 
 def add_begin(out: Translation, watched: bool) -> None:
     """Add `begin(context, block)`, which puts the block's warps and memory into the state in which a block starts."""

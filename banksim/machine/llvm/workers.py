@@ -275,7 +275,7 @@ def execute(
     works: list[Callable[[], None]] = [partial(work, w) for w in team]
     if not launch.apart:
         works = [partial(together, team[n : n + size]) for n in range(0, len(team), size)]
-    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team)))
+    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team, compiled)))
     seconds = time.perf_counter() - began
     real = [s for s in stops if s.code != codes.INTERRUPTED] or stops
     for worker in team:
@@ -363,8 +363,10 @@ def threads(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(32, 2 * cores()), OWN_THREADS)
 
 
-def progress_of(team: list[Worker]) -> tuple[int, int]:
-    return sum(int(w.context[0]["blocks_done"]) for w in team), sum(int(w.counters[1]) for w in team)
+def progress_of(team: list[Worker], compiled: Compiled) -> tuple[int, int]:
+    """How many blocks are done, and how many thread instructions."""
+    done = sum(int(w.context[0]["blocks_done"]) for w in team)
+    return done, sum(compiled.thread_instructions(w.counters) for w in team)
 
 
 def settle(worker: Worker) -> None:
