@@ -306,6 +306,7 @@ def test_the_profilers_pages_are_read() -> None:
         assert [profiler.rows(one)[1].predicated_on for one in found] == [
             480 if name.startswith("_Z") else 512 for name in re.findall('Name","(.*)"', text.replace(again * 2, again))
         ]
+    assert len(profiler.source_pages(again * 4, 3)) == 4  # which of three alike is there twice cannot be told
     metrics = {key: profiler.COUNTERS[key] for key in ("instructions", "nanoseconds")}
     assert profiler.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
 

@@ -67,8 +67,9 @@ def name(program: str) -> str:
 
 
 Page = list[dict[str, str]]
-NamedPage = tuple[str, Page]
 """The lines of a source page, by the names of its columns."""
+NamedPage = tuple[str, Page]
+"""The name of the kernel, and its page."""
 
 
 def source_pages(text: str, launches: int) -> list[Page]:
@@ -78,7 +79,8 @@ def source_pages(text: str, launches: int) -> list[Page]:
 
 def pages_of(text: str, launches: int) -> list[NamedPage]:
     """The tables of the source page with the names of their kernels. Some versions print every page twice, or those of
-    some kernels: of no more `launches` than that (0: unknown), what stands there twice is taken once."""
+    some kernels: of no more `launches` than that (0: unknown), what stands there twice is taken once, if that leaves so
+    many."""
     found: list[NamedPage] = []
     pages = named_pages(text)
     if not launches or len(pages) <= launches:
@@ -88,7 +90,7 @@ def pages_of(text: str, launches: int) -> list[NamedPage]:
         is_second = not is_second and bool(found) and found[-1] == page
         if not is_second:
             found.append(page)
-    return found
+    return found if len(found) == launches else pages
 
 
 def named_pages(text: str) -> list[NamedPage]:
