@@ -31,7 +31,7 @@ FIGURES: dict[Figure, str] = {
     "degree": "n of the worst n-way conflict",
 }
 LIMIT = re.compile(r"(?:(?P<of_line>line-)?(?P<figure>[a-z-]+)=)?(?P<most>\d+(?:\.\d+)?)")
-EXCUSE = re.compile(r"""banksim:\s*allow\(\s*(\d+|unknown)\s*,\s*(["'])(.*?)\2\s*\)""")
+EXCUSE = re.compile(r"""banksim:\s*allow\(\s*(\d+|unknown)\s*(?:,\s*(["'])(.*?)\2\s*)?\)""")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class Guard:
 
 @dataclass(frozen=True)
 class Excuse:
-    """A comment that allows conflicts up to `most`-way on its line; None: those of unknown cost."""
+    """A comment that allows conflicts up to `most`-way on its line; None: those of unknown cost. Without a reason it
+    allows nothing."""
 
     file: str
     line: int
@@ -78,10 +79,14 @@ class Excuse:
 
     def __str__(self) -> str:
         most = "unknown" if self.most is None else self.most
+        if not self.reason:
+            return f'{portable(self.file)}:{self.line}: allow({most}) gives no reason, as allow({most}, "why") does'
         return f'{portable(self.file)}:{self.line}: allow({most}, "{self.reason}")'
 
     def covers(self, site: SiteConflicts) -> bool:
         """Whether it allows what a line costs."""
+        if not self.reason:
+            return False
         if site.degree is None or self.most is None:
             return site.degree is None and self.most is None
         return high(site.degree) <= self.most
@@ -224,7 +229,7 @@ def found_excuses(sites: Iterable[SiteConflicts]) -> Iterator[Excuse]:
         # There are none where the source is not here, as of a trace from elsewhere.
         for at, line in enumerate(source_lines(file)[first - 1 : last], first):
             if match := EXCUSE.search(line):
-                yield Excuse(file, at, None if match[1] == "unknown" else int(match[1]), match[3])
+                yield Excuse(file, at, None if match[1] == "unknown" else int(match[1]), match[3] or "")
 
 
 # ---- baseline

@@ -158,6 +158,19 @@ def test_what_is_excused_is_not_part_of_the_total(tmp_path: Path) -> None:
     assert above(strided(32, 4, file=file), "excess=1") == ["s[4 * t]"]
 
 
+def test_an_excuse_without_a_reason_excuses_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
+    file = tmp_path / "k.cu"
+    file.write_text('a; // banksim: allow(32)\nb; // banksim: allow(unknown, "")\nc; // banksim: allow(8)\n')
+    found = check([strided(4, 8, 1, file=file)], Guard((Limit(),)))
+    assert [one.site.line for one in found.above] == [1, 2]
+    assert [str(excuse) for _, excuse in found.exceeded] == [
+        'k.cu:1: allow(32) gives no reason, as allow(32, "why") does',
+        'k.cu:2: allow(unknown) gives no reason, as allow(unknown, "why") does',
+    ]
+    assert [excuse.line for excuse in found.unused] == [3]
+
+
 def test_an_unused_excuse_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
     file = tmp_path / "kernel.py"
