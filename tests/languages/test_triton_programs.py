@@ -83,3 +83,97 @@ def test_what_goes_wrong_names_the_line_of_the_program(tmp_path: Path) -> None:
     )
     assert done.returncode
     assert 'program.py", line 16, in <module>' in done.stderr
+
+
+COPIES = """
+import copy
+import numpy as np, torch, triton
+x = torch.ones(4)
+d = x.cuda()
+d += 1
+assert x.tolist() == [1] * 4 and d.tolist() == [2] * 4
+for there in (
+    lambda t: t.to("cuda"), lambda t: t.to(torch.device("cuda")), lambda t: t.to(0), lambda t: t.to(device=0),
+    lambda t: t.cuda(0), lambda t: t.to(d), lambda t: t.type_as(d),
+    lambda t: t.to("cuda", torch.float32), lambda t: torch.as_tensor(t, device="cuda"),
+    lambda t: torch.asarray(t, device="cuda:0"),
+):
+    y = there(x).zero_()
+    assert y.is_cuda and not y.is_cpu and y.get_device() == 0 and x.tolist() == [1] * 4 and x.is_cpu
+for back in (
+    lambda t: t.cpu(), lambda t: t.to("cpu"), lambda t: t.to(torch.device("cpu")), lambda t: t.to(device="cpu"),
+    lambda t: t.to(x), lambda t: torch.as_tensor(t, device="cpu"),
+):
+    y = back(d).zero_()
+    assert y.is_cpu and not y.is_cuda and d.tolist() == [2] * 4 and d.is_cuda
+assert d.cuda() is d and d.to("cuda") is d and d.to(d.device) is d and x.cpu() is x and x.to("cpu") is x
+active = triton.runtime.driver.active.get_active_torch_device()
+assert d.device == torch.device("cuda:0") == active and x.device == torch.device("cpu")
+for made in (
+    torch.zeros(4, device=0), torch.zeros(4, device=d.device), torch.zeros(4, device=active), d + 1, d + x[0], d[1:],
+    d.reshape(2, 2), torch.empty_like(d), torch.cat([d, d]), d.max(0).values, d.double(), d.new_zeros(3), d.clone(),
+    copy.deepcopy(d), torch.sparse_coo_tensor([[0]], [1.0]).cuda(),
+):
+    assert made.is_cuda
+for made in (x + 1, torch.empty_like(d, device="cpu"), x.copy_(d), d.double().cpu(), d[1:].cpu()):
+    assert made.is_cpu
+given = np.ones(3, np.float32)
+for made in (torch.as_tensor(given, device="cuda"), torch.from_numpy(given).cuda()):
+    made += 1
+    assert given.tolist() == [1] * 3
+    made.numpy(force=True)[:] = 0
+    assert made.tolist() == [2] * 3
+layer = torch.nn.Linear(4, 4)
+weight = layer.weight.detach()
+before = weight.clone()
+layer.cuda()
+with torch.no_grad():
+    layer.weight.zero_()
+assert torch.equal(weight, before) and layer.weight.is_cuda
+layer(d).sum().backward()
+layer.weight.grad.cpu().zero_()
+assert layer.weight.grad.is_cuda and layer.weight.grad.any()
+with torch.cuda.device(d.device):
+    print("right")
+"""
+TUNING = """
+import torch, triton, triton.language as tl
+tried = []
+configs = [
+    triton.Config({"B": size}, num_warps=8, pre_hook=lambda given, size=size: tried.append(size))
+    for size in (256, 32, 64)
+]
+def product(x, y, z, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * n + i[None, :]
+    tl.store(z + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+kernel = triton.jit(product)
+x = torch.ones(256, 256, device="cuda")
+for how in ({}, {"do_bench": triton.testing.do_bench}):
+    z = torch.zeros(256, 256, device="cuda")
+    tuned = triton.autotune(configs=configs, key=["n"], **how)(kernel)
+    tuned[(1,)](x, x, z, 256)
+    assert tuned.best_config.kwargs == {"B": 32} and (z == 32).sum() == 1024
+print(tried)
+driver = triton.runtime.driver.active
+print(hasattr(driver, "other"), getattr(driver, "other", None))
+driver.other
+"""
+
+
+def test_what_goes_to_the_gpu_and_back_is_copied(tmp_path: Path) -> None:
+    """As on a GPU: a reference that is made from the host's tensor does not see what kernels write, and nothing is
+    copied that is already there."""
+    done = run(COPIES, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "right"
+
+
+def test_a_configuration_that_needs_too_much_is_not_chosen(tmp_path: Path) -> None:
+    """256 x 256 floats do not fit in shared memory. What is behind the chosen configuration is not even compiled."""
+    done = run(TUNING, tmp_path, "--json", "--output", str(tmp_path / "report.json"))
+    assert done.stdout == f"{[256, 32, 32] * 2}\nFalse None\n", done.stderr
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("program.py:22: other of Triton's driver: banksim run does not simulate it")
+    assert json.loads((tmp_path / "report.json").read_text())["kernels"][0]["launches"] == 2

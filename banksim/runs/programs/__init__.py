@@ -11,6 +11,7 @@ python_program.py runs it in a process of its own, with all of numba-cuda
 notebook.py      runs a notebook, cell by cell
 numba_hooks.py   puts all this under numba-cuda; the only file here that knows numba-cuda's inside
 triton_driver.py puts it under Triton
+torch_on_host.py PyTorch's tensors on "cuda", in the host's memory
 warp_launches.py replaces Warp's launches
 changed_modules.py changes modules of theirs when they are imported
 driver.py        the functions of the CUDA driver that numba-cuda calls, over the memory of the host

@@ -1,8 +1,8 @@
 """Puts a simulated GPU under Triton, for programs that launch its kernels.
 
 Triton stays as it is: what compiles, tunes and specializes kernels is its own. What lies below is replaced, the driver:
-what it says of the GPU, and how a kernel is loaded and launched. Tensors of PyTorch lie in the host's memory; where the
-program asks for the device "cuda", it gets the host."""
+what it says of the GPU, and how a kernel is loaded and launched. Tensors of PyTorch lie in the host's memory
+(torch_on_host.py)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from math import nan
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability, replaced
@@ -29,6 +27,7 @@ from banksim.runs.options import Call, Options
 from banksim.runs.programs import device
 from banksim.runs.programs.changed_modules import changed
 from banksim.runs.programs.launches import Execute, Shape
+from banksim.runs.programs.torch_on_host import of_host, on_host
 from banksim.runs.resolve import launched
 from banksim.system.visible import say
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from banksim.runs.languages.triton_objects import Target
 
 DRIVER, JIT, TESTING = "triton.runtime.driver", "triton.runtime.jit", "triton.testing"
+AUTOTUNER = "triton.runtime.autotuner"
 
 
 @contextmanager
@@ -50,15 +50,25 @@ def simulated_triton(rules: Sequence[Architecture], arch: str, execute: Execute)
                 stack.enter_context(on_host(import_module("torch"), arch))
 
         def measure_nothing(module: ModuleType) -> None:
+            without_time = WithoutTime()
             for name in ("do_bench", "do_bench_cudagraph"):
                 stack.enter_context(replaced(module, name, without_time))
+
+        def tune(module: ModuleType) -> None:
+            """Also the tuners that are to measure by a function of their own, or of triton.testing."""
+            own = property(lambda tuner: import_module(DRIVER).driver.active.get_benchmarker())
+            stack.enter_context(replaced(module.Autotuner, "do_bench", own))
 
         def keep_lines(module: ModuleType) -> None:
             stack.enter_context(own_lines(module))
 
-        changes = {DRIVER: activate, JIT: keep_lines, TESTING: measure_nothing}
+        changes = {DRIVER: activate, JIT: keep_lines, AUTOTUNER: tune, TESTING: measure_nothing}
         stack.enter_context(changed(changes))
         yield
+
+
+class UnknownAttribute(UnsupportedError, AttributeError):
+    """Something that is not simulated, of an object that a program may ask whether it has it."""
 
 
 class Driver:
@@ -66,6 +76,7 @@ class Driver:
 
     def __init__(self, arch: str, rules: Sequence[Architecture], execute: Execute) -> None:
         self.arch, self.rules, self.execute = arch, rules, execute
+        self.tuning = self.tuned = False
         self.utils = SimpleNamespace(load_binary=load_binary, get_device_properties=lambda number=0: properties(arch))
 
     @cached_property
@@ -89,14 +100,32 @@ class Driver:
         return capability(self.arch)
 
     def get_active_torch_device(self) -> object:
-        return import_module("torch").device("cpu")
+        return import_module("torch").device("cuda", 0)
 
     def get_device_interface(self) -> object:
         return import_module("torch").cuda
 
     def get_benchmarker(self) -> Callable[..., object]:
-        """What tunes by time: here the first configuration is the choice."""
-        return lambda call, quantiles=(0.5,), **options: [0.0] * len(quantiles)
+        """What tunes by time: here the first configuration is the choice that the GPU has resources for."""
+        return self.tune
+
+    def tune(self, call: Callable[[], object], quantiles: Sequence[float] = (0.5,), **options: object) -> list[float]:
+        """The times of one configuration, all alike. Its kernel is compiled and loaded, which raises an error where it
+        needs too much, and is not executed; those behind the first that can be launched are not compiled."""
+        if not self.tuned:
+            self.tuning = True
+            try:
+                call()
+            finally:
+                self.tuning = False
+            self.tuned = True
+        return [0.0] * len(quantiles)
+
+    def begin(self) -> bool:
+        """Whether a launch is to be executed. Such a one ends the tuning before it."""
+        if not self.tuning:
+            self.tuned = False
+        return not self.tuning
 
     def launcher_cls(self, source: Any, metadata: Any) -> Launcher:
         return Launcher(self, source, metadata._asdict())
@@ -104,7 +133,7 @@ class Driver:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise UnsupportedError(f"{name} of Triton's driver: banksim run does not simulate it")
+        raise UnknownAttribute(f"{name} of Triton's driver: banksim run does not simulate it")
 
 
 class Launcher:
@@ -121,6 +150,8 @@ class Launcher:
 
     def __call__(self, x: int, y: int, z: int, stream: object, function: bytes, *rest: object) -> None:
         """`rest`: the kernel's metadata, those of the launch, two hooks, and the values of all parameters."""
+        if not self.driver.begin():
+            return
         where = triton.place(self.source.fn)
         compiled = triton.of_binary(function, self.metadata, self.signature, where)
         if self.kernel is None:
@@ -154,73 +185,14 @@ def properties(arch: str) -> dict[str, int]:
     }
 
 
-def without_time(*args: object, quantiles: Sequence[float] | None = None, **options: object) -> object:
-    """Replaces the functions of triton.testing that measure: nothing is launched."""
-    if not without_time.__dict__.setdefault("told", False):
-        without_time.__dict__["told"] = True
-        say("triton.testing.do_bench: without a GPU there is no time to measure: nan, and nothing is launched")
-    return [nan] * len(quantiles) if quantiles and len(quantiles) > 1 else nan
+class WithoutTime:
+    """Replaces the functions of triton.testing that measure: nothing is launched, which is said once."""
 
+    def __init__(self) -> None:
+        self.told = False
 
-# ---- PyTorch
-def of_host(value: Any) -> Any:
-    """A tensor in the host's memory as an array over the same memory; types that NumPy lacks as bits. Anything else as
-    it is."""
-    if not hasattr(value, "untyped_storage"):
-        if hasattr(value, "data_ptr"):
-            passed = "banksim run passes tensors of PyTorch; try banksim run --whole"
-            raise UnsupportedError(f"a {type(value).__name__}: {passed}")
-        return value
-    torch = import_module("torch")
-    bits = torch.empty(0, dtype=torch.uint8).set_(value.detach().untyped_storage()).numpy()
-    try:
-        kind = torch.empty(0, dtype=value.dtype).numpy().dtype
-    except TypeError:
-        kind = np.dtype(f"u{value.element_size()}")
-    size = value.element_size()
-    steps = [step * size for step in value.stride()]
-    shape = tuple(value.shape) or (1,)
-    return np.ndarray(shape, kind, bits, value.storage_offset() * size, steps or None)
-
-
-@contextmanager
-def on_host(torch: ModuleType, arch: str) -> Iterator[None]:
-    """Within, the device "cuda" of PyTorch is the host's memory, and its one GPU is the simulated one."""
-    about = SimpleNamespace(name=device.name(arch), multi_processor_count=triton.MULTIPROCESSORS)
-    about.major, about.minor = capability(arch)
-    answers: dict[str, object] = {
-        "is_available": lambda: True,
-        "device_count": lambda: 1,
-        "current_device": lambda: 0,
-        "synchronize": lambda *_: None,
-        "get_device_capability": lambda *_: (about.major, about.minor),
-        "get_device_properties": lambda *_: about,
-        "get_device_name": lambda *_: about.name,
-    }
-    with ExitStack() as stack:
-        for name, value in answers.items():
-            stack.enter_context(replaced(torch.cuda, name, value))
-        stack.enter_context(mode_of_host(torch)())
-        yield
-
-
-def mode_of_host(torch: ModuleType) -> Any:
-    """A mode of PyTorch in which the device "cuda" is "cpu"."""
-
-    def moved(value: object) -> object:
-        asked = isinstance(value, str | torch.device) and str(value).partition(":")[0] == "cuda"
-        return torch.device("cpu") if asked else value
-
-    is_cuda = torch.Tensor.is_cuda.__get__
-
-    class OnHost(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if function is torch.Tensor.cuda:
-                return args[0]
-            if function == is_cuda:
-                return True
-            if function is torch.device:
-                return function(*args, **(kwargs or {}))
-            return function(*map(moved, args), **{name: moved(one) for name, one in (kwargs or {}).items()})
-
-    return OnHost
+    def __call__(self, *args: object, quantiles: Sequence[float] | None = None, **options: object) -> object:
+        if not self.told:
+            self.told = True
+            say("triton.testing.do_bench: without a GPU there is no time to measure: nan, and nothing is launched")
+        return [nan] * len(quantiles) if quantiles and len(quantiles) > 1 else nan
