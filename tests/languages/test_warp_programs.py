@@ -64,9 +64,11 @@ def test_a_program_of_warp_runs_and_is_counted(tmp_path: Path) -> None:
     [
         ("wp.launch(scale, dim=10, inputs=[points, 3.0], record_cmd=True)", "wp.launch(record_cmd=True)"),
         ("with wp.Tape(): wp.launch(scale, dim=10, inputs=[points, 3.0])", "wp.Tape"),
+        ("wp.launch(scale, dim=10, inputs=[points, 3.0], max_blocks=2)", "wp.launch(max_blocks=2)"),
+        ("with wp.ScopedCapture(): wp.launch(scale, dim=10, inputs=[points, 3.0])", "wp.ScopedCapture"),
         ("wp.launch(scale, dim=10, inputs=[points])", "takes 2 arguments (points, by), 1 were given"),
     ],
-    ids=["recorded", "tape", "arguments"],
+    ids=["recorded", "tape", "blocks", "captured", "arguments"],
 )
 def test_what_is_not_simulated_names_the_line(tmp_path: Path, launch: str, told: str) -> None:
     done = run(f"{KERNELS}points = wp.zeros(10, dtype=wp.vec3)\n{launch}\n", tmp_path)
@@ -74,3 +76,43 @@ def test_what_is_not_simulated_names_the_line(tmp_path: Path, launch: str, told:
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"banksim: {tmp_path}/program.py:18: ")
     assert told in last
+
+
+DEVICES = (
+    KERNELS
+    + """
+there, here = wp.zeros(4, dtype=wp.vec3, device="cuda"), wp.zeros(4, dtype=wp.vec3, device="cpu")
+before = there.numpy()
+there.fill_(1)
+here.to("cuda").fill_(2)
+assert not before.any() and not here.numpy().any()
+assert there.to("cuda:0") is there and here.to("cpu") is here and wp.clone(there).device == there.device != here.device
+given = np.zeros(4, np.float32)
+wp.array(given, dtype=float, device="cuda", copy=False).fill_(1)
+assert not given.any()
+wp.array(given, dtype=float, device="cpu", copy=False).fill_(1)
+assert given.all()
+table = wp.array(np.arange(12, dtype=np.float32).reshape(3, 4), device="cuda")
+column = wp.zeros((3, 4), device="cpu")
+wp.copy(column[:, 1], table[:, 2])
+assert table[:, 2].numpy().tolist() == column.numpy()[:, 1].tolist() == [2, 6, 10]
+here.fill_(1)
+wp.launch(scale, 4, [here, 3.0], device="cpu")
+wp.launch(scale, 4, [here, 3.0], [], [], [], "cpu")
+with wp.ScopedDevice("cpu"):
+    wp.launch(scale, 4, [here, 3.0])
+wp.launch(scale, 4, [there], [3.0])
+wp.launch(scale, 4, [there, 3.0], [], [], [], "cuda", max_blocks=0)
+wp.set_device("cuda")
+assert (here.numpy() == 27).all() and (there.numpy() == 9).all()
+print("right")
+"""
+)
+
+
+def test_the_devices_are_two(tmp_path: Path) -> None:
+    """What goes from one to the other is copied, and launches on the CPU are Warp's own and not counted."""
+    report = tmp_path / "report.json"
+    done = run(DEVICES, tmp_path, "--json", "--output", str(report))
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    assert [(one["kernel"], one["launches"]) for one in json.loads(report.read_text())["kernels"]] == [("scale", 2)]

@@ -213,9 +213,9 @@ def is_vector(declared: Type) -> TypeIs[type[Vector]]:
 
 def of_host(value: Any) -> object:
     """An array of Warp's in the host's memory, as a NumPy array of the same memory. Anything else as it is."""
-    return (
-        value.numpy() if type(value).__module__.startswith("warp.") and hasattr(value, "__array_interface__") else value
-    )
+    if not type(value).__module__.startswith("warp.") or not hasattr(value, "__array_interface__"):
+        return value
+    return np.asarray(value) if value.ptr else value.numpy()
 
 
 def pack(call: Call, compiled: Compiled) -> list[object]:
