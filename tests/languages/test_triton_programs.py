@@ -133,6 +133,16 @@ assert torch.equal(weight, before) and layer.weight.is_cuda
 layer(d).sum().backward()
 layer.weight.grad.cpu().zero_()
 assert layer.weight.grad.is_cuda and layer.weight.grad.any()
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return x * 2
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * torch.full((1,), 2.0, device="cuda")
+leaf = torch.ones(3, device="cuda", requires_grad=True)
+Twice.apply(leaf).backward(torch.ones(3, device="cuda"), retain_graph=True)
+assert leaf.grad.tolist() == [2] * 3 and leaf.grad.is_cuda
 with torch.cuda.device(d.device):
     print("right")
 """
