@@ -37,6 +37,17 @@ if TYPE_CHECKING:
 DRIVER, JIT, TESTING = "triton.runtime.driver", "triton.runtime.jit", "triton.testing"
 AUTOTUNER = "triton.runtime.autotuner"
 
+PROPERTIES = {
+    "max_shared_mem": "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+    "max_num_regs": "MAX_REGISTERS_PER_BLOCK",
+    "multiprocessor_count": "MULTIPROCESSOR_COUNT",
+    "warpSize": "WARP_SIZE",
+    "sm_clock_rate": "CLOCK_RATE",
+    "mem_clock_rate": "MEMORY_CLOCK_RATE",
+    "mem_bus_width": "GLOBAL_MEMORY_BUS_WIDTH",
+}
+"""The properties that Triton's driver tells, each with its CUdevice_attribute."""
+
 
 @contextmanager
 def simulated_triton(rules: Sequence[Architecture], arch: str, execute: Execute) -> Iterator[None]:
@@ -173,16 +184,9 @@ def load_binary(name: str, cubin: bytes, shared: int, number: int) -> tuple[byte
 
 
 def properties(arch: str) -> dict[str, int]:
-    """What Triton's programs ask of the GPU, as an H200 answers."""
-    return {
-        "max_shared_mem": 232448,
-        "max_num_regs": 65536,
-        "multiprocessor_count": triton.MULTIPROCESSORS,
-        "warpSize": 32,
-        "sm_clock_rate": 1980000,
-        "mem_clock_rate": 3201000,
-        "mem_bus_width": 6144,
-    }
+    """What Triton's programs ask of the GPU."""
+    found = device.attributes(arch)
+    return {name: found[attribute] for name, attribute in PROPERTIES.items()}
 
 
 class WithoutTime:

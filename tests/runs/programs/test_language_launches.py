@@ -112,3 +112,9 @@ def test_launches_on_the_gpu_that_would_be_others_are_refused(launcher: Launcher
 
 def test_a_launch_of_nothing_is_none(launcher: Launcher) -> None:
     assert launcher.launch("kernel", (0, 4), [], [], [], [], "cuda", None, False, True, False, 0, 64) is None
+
+
+@pytest.mark.parametrize(("arch", "most"), [("sm_80", 163 << 10), ("sm_90", 227 << 10)])
+def test_a_program_is_told_the_limits_of_its_architecture(arch: str, most: int) -> None:
+    told = Driver(arch, (), unused).utils.get_device_properties()
+    assert (told["max_shared_mem"], told["multiprocessor_count"], told["warpSize"]) == (most, 132, 32)
