@@ -130,7 +130,7 @@ def test_processes_may_be_killed_at_any_time(
     monkeypatch.setattr(processes.Pool, "process", doomed)
     assert main([*words, "--workers", "2"]) == 0
     assert capsys.readouterr().out == wanted
-    assert len(timers) == len(seconds) or seconds[0] > 1  # all is done before the first two are killed
+    assert len(timers) == len(seconds) or seconds[0] > 0  # all may be done before the last ones are needed
     for timer in timers:
         timer.cancel()
 
