@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import struct
+import threading
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
@@ -119,10 +120,21 @@ class Found(NamedTuple):
     keep: object
 
 
-@cache
+ONE_AT_A_TIME = threading.RLock()
+CALLBACKS: dict[tuple[str, str], Found] = {}
+
+
 def callback(module: str, name: str) -> Found:
-    """The `Callback` of this name: its code that is kept, if there is any. Else numba compiles or loads it, and it is
-    kept."""
+    """The `Callback` of this name, once in a process: of two, the one that is not kept here would go, and with it the
+    code at an address that is in use. Several threads judge at once."""
+    with ONE_AT_A_TIME:
+        if (module, name) not in CALLBACKS:
+            CALLBACKS[module, name] = found_or_made(module, name)
+        return CALLBACKS[module, name]
+
+
+def found_or_made(module: str, name: str) -> Found:
+    """Its code that is kept, if there is any. Else numba compiles or loads it, and it is kept."""
     key = kept.key("loop", version_of_loops(), prepare_llvm(), module, name)
     code = kept.get(key)
     found = None if code is None else loaded(code)

@@ -7,6 +7,9 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -79,7 +82,7 @@ def test_code_that_raises_an_error_is_neither_kept_nor_taken(monkeypatch: pytest
     for text in (RAISES, RETURNS):
         code = compiled(text)
         monkeypatch.setitem(sys.modules, "loops_of_a_test", SimpleNamespace(f=SimpleNamespace(address=1, code=code)))
-        native_code.callback.__wrapped__("loops_of_a_test", "f")
+        native_code.found_or_made("loops_of_a_test", "f")
         kept = [one for one in tmp_path.rglob("*") if one.is_file()]
         found.append((native_code.loaded(code) is not None, len(kept)))
     assert found == [(False, 0), (True, 1)]
@@ -146,7 +149,7 @@ def test_what_is_no_object_has_no_symbols() -> None:
 
 def test_what_is_kept_is_of_one_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
-    find = native_code.callback.__wrapped__
+    find = native_code.found_or_made
     place = native_symbols.MODULES["settle"], "settle"
     addresses = [find(*place).address for _ in range(2)]
     kept = [one for one in tmp_path.rglob("*") if one.is_file()]
@@ -191,3 +194,25 @@ print(*(name for name in sys.modules if name in ("numba", "importlib.metadata"))
 """
     said = subprocess.check_output([sys.executable, "-c", program], text=True).splitlines()
     assert said == [native_code.compilers(), ""]
+
+
+def test_threads_that_ask_at_once_are_given_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of another would be gone with it, while a thread goes on with its address."""
+    monkeypatch.setattr(native_code, "CALLBACKS", {})
+    asked, both = [], threading.Barrier(2)
+
+    def slow(module: str, name: str) -> native_code.Found:
+        asked.append(name)
+        time.sleep(0.2)
+        return native_code.Found(len(asked), object())
+
+    monkeypatch.setattr(native_code, "found_or_made", slow)
+
+    def ask(_: int) -> native_code.Found:
+        both.wait()
+        return native_code.callback("m", "f")
+
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(ask, range(2))
+    assert one is other
+    assert asked == ["f"]
