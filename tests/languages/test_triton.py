@@ -259,7 +259,7 @@ def test_a_program_that_asks_for_its_gpu(
     assert "program.py:5: " in capsys.readouterr().err
 
 
-PROGRAM = """
+BY_DRIVER = """
 import ctypes
 import numpy as np
 import triton
@@ -294,7 +294,7 @@ print((y.numpy() == a.T).all())
 
 def test_a_host_program_unchanged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """No PyTorch is needed, and one for processors only does not matter."""
-    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "train.py").write_text(BY_DRIVER)
     report = tmp_path / "report.json"
     for words in ([str(tmp_path / "train.py")], [sys.executable, str(tmp_path / "train.py")]):
         assert main(["run", "--json", "--output", str(report), *words]) == 0
