@@ -15,6 +15,9 @@ from banksim.system.native_code import callback
 HERE = "banksim.banks.compiled.one_request"
 """The module of the functions that a rule may name."""
 WORD, LANE, ONCE, BROADCAST, COPY, BYPASS, COPY_AND_BYPASS, BY_LINE = range(8)
+SERVED = {
+    "word": WORD, "lane": LANE, "once": ONCE, "broadcast": BROADCAST, "copy": COPY, "bypass": BYPASS, "line": BY_LINE,
+}  # fmt: skip
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """Fields of the record of an op and width. SHIFT: log2 of the bytes of a word that lanes share without a conflict.
@@ -33,7 +36,7 @@ def serving(access: AccessRule) -> int:
     if access.also:
         assert (access.serves, access.also.serves) == ("copy", "bypass")
         return COPY_AND_BYPASS
-    return ("word", "lane", "once", "broadcast", "copy", "bypass", "", "line").index(access.serves)
+    return SERVED[access.serves]
 
 
 @lru_cache

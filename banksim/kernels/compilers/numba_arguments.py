@@ -10,7 +10,7 @@ from typing import SupportsInt
 from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.compilers.numba_without_gpu import module
-from banksim.wording import plural
+from banksim.wording import takes
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,9 @@ def signature(function: Function, types: Types) -> Types:
     """The argument types to compile for: those of the call, or the declared signature that fits them best."""
     choices = declared(function)
     body = getattr(function, "py_func", function)
-    count = len(inspect.signature(body).parameters)
-    if len(types) != count:
-        listed = ", ".join(inspect.signature(body).parameters)
-        raise InputError(f"{body.__name__} takes {plural(count, 'argument')} ({listed}), {len(types)} were given")
+    names = inspect.signature(body).parameters
+    if len(types) != len(names):
+        raise InputError(f"{body.__name__} {takes(names, len(types))}")
     if not choices or types in choices:
         return types
     fitting = [

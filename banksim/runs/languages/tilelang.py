@@ -24,7 +24,7 @@ from banksim.runs.languages.language import Compiled, check_constants, place_of,
 from banksim.runs.languages.tilelang_lines import folder, kept_by_passes, of_callers, told, without_directives
 from banksim.runs.options import Call
 from banksim.system import cache
-from banksim.wording import plural, takes
+from banksim.wording import takes
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -254,12 +254,9 @@ class Given:
     @staticmethod
     def of(primitive: Primitive, outputs: set[int], call: Call, where: str) -> Given:
         parameters = [*of_memory(primitive)]
-        wanted = ", ".join(one.name for one in parameters)
         rest = [n for n in range(len(parameters)) if n not in outputs]
         if len(call.args) not in (len(parameters), len(rest)):
-            raise InputError(
-                f"{where} takes {plural(len(parameters), 'argument')} ({wanted}), {len(call.args)} were given"
-            )
+            raise InputError(f"{where} {takes([one.name for one in parameters], len(call.args))}")
         whole = len(call.args) == len(parameters)
         given = Given({}, {})
         for n, value in zip(range(len(parameters)) if whole else rest, call.args, strict=True):

@@ -26,7 +26,7 @@ from banksim.machine.structs import Struct
 from banksim.runs.languages.diagnostics import outlived
 from banksim.runs.languages.language import Compiled, place_of, refused, without_gpu
 from banksim.runs.options import Call
-from banksim.wording import plural
+from banksim.wording import takes
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -163,10 +163,7 @@ def concrete(call: Call) -> WarpKernel:
     kernel: WarpKernel = call.kernel
     parameters = kernel.adj.args
     if len(call.args) != len(parameters):
-        labels = ", ".join(one.label for one in parameters)
-        raise InputError(
-            f"{place(kernel)} takes {plural(len(parameters), 'argument')} ({labels}), {len(call.args)} were given"
-        )
+        raise InputError(f"{place(kernel)} {takes([one.label for one in parameters], len(call.args))}")
     if not kernel.is_generic:
         return kernel
     try:

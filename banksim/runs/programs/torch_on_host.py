@@ -15,7 +15,6 @@ import numpy as np
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability, replaced
-from banksim.runs.languages import triton
 from banksim.runs.programs import device
 
 
@@ -42,7 +41,9 @@ def of_host(value: Any) -> Any:
 @contextmanager
 def on_host(torch: ModuleType, arch: str) -> Iterator[None]:
     """Within, the device "cuda" of PyTorch is the host's memory, and its one GPU is the simulated one."""
-    about = SimpleNamespace(name=device.name(arch), multi_processor_count=triton.MULTIPROCESSORS)
+    about = SimpleNamespace(
+        name=device.name(arch), multi_processor_count=device.attributes(arch)["MULTIPROCESSOR_COUNT"]
+    )
     about.major, about.minor = capability(arch)
     answers: dict[str, object] = {
         "is_available": lambda: True,
