@@ -18,6 +18,8 @@ from banksim.wording import mean, number, ways
 MOST_PICTURES = 40
 """The most pictures of a report; each takes up to 30 kB."""
 WITHHELD = "withheld"
+HEADS = ("transactions", "per request", "excess", "worst conflict")
+"""Of the columns of a line's figures."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,7 @@ class LineFigures:
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
         """Heads and cells of the columns; only the first and the last stand beside those of other architectures."""
-        return (
-            ("transactions", self.transactions),
-            ("per request", self.per_request),
-            ("beyond ideal", self.excess),
-            ("worst conflict", self.worst),
-        )
-
-
-HEADS = ("transactions", "per request", "beyond ideal", "worst conflict")
+        return tuple(zip(HEADS, (self.transactions, self.per_request, self.excess, self.worst), strict=True))
 
 
 def summed(sites: Sequence[SiteConflicts], most: float) -> LineFigures:
