@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from banksim.errors import InputError
 from banksim.runs.validation import profiler
-from banksim.runs.validation.comparison import Predicted, Verdict, compare, predicted
+from banksim.runs.validation.comparison import Predicted, Verdict, compare, of_libraries, predicted
 
 EXAMPLE = """\
   banksim validate ./my_program --its-own --arguments
@@ -61,13 +62,14 @@ def run(options: Namespace) -> int:
         by, measured = profiler.profile(started, on_gpu())
     else:
         by, measured = "Nsight Compute", []
-    mine, status = here(words, started, options.arch)
+    own = here(words, started, options.arch)
     if options.pages is not None:
-        measured = read(options.pages, len(mine))
-    verdicts = compare(mine, measured)
-    show(words[0], by, verdicts, options)
-    if status:
-        return status
+        measured = read(options.pages, len(own.launches))
+    measured, elsewhere = of_libraries(own.launches, measured) if own.libraries else (measured, {})
+    verdicts = compare(own.launches, measured)
+    show(words[0], by, verdicts, elsewhere, options)
+    if own.status:
+        return own.status
     return int(not all(verdict.agrees for verdict in verdicts))
 
 
@@ -94,11 +96,22 @@ def read(pages: str, launches: int) -> list[profiler.Profiled]:
         raise InputError(f"{pages}: {error}") from None
 
 
-def here(words: Sequence[str], started: Sequence[str], arch: str) -> tuple[list[Predicted], int]:
-    """Every launch of the program as it is executed here, and the program's exit status."""
+@dataclass(frozen=True)
+class Executed:
+    """A program as it was executed here. `libraries`: whether it used some (PyTorch, cuBLAS) whose own work the
+    processor does here, and kernels on a GPU."""
+
+    launches: list[Predicted]
+    status: int
+    libraries: bool
+
+
+def here(words: Sequence[str], started: Sequence[str], arch: str) -> Executed:
+    """Every launch of the program as it is executed here. InputError where it cannot go on."""
     from banksim.architectures.bank_rules import architecture
     from banksim.runs.options import Options
-    from banksim.runs.programs.executable import called, is_program
+    from banksim.runs.programs import python_program
+    from banksim.runs.programs.executable import called, calls_driver, is_program
     from banksim.runs.programs.launches import Launches
     from banksim.runs.programs.main_module import run_file
     from banksim.runs.programs.numba_hooks import simulated
@@ -106,27 +119,31 @@ def here(words: Sequence[str], started: Sequence[str], arch: str) -> tuple[list[
 
     rules = (architecture(arch),)
     found: list[Predicted] = []
+    launches = Launches(rules)
+    launches.watch = lambda run: found.append(predicted(run))
     if is_program(words[0]):
-        launches = Launches(rules)
-        launches.watch = lambda run: found.append(predicted(run))
         ended = Programs(words[0], launches, Options()).run(started, called(words[0]))
+    elif calls_driver(words[0]):
+        command = python_program.command(words, module=False)
+        ended = Programs(words[0], launches, Options()).run(command, command[0])
     else:
         with simulated(rules) as launches:
             launches.watch = lambda run: found.append(predicted(run))
             ended = run_file(words[0], words[1:])
     if ended.error is not None:
         raise InputError(ended.error)
-    return found, ended.status
+    return Executed(found, ended.status, bool(launches.calls) or "torch" in sys.modules)
 
 
-def show(program: str, by: str, verdicts: Sequence[Verdict], options: Namespace) -> None:
+def show(program: str, by: str, verdicts: Sequence[Verdict], elsewhere: Mapping[str, int], options: Namespace) -> None:
     sys.stdout.flush()
     if options.json:
         from banksim.report.json import document
 
-        print(document("validate", program=program, measured_by=by, kernels=[one.to_json() for one in verdicts]))
+        kernels = [one.to_json() for one in verdicts]
+        print(document("validate", program=program, measured_by=by, kernels=kernels, not_executed_here=dict(elsewhere)))
         return
     from banksim.report.text import console, validation
 
     screen = console.console()
-    console.show(validation.report(program, by, verdicts, screen.width), screen)
+    console.show(validation.report(program, by, verdicts, screen.width, elsewhere), screen)

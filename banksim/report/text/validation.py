@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,11 @@ WAITING = (
 )
 
 
-def report(program: str, by: str, verdicts: Sequence[Verdict], width: int) -> Text:
-    """What agrees, what differs, line by line, and what the hardware's counters have besides."""
+def report(
+    program: str, by: str, verdicts: Sequence[Verdict], width: int, elsewhere: Mapping[str, int] | None = None
+) -> Text:
+    """What agrees, what differs, line by line, and what the hardware's counters have besides. `elsewhere`: kernels of
+    libraries that were launched on the GPU only."""
     paragraphs = [
         Text("\n").join([Text(f"{Path(program).name}: banksim against {by}", STRONG), *extent(verdicts, width)])
     ]
@@ -35,6 +38,10 @@ def report(program: str, by: str, verdicts: Sequence[Verdict], width: int) -> Te
         lines = list(differences(verdict, width))
         if lines:
             paragraphs.append(Text("\n").join([Text(shortened(verdict.kernel), STRONG), *lines]))
+    if elsewhere:
+        many, names = plural(sum(elsewhere.values()), "launch"), listed([shortened(name) for name in elsewhere])
+        note = f"Not compared: {many} by libraries whose work the processor does here: {names}"
+        paragraphs.append(Text("\n").join(fold(Text(note, QUIET), width)))
     explained = [line for verdict in verdicts for line in counters(verdict, width)]
     if explained:
         heading = Text("Transactions by the hardware's counters, and what the addresses explain of them:")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from banksim.kernels import demangling
 from banksim.requests.trace import Site
 from banksim.runs.validation.profiler import KINDS, InstructionCounts, Profiled
+from banksim.wording import plural
 
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
@@ -154,7 +155,7 @@ def compare(mine: Sequence[Predicted], theirs: Sequence[Profiled]) -> list[Verdi
     for name in dict.fromkeys([*here, *there]):
         own, measured = here.get(name, []), there.get(name, [])
         if len(own) != len(measured):
-            what = f"{len(own)} launches predicted, {len(measured)} measured"
+            what = f"{plural(len(own), 'launch')} predicted, {len(measured)} measured"
             verdicts[name] = Verdict(name, len(own), problem=what)
             continue
         groups = defaultdict(list)
@@ -163,6 +164,20 @@ def compare(mine: Sequence[Predicted], theirs: Sequence[Profiled]) -> list[Verdi
         for symbol, pairs in groups.items():
             verdicts[symbol] = judged(demangling.plain_name(symbol), pairs)
     return list(verdicts.values())
+
+
+def of_libraries(mine: Sequence[Predicted], theirs: Sequence[Profiled]) -> tuple[list[Profiled], Counter[str]]:
+    """The launches of kernels that were executed here as well, and how often the others were launched, by name: in a
+    program of which libraries do a part, which launch kernels of their own on a GPU and are replaced here."""
+    here = by_name(mine)
+    compared, elsewhere = [], Counter[str]()
+    for one in theirs:
+        name = demangling.last_part(one.symbol)
+        if name in here:
+            compared.append(one)
+        else:
+            elsewhere[name] += 1
+    return compared, elsewhere
 
 
 def by_name(launches: Iterable[Predicted] | Iterable[Profiled]) -> dict[str, list]:  # type: ignore[type-arg]

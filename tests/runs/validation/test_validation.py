@@ -17,7 +17,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.report.text.validation import report
 from banksim.requests.trace import Site
-from banksim.runs.validation.comparison import Difference, Verdict, compare, predicted
+from banksim.runs.validation.comparison import Difference, Verdict, compare, of_libraries, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
 from helpers.places import DATA, PROGRAMS
 from helpers.recorded_launches import ENTRIES, executed
@@ -84,6 +84,17 @@ def test_other_machine_code_and_other_launches_are_not_compared() -> None:
     [verdict] = compare([mine, mine], read(recorded_page(name)))
     assert verdict.problem == "2 launches predicted, 1 measured"
     assert not verdict.agrees
+
+
+def test_kernels_of_libraries_are_told_and_not_compared() -> None:
+    mine = [predicted(executed(NAMES[0])[0])]
+    theirs = read(recorded_page(NAMES[0]) + 2 * recorded_page(NAMES[2]))
+    compared, elsewhere = of_libraries(mine, theirs)
+    verdicts = compare(mine, compared)
+    assert all(verdict.agrees for verdict in verdicts)
+    said = " ".join(report("app", "ncu", verdicts, 80, elsewhere).plain.split())
+    assert "Not compared: 2 launches by libraries whose work the processor does here: reduce_modulo" in said
+    assert not all(verdict.agrees for verdict in compare(mine, theirs))
 
 
 def test_what_the_counters_have_above_the_instructions_is_arbitration() -> None:
@@ -250,3 +261,11 @@ def test_without_a_profiler_a_line_says_so(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(folder))
     assert main(["validate", "program.py"]) == 2
     assert capsys.readouterr().err.startswith("banksim: Nsight Compute (ncu) is not on PATH")
+
+
+def test_programs_that_load_the_driver_themselves_find_it(folder: Path, measured: tuple[str, str], capfd: Said) -> None:
+    (folder / "pages.csv").write_text(measured[0])
+    loaded = 'import ctypes\nassert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0\n'
+    (folder / "program.py").write_text(loaded + PROGRAM)
+    assert main(["validate", "--pages", "pages.csv", "program.py"]) == 0
+    assert "2 launches of 1 kernel" in capfd.readouterr().out
