@@ -4,6 +4,7 @@ options.py                 what is asked for
 run.py                     `banksim.run`: begin here
 python_file.py             a Python file with kernels → its module
 by_classes.py              a launch of which only counts are asked for
+quiet_blocks.py            blocks of a large launch that touch no memory
 resolve.py                 kernel, arguments and architectures → a launch
 languages/                 kernels of Triton and the like
 loaded_module.py           the module of a Numba kernel

@@ -137,11 +137,13 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
     from banksim.machine.faults import raise_unless_interrupted
     from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.workers import execute
+    from banksim.runs.quiet_blocks import quiet_blocks
 
     clustered = launch.cluster_blocks > 1
     if clustered and options.checks:
         raise UnsupportedError(f"{launch.kernel.plain_name}: launches of clusters are not checked: leave out --check")
     compiled = compile_for(launch, options.trace is not None, watched=bool(options.checks))
+    quiet = quiet_blocks(launch, options) if blocks is None else None
     counts = execute(
         launch,
         compiled,
@@ -150,11 +152,14 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
         max_instructions=options.max_instructions,
         progress=options.progress,
         trace=options.trace,
-        blocks=blocks,
+        blocks=quiet.rest if quiet else blocks,
         checks=options.checks,
     )
     raise_unless_interrupted(launch, counts.stop)
-    done = run_of(launch, rules, [(compiled, counts)])
+    parts = [(compiled, counts)]
+    if quiet:
+        parts.append((quiet.compiled, quiet.beside(counts)))
+    done = run_of(launch, rules, parts)
     if not options.checks:
         return done
     return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)

@@ -198,7 +198,7 @@ def execute(
     max_instructions: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     trace: Sink | None = None,
-    blocks: Sequence[int] | None = None,
+    blocks: Sequence[int] | npt.NDArray[np.int64] | None = None,
     without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
     checks: Collection[str] = (),
@@ -317,15 +317,22 @@ def run_together(
     return None
 
 
-def in_chunks(blocks: Sequence[int], chunk: int, without: Collection[int]) -> Iterator[range]:
+def in_chunks(blocks: Sequence[int] | npt.NDArray[np.int64], chunk: int, without: Collection[int]) -> Iterator[range]:
     """The blocks' numbers in runs of up to `chunk`, leaving some out."""
-    if not isinstance(blocks, range):
-        yield from (range(number, number + 1) for number in blocks if number not in without)
-        return
-    start = blocks.start
-    for stop in (*sorted(without), blocks.stop):
-        yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))
-        start = stop + 1
+    runs = [blocks] if isinstance(blocks, range) else runs_of(np.asarray(blocks, np.int64))
+    for run in runs:
+        start = run.start
+        for stop in (*sorted(number for number in without if number in run), run.stop):
+            yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))
+            start = stop + 1
+
+
+def runs_of(numbers: npt.NDArray[np.int64]) -> list[range]:
+    """Ascending numbers as ranges."""
+    if not len(numbers):
+        return []
+    begins = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+    return [range(int(a), int(b) + 1) for a, b in zip(numbers[begins], numbers[[*begins[1:] - 1, -1]], strict=True)]
 
 
 def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> list[Watcher]:

@@ -1,0 +1,114 @@
+"""Blocks that end without touching memory, as those beyond the end of the data do in a grid that was made too large.
+
+Nobody sees anything of such a block but its counts. Where one class of blocks (`banksim.classes`) executes nothing but
+arithmetic, branches and its end, only its first block is executed: the others would count the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
+from banksim.machine import codes
+from banksim.machine.basic_blocks import basic_blocks
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.compile import Compiled
+from banksim.machine.llvm.counts import Counts
+from banksim.runs.counts_to_conflicts import by_instruction
+from banksim.runs.options import Options
+
+LEAST = 1 << 20
+"""Warps of a launch from which on looking for quiet blocks takes less than they do."""
+MOST = 1 << 28
+"""Blocks of a launch up to which a byte is kept for each."""
+NAMES = (
+    "S2R S2UR MOV UMOV SEL USEL NOP EXIT BRA ISETP UISETP PLOP3 UPLOP3 IMAD UIMAD IADD3 UIADD3 LEA ULEA LOP3 ULOP3 "
+    "SHF USHF IMNMX UIMNMX VIMNMX IABS POPC FLO I2F I2FP F2I MUFU FADD FMUL FFMA FSETP"
+)
+QUIET = frozenset(NAMES.split())
+"""Instructions that change nothing but registers, for which no operand is wrong."""
+CONSTANTS = frozenset({"LDC", "ULDC"})
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """`rest`: the numbers of the blocks that are to be executed, in ascending order; and what the others, so many,
+    count, by `compiled`."""
+
+    rest: npt.NDArray[np.int64]
+    blocks: int
+    compiled: Compiled
+    counters: npt.NDArray[np.int64]
+    seconds: float
+
+    def beside(self, executed: Counts) -> Counts:
+        """What these blocks count, beside what the others did. They made no request."""
+        return Counts(self.counters, np.zeros_like(executed.tallies), self.blocks, self.seconds, stop=None)
+
+
+def is_quiet(i: Instruction) -> bool:
+    """Whether an instruction changes nothing but registers and cannot fail. Constants are read at a place that is known
+    when the code is, the same in each block."""
+    if i.name in CONSTANTS:
+        return all(part.kind == "imm" or part.is_zero for o in i.operands if o.kind == "const" for part in o.parts)
+    return i.name in QUIET
+
+
+@lru_cache(maxsize=256)
+def may_be_quiet(kernel: Kernel) -> bool:
+    """Whether a way leads from a kernel's begin to an end past quiet instructions only."""
+    blocks = basic_blocks(kernel)
+    todo, seen = [0], {0}
+    while todo:
+        block = blocks[todo.pop()]
+        for i in kernel.instructions[block.start // BYTES : block.end // BYTES]:
+            if i.name == "EXIT":
+                return True
+            if not is_quiet(i):
+                break
+        else:
+            todo += set(block.successors) - seen
+            seen |= set(block.successors)
+    return False
+
+
+def quiet_blocks(launch: Launch, options: Options) -> Quiet | None:
+    """The quiet blocks of a large launch. None where there are few, and where each block is to be seen."""
+    whole = options.trace is None and not options.checks and options.max_instructions is None
+    if not whole or not launch.apart or launch.blocks * launch.warps < LEAST or launch.blocks > MOST:
+        return None
+    if not may_be_quiet(launch.kernel):
+        return None
+    from banksim.classes.counting import Counted, count
+
+    found = count(replace(launch, doubts={}, pages=None), ())
+    if not isinstance(found, Counted):
+        return None
+    if found.counts.stop:
+        if found.counts.stop.code == codes.INTERRUPTED:
+            raise KeyboardInterrupt
+        return None
+    counters = np.zeros_like(found.counts.counters)
+    quiet = np.zeros(launch.blocks, np.bool_)
+    loud = np.array([not is_quiet(i) for i in launch.kernel.listing])
+    for alike in found.first:
+        if by_instruction(launch.kernel, found.compiled, alike.counters)[loud].any():
+            continue
+        counters += (alike.box.blocks - 1) * alike.counters
+        quiet.reshape(launch.grid[::-1])[tuple(places(alike.box.first, alike.box.step, alike.box.count))] = True
+        quiet[alike.box.number(launch.grid)] = False
+    blocks = int(np.count_nonzero(quiet))
+    if 2 * blocks < launch.blocks:
+        return None
+    return Quiet(np.flatnonzero(~quiet), blocks, found.compiled, counters, found.counts.seconds)
+
+
+def places(first: Sequence[int], step: Sequence[int], count: Sequence[int]) -> list[slice]:
+    """Where the blocks of a box lie along z, y and x."""
+    along = zip(first, step, count, strict=True)
+    return [slice(at, at + distance * more + 1, distance) for at, distance, more in along][::-1]
