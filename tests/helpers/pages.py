@@ -14,9 +14,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from helpers import warm
 from helpers.places import EXAMPLES, PACKAGES, TESTS
 
 CONSOLE = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -87,8 +88,8 @@ def prepare(folder: Path) -> None:
     (folder / ".git").mkdir()  # a project of its own: places are told from here
     commands = folder / "bin"
     commands.mkdir()
-    for name, words in {"banksim": "-m banksim", "python": ""}.items():
-        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -P {words} "$@"\n', encoding="utf-8")
+    for name, words in {"banksim": " -m banksim", "python": ""}.items():
+        (commands / name).write_text(f'#!/bin/sh\nexec {warm.starter()}{words} "$@"\n', encoding="utf-8")
         (commands / name).chmod(0o755)
 
 
@@ -136,7 +137,7 @@ def program(blocks: list[str], folder: Path) -> list[str]:
         return []
     file = folder / "program.py"
     file.write_text("".join(f"{block}print({MARK!r}, end='', flush=True)\n" for block in blocks), encoding="utf-8")
-    return output_of([sys.executable, "-P", str(file)], folder).split(MARK)[:-1]
+    return output_of([*shlex.split(warm.starter()), str(file)], folder).split(MARK)[:-1]
 
 
 def pictures(page: Path) -> Iterable[tuple[Path, str]]:
