@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banksim.commands.shared import check_option, report_options, time_options, worker_options
+from banksim.commands.shared import check_option, instruction_limit, report_options, time_options, worker_options
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.kernel_options import constants_of, find, launch_options, names_in
 from banksim.commands.shared.output_options import OutputFile, OutputFolder
@@ -60,11 +60,7 @@ def options(parser: ArgumentParser) -> None:
     group.add_argument("--cluster", metavar="X,Y,Z", help="blocks of a cluster (from sm_90 on; default: as compiled)")
     group = parser.add_argument_group("execution")
     check_option.option(group)
-    group.add_argument(
-        "--max-instructions",
-        metavar="N",
-        help="stop after so many warp instructions (0: never; default: where a block runs most of a minute)",
-    )
+    instruction_limit.option(group)
     group.add_argument(
         "--save-args",
         action=OutputFolder,
@@ -103,7 +99,7 @@ def run(options: Namespace) -> int:
         arch=rules,
         dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared"),
         cluster=sizes(options.cluster, "--cluster") if options.cluster else None,
-        max_instructions=whole(options.max_instructions, "--max-instructions"),
+        max_instructions=instruction_limit.chosen(options),
         check=options.check,
         values=False,
         **time_options.chosen(options),
@@ -189,7 +185,7 @@ def in_one_process(trace: str | None, how: Options) -> None:
         "--check": how.checks,
         "--trace": trace,
         "--timing": how.timing,
-        "--max-instructions": how.max_instructions is not None,
+        instruction_limit.NAME: how.max_instructions is not None,
     }
     for name in filter(asked.get, asked):
         raise InputError(f"{name}: for a simulation in one process, without --workers and --scheduler")

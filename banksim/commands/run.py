@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from banksim.commands.shared import check_option, report_options, time_options
+from banksim.commands.shared import check_option, instruction_limit, report_options, time_options
 from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.sizes import whole
 from banksim.commands.shared.trace_option import Incomplete, trace_option, written
@@ -71,6 +71,7 @@ def options(parser: ArgumentParser) -> None:
     chosen.add_argument("-c", "--launch-count", metavar="N", help="no more than N launches")
     trace_option(parser, stream=False)
     check_option.option(parser)
+    instruction_limit.option(parser)
     group = report_options.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
     time_options.options(group)
@@ -87,7 +88,8 @@ def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     most = report_options.limit(options)
-    how = Options(check=options.check, **time_options.chosen(options))
+    stop = instruction_limit.chosen(options)
+    how = Options(check=options.check, max_instructions=stop, **time_options.chosen(options))
     words = options.program[options.program[:1] == ["--"] :]
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")

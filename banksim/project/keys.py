@@ -117,6 +117,7 @@ COMPILING: dict[str, Key] = {
     "include": Key(texts, "folders with headers, for CUDA C++", "--include"),
     "std": Key(text, "the standard, for CUDA C++", "--std"),
 }
+STOPPING: dict[str, Key] = {"max-instructions": Key(whole, "where to stop", "--max-instructions")}
 NAME: dict[str, Key] = {"name": Key(text, "what it is called; the kernel or the command, if not given")}
 KERNEL: dict[str, Key] = {
     **NAME,
@@ -129,7 +130,7 @@ KERNEL: dict[str, Key] = {
     "const": Key(constants, "constants that Triton compiles in, as --const has them", "--const"),
     "execute": Key(yes, "execute every block of a large launch too", "--execute"),
     "dynamic-shared": Key(whole, "bytes of dynamic shared memory", "--dynamic-shared"),
-    "max-instructions": Key(whole, "where to stop", "--max-instructions"),
+    **STOPPING,
     **COMPILING,
     **COMMON,
 }
@@ -142,6 +143,7 @@ PROGRAM: dict[str, Key] = {
     "nvcc": Key(text, "more options for nvcc", "--nvcc"),
     "kernel-name": Key(text, "only the kernels of this name", "--kernel-name"),
     "whole": Key(yes, "run a Python file as -m runs a module", "--whole"),
+    **STOPPING,
     **COMMON,
 }
 PROJECT: dict[str, Key] = {

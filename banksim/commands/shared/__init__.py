@@ -6,6 +6,7 @@ kernel_options.py    a kernel and its launch: FILE:NAME, --arg, --dynamic-shared
 argument_text.py     … an argument as text
 report_options.py    --arch, the form of the report, --fail-above
 check_option.py      --check
+instruction_limit.py  --max-instructions
 advice_options.py    the form of advice
 time_options.py      --timing and what belongs to it
 trace_option.py      --trace

@@ -408,6 +408,16 @@ def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Pat
     assert (kernel["launches"], kernel["partial"]) == (2, 1)
 
 
+@pytest.mark.parametrize(("most", "status"), [("9", 2), ("0", 0)])
+def test_where_a_launch_stops_can_be_chosen(
+    most: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = written(tmp_path, COLUMNS)
+    assert main(["run", "--output", str(tmp_path / "report.txt"), "--max-instructions", most, program]) == status
+    told = "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)"
+    assert (told in capsys.readouterr().err) == (status == 2)
+
+
 def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Judged again they cost what the program was told; blocks of later launches are counted on."""
     import pyarrow.parquet as pq
