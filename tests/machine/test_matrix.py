@@ -17,7 +17,9 @@ import pytest
 
 import banksim
 from banksim.architectures.code_layout import MACHINES
-from banksim.kernels.compilers import tools
+from banksim.kernels.compilers import assemble, tools
+from banksim.kernels.cubin import decode, decode_ahead
+from banksim.kernels.kernel import BYTES
 from helpers import numba_kernels
 from helpers.places import KERNELS
 
@@ -34,7 +36,7 @@ MASK = (1 << 32) - 1
 
 @pytest.fixture(scope="module", name="ptx")
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The PTX of both files. It is the same for all architectures from the one that it is compiled for."""
+    """The PTX of each file. It is the same for all architectures from the one that it is compiled for."""
 
     @cache
     def made(stem: str, least: str) -> Path:
@@ -44,6 +46,19 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return path
 
     return made
+
+
+@pytest.fixture(scope="module", name="decoded")
+def decoded_once(ptx: Any) -> Any:
+    """Decodes what the tests execute of an architecture, with one start of nvdisasm."""
+
+    @cache
+    def decoded(arch: str) -> None:
+        files = [KERNELS / "plain.ptx", ptx("matrix", "compute_75")]
+        files += [ptx("matrix_80", "compute_80")] if arch != "sm_75" else []
+        decode_ahead(assemble(file.read_bytes(), arch) for file in files)
+
+    return decoded
 
 
 def integers(seed: int, *shape: int, low: int = 0, high: int = 1000) -> Any:
@@ -286,7 +301,8 @@ def check(kernel: Any, arch: str, engine: str, case: Any) -> None:
 
 
 @pytest.mark.parametrize(("arch", "engine"), RUNS)
-def test_what_all_have(arch: str, engine: str, ptx: Any) -> None:
+def test_what_all_have(arch: str, engine: str, ptx: Any, decoded: Any) -> None:
+    decoded(arch)
     kernels = banksim.load(ptx("matrix", "compute_75"), arch)
     for case in OLD:
         check(kernels[case.__name__], arch, engine, case())
@@ -295,10 +311,22 @@ def test_what_all_have(arch: str, engine: str, ptx: Any) -> None:
 
 
 @pytest.mark.parametrize(("arch", "engine"), [(arch, engine) for arch, engine in RUNS if arch != "sm_75"])
-def test_what_came_with_sm_80(arch: str, engine: str, ptx: Any) -> None:
+def test_what_came_with_sm_80(arch: str, engine: str, ptx: Any, decoded: Any) -> None:
+    decoded(arch)
     kernels = banksim.load(ptx("matrix_80", "compute_80"), arch)
     for case in NEW:
         check(kernels[case.__name__], arch, engine, case())
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+def test_code_is_read(arch: str, decoded: Any) -> None:
+    decoded(arch)
+    (kernel,) = decode(assemble((KERNELS / "plain.ptx").read_bytes(), arch)).values()
+    assert kernel.arch == arch
+    store = next(i for i in kernel.instructions if i.name == "STS")
+    assert [o.kind for o in store.operands] == ["memory", "R"]
+    assert all(i.encoding >> 12 & 15 == 7 for i in kernel.instructions if i.predicate is None)
+    assert [i.pc for i in kernel.instructions] == list(range(0, BYTES * len(kernel.instructions), BYTES))
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_87", "sm_103", "sm_110", "sm_121"])

@@ -5,12 +5,12 @@ The values of sm_90 were read on an H200, from a launch of this grid, this block
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ import pytest
 import banksim
 from banksim.architectures.code_layout import MACHINES, WINDOWS
 from banksim.errors import CompileError, Fault, UnsupportedError
-from banksim.kernels.compilers import assemble
+from banksim.kernels.compilers import assemble, compile_cuda
 from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine.launch import constants_written, prepare
@@ -100,7 +100,21 @@ REFUSALS = {"warpid", "smid", "nsmid", "gridid"}
 WIDE = ("clock64", "globaltimer", "current_graph_exec")
 FIRST = ("sm_75", "sm_80", "sm_90", "sm_100")
 """The first architecture of each layout."""
+REFUSED_BY_THE_REFERENCE = ("smid", "nsmid", "envreg5")
 LATE = re.compile(r"envreg(\d|1[0-5])")
+
+
+SOURCE = """
+struct Four { int n[64]; };
+extern "C" __global__ void pick(Four four, int *out, int n) {
+    out[threadIdx.x] = four.n[threadIdx.x + n];
+}
+struct S { char a; long long b; char c; };
+extern "C" __global__ void pad(S s, int i, S *o, char last) { o[i] = s; o[i].a += last; }
+__constant__ int table[4] = {1, 2, 3, 4};
+extern "C" __global__ void far(int *out, int n) { out[threadIdx.x] = table[threadIdx.x + n]; }
+"""
+"""Kernels that read constant banks in other ways."""
 
 
 def refused(arch: str) -> set[str]:
@@ -156,7 +170,13 @@ def decoded() -> None:
     """The kernels of most tests, with one start of nvdisasm for each architecture."""
     lists = [(arch, names) for arch in MACHINES for names in ([*expected(arch)], refused_early(arch))]
     lists += [("sm_100", [name]) for name in refused_late("sm_100")]
-    decode_ahead(assemble(code(arch, names), arch) for arch, names in lists)
+    lists += [("sm_80", [name]) for name in REFUSED_BY_THE_REFERENCE] + [(arch, ["laneid"]) for arch in FIRST]
+    decode_ahead([*(assemble(code(arch, names), arch) for arch, names in lists), *map(compiled, FIRST)])
+
+
+@functools.cache
+def compiled(arch: str) -> bytes:
+    return compile_cuda(SOURCE, arch)
 
 
 def kernel(arch: str, names: Sequence[str]) -> Kernel:
@@ -208,7 +228,7 @@ def test_refusals(arch: str) -> None:
             stored(arch, ["envreg5"], "llvm")
 
 
-@pytest.mark.parametrize("name", ["smid", "nsmid", "envreg5"])
+@pytest.mark.parametrize("name", REFUSED_BY_THE_REFERENCE)
 def test_refusals_of_the_reference(name: str) -> None:
     with pytest.raises(UnsupportedError, match=f"^k: %{name} .*SASS 0x"):
         stored("sm_80", [name], "numpy")
@@ -226,7 +246,7 @@ def test_every_register_is_a_value_a_clock_or_refused(arch: str) -> None:
 
 
 # ---- the bank itself
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", FIRST)
 def test_what_is_written_is_what_may_be_read(arch: str) -> None:
     found = kernel(arch, ["laneid"])
     launch = prepare(found, GRID, BLOCK, [struct.pack("<Q", 0)], [], DYNAMIC)
@@ -243,20 +263,10 @@ def test_what_is_written_is_what_may_be_read(arch: str) -> None:
     assert mask[launch.constants[0] != 0].all()
 
 
-COMPUTED = """
-struct Four {{ int n[64]; }};
-extern "C" __global__ void pick(Four four, int *out, int n) {{
-    out[threadIdx.x] = four.n[threadIdx.x {how} n];
-}}
-"""
-
-
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
-def test_computed_place_that_nothing_wrote(arch: str, tmp_path: Path) -> None:
+def test_computed_place_that_nothing_wrote(arch: str) -> None:
     """A register holds the offset in the constant bank: parameters can be read, what lies behind them is refused."""
-    file = tmp_path / "pick.cu"
-    file.write_text(COMPUTED.format(how="+"))
-    found = banksim.load(file, arch)["pick"]
+    found = decode(compiled(arch))["pick"]
     four = np.arange(5, 69, dtype=np.int32).tobytes()
     end = max(p.offset + p.size for p in found.parameters)
     place = found.parameter_base + -(-end // 4) * 4
@@ -269,29 +279,19 @@ def test_computed_place_that_nothing_wrote(arch: str, tmp_path: Path) -> None:
             banksim.run(found, 1, 4, [four, out, n], engine=engine)
 
 
-def test_padding_between_parameters_is_read_along(tmp_path: Path) -> None:
+def test_padding_between_parameters_is_read_along() -> None:
     """The compiler copies a structure and what lies beside it in words of 8 bytes, padding and all."""
-    file = tmp_path / "pad.cu"
-    file.write_text(
-        "struct S { char a; long long b; char c; };\n"
-        'extern "C" __global__ void pad(S s, int i, S *o, char last) { o[i] = s; o[i].a += last; }'
-    )
     s = np.zeros(1, np.dtype({"names": "abc", "formats": ["i1", "i8", "i1"], "offsets": [0, 8, 16], "itemsize": 24}))
     s["a"], s["b"], s["c"] = 3, 1 << 40, -4
     for arch in FIRST:
         out = np.zeros(2, s.dtype)
-        banksim.run(banksim.load(file, arch)["pad"], 1, 1, [s.tobytes(), 1, out, np.int8(2)])
+        banksim.run(decode(compiled(arch))["pad"], 1, 1, [s.tobytes(), 1, out, np.int8(2)])
         assert out[1].tolist() == (5, 1 << 40, -4)
 
 
-def test_constant_variable_read_beyond_its_bank(tmp_path: Path) -> None:
+def test_constant_variable_read_beyond_its_bank() -> None:
     """Reads beyond the module's constant variables do not give zeros, but are refused too."""
-    file = tmp_path / "far.cu"
-    file.write_text(
-        "__constant__ int table[4] = {1, 2, 3, 4};\n"
-        'extern "C" __global__ void far(int *out, int n) { out[threadIdx.x] = table[threadIdx.x + n]; }'
-    )
-    found = banksim.load(file)["far"]
+    found = decode(compiled("sm_90"))["far"]
     for engine in ("llvm", "numpy"):
         out = np.zeros(4, np.int32)
         banksim.run(found, 1, 4, [out, 0], engine=engine)
