@@ -2,6 +2,8 @@
    launch of a graph, which does what its nodes do in an order that all dependencies allow. */
 #include "graphs.h"
 
+#include <stdio.h>
+
 CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
 CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
     BEGIN();
@@ -173,4 +175,26 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
             return CUDA_SUCCESS;
         }
     return banksim_missing("cuGraphNodeGetType of a library's function");
+}
+
+/* A drawing in the language of Graphviz: kernels by their names, other nodes by their kinds. */
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags) {
+    static const char *kinds[] = {"KERNEL",       "MEMCPY",     "MEMSET", "HOST", "GRAPH",     "EMPTY",
+                                  "EVENT_RECORD", "EVENT_WAIT", "",       "",     "MEM_ALLOC", "MEM_FREE"};
+    if (!graph || !path) return CUDA_ERROR_INVALID_VALUE;
+    FILE *file = fopen(path, "w");
+    if (!file) return CUDA_ERROR_OPERATING_SYSTEM;
+    fprintf(file, "digraph dot {\n");
+    for (CUgraphNode node = graph->first; node; node = node->next) {
+        CUgraphNodeType type;
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        const char *name = cuGraphNodeGetType(node, &type) ? "" : kinds[type];
+        if (*name && type == CU_GRAPH_NODE_TYPE_KERNEL && !cuGraphKernelNodeGetParams(node, &kernel))
+            cuFuncGetName(&name, kernel.func);
+        fprintf(file, "\"%p\" [shape=\"record\" label=\"%s\"];\n", (void *)node, name);
+        for (size_t n = 0; n < node->before_count; n++)
+            fprintf(file, "\"%p\" -> \"%p\";\n", (void *)node->before[n], (void *)node);
+    }
+    fprintf(file, "}\n");
+    return fclose(file) ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;
 }

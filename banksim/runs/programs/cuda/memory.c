@@ -304,3 +304,8 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, voi
 }
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) { return CUDA_SUCCESS; }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) { return CUDA_SUCCESS; }
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *place) {
+    if (!flags || !place || place->type != CU_MEM_LOCATION_TYPE_DEVICE || place->id) return CUDA_ERROR_INVALID_VALUE;
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return CUDA_SUCCESS;
+}

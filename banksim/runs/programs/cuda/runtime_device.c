@@ -102,6 +102,9 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig chosen) { retu
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) { DRIVER(cuDeviceCanAccessPeer(can, device, peer)); }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return banksim_done(cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) { return banksim_done(cudaErrorPeerAccessNotEnabled); }
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr which, int device, int peer) {
+    return banksim_done(cudaErrorInvalidDevice); /* there are no two */
+}
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     DRIVER(cuCtxGetStreamPriorityRange(least, greatest));
 }
@@ -179,6 +182,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
     CUresult failed = cuGetProcAddress(name, function, version, flags, &found);
     if (status) *status = (enum cudaDriverEntryPointQueryResult)found;
     return failed == CUDA_ERROR_NOT_FOUND ? cudaSuccess : banksim_done(failed);
+}
+cudaError_t cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *status) {
+    return cudaGetDriverEntryPointByVersion(name, function, CUDART_VERSION, flags, status);
 }
 cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
 cudaError_t cudaProfilerStop(void) { return cudaSuccess; }

@@ -186,3 +186,24 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *made, cudaGraph_t gr
                                            cudaGraphInstantiateParams *parameters) {
     DRIVER(cuGraphInstantiateWithParams(made, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)parameters));
 }
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags) {
+    DRIVER(cuGraphDebugDotPrint(graph, path, flags));
+}
+
+/* ---- what graphs keep alive */
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *made, void *object, cudaHostFn_t destroy, unsigned references,
+                                 unsigned flags) {
+    DRIVER(cuUserObjectCreate(made, object, destroy, references, flags));
+}
+cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned references) {
+    DRIVER(cuUserObjectRetain(object, references));
+}
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned references) {
+    DRIVER(cuUserObjectRelease(object, references));
+}
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned references, unsigned flags) {
+    DRIVER(cuGraphRetainUserObject(graph, object, references, flags));
+}
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned references) {
+    DRIVER(cuGraphReleaseUserObject(graph, object, references));
+}

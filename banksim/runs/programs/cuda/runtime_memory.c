@@ -58,6 +58,12 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr whi
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) {
     DRIVER(cuMemPoolGetAttribute(pool, (CUmemPool_attribute)which, value));
 }
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *map, size_t count) {
+    DRIVER(cuMemPoolSetAccess(pool, (const CUmemAccessDesc *)map, count));
+}
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *place) {
+    DRIVER(cuMemPoolGetAccess((CUmemAccess_flags *)flags, pool, (CUmemLocation *)place));
+}
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t kept) { return cudaSuccess; }
 
 /* ---- copies */

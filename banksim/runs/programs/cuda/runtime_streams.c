@@ -15,6 +15,13 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) { DRIVER(c
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags) { DRIVER(cuStreamGetFlags(stream, flags)); }
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) { DRIVER(cuStreamGetId(stream, id)); }
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) { DRIVER(cuStreamGetDevice(stream, device)); }
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID which, const cudaStreamAttrValue *value) {
+    DRIVER(cuStreamSetAttribute(stream, (CUstreamAttrID)which, (const CUstreamAttrValue *)value));
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID which, cudaStreamAttrValue *value) {
+    DRIVER(cuStreamGetAttribute(stream, (CUstreamAttrID)which, (CUstreamAttrValue *)value));
+}
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) { DRIVER(cuStreamCopyAttributes(to, from)); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
     DRIVER(cuStreamWaitEvent(stream, event, flags));
 }
@@ -49,6 +56,12 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { DRIVER(cuStreamEndCapture(stream, graph)); }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
     DRIVER(cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status));
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+                                     cudaGraph_t *graph, const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges,
+                                     size_t *count) {
+    DRIVER(cuStreamGetCaptureInfo(stream, (CUstreamCaptureStatus *)status, (cuuint64_t *)id, graph, nodes,
+                                  (const CUgraphEdgeData **)edges, count));
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) { return cudaSuccess; }
 cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags) { DRIVER(cuGraphCreate(graph, flags)); }

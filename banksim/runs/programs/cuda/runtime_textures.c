@@ -251,3 +251,49 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *made, const struct cuda
     return banksim_done(failed ? failed : cuSurfObjectCreate(made, &from));
 }
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) { DRIVER(cuSurfObjectDestroy(object)); }
+
+/* ---- what objects were made of */
+static cudaError_t resource_seen(struct cudaResourceDesc *to, int failed, const CUDA_RESOURCE_DESC *from) {
+    if (failed) return banksim_done(failed);
+    memset(to, 0, sizeof *to);
+    to->resType = (enum cudaResourceType)from->resType;
+    switch (from->resType) {
+    case CU_RESOURCE_TYPE_ARRAY: to->res.array.array = (cudaArray_t)from->res.array.hArray; break;
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+        to->res.mipmap.mipmap = (cudaMipmappedArray_t)from->res.mipmap.hMipmappedArray;
+        break;
+    case CU_RESOURCE_TYPE_LINEAR:
+        to->res.linear.devPtr = (void *)from->res.linear.devPtr;
+        to->res.linear.sizeInBytes = from->res.linear.sizeInBytes;
+        to->res.linear.desc = described(from->res.linear.format, from->res.linear.numChannels);
+        break;
+    default:
+        to->res.pitch2D.devPtr = (void *)from->res.pitch2D.devPtr;
+        to->res.pitch2D.width = from->res.pitch2D.width;
+        to->res.pitch2D.height = from->res.pitch2D.height;
+        to->res.pitch2D.pitchInBytes = from->res.pitch2D.pitchInBytes;
+        to->res.pitch2D.desc = described(from->res.pitch2D.format, from->res.pitch2D.numChannels);
+    }
+    return cudaSuccess;
+}
+cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *resource, cudaTextureObject_t object) {
+    CUDA_RESOURCE_DESC from;
+    return resource_seen(resource, cuTexObjectGetResourceDesc(&from, object), &from);
+}
+cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *resource, cudaSurfaceObject_t object) {
+    CUDA_RESOURCE_DESC from;
+    return resource_seen(resource, cuSurfObjectGetResourceDesc(&from, object), &from);
+}
+cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *texture, cudaTextureObject_t object) {
+    CUDA_TEXTURE_DESC how;
+    int failed = cuTexObjectGetTextureDesc(&how, object);
+    if (failed) return banksim_done(failed);
+    memset(texture, 0, sizeof *texture);
+    texture->filterMode = (enum cudaTextureFilterMode)how.filterMode;
+    for (int axis = 0; axis < 3; axis++) texture->addressMode[axis] = (enum cudaTextureAddressMode)how.addressMode[axis];
+    if (!(how.flags & CU_TRSF_READ_AS_INTEGER)) texture->readMode = cudaReadModeNormalizedFloat;
+    texture->normalizedCoords = !!(how.flags & CU_TRSF_NORMALIZED_COORDINATES);
+    texture->sRGB = !!(how.flags & CU_TRSF_SRGB);
+    memcpy(texture->borderColor, how.borderColor, sizeof how.borderColor);
+    return cudaSuccess;
+}

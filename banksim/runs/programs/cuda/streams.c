@@ -14,6 +14,7 @@ struct CUstream_st {
     unsigned flags;
     int priority;
     unsigned long long id;
+    CUstreamAttrValue attributes[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN + 1]; /* as they were set: hints */
     CUgraph capture;
     struct CUstream_st *origin; /* the stream whose capture this one has joined */
     struct CUstream_st *next;
@@ -131,6 +132,34 @@ CUresult cuStreamGetPriority(CUstream stream, int *priority) {
 CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     *flags = own(stream)->flags;
+    return CUDA_SUCCESS;
+}
+static bool has_attribute(CUstreamAttrID which) {
+    return which == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW || which == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
+           which == CU_LAUNCH_ATTRIBUTE_PRIORITY || which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
+           which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
+}
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID which, const CUstreamAttrValue *value) {
+    BEGIN();
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!value || !has_attribute(which)) return CUDA_ERROR_INVALID_VALUE;
+    if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) own(stream)->priority = value->priority;
+    own(stream)->attributes[which] = *value;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID which, CUstreamAttrValue *value) {
+    BEGIN();
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!value || !has_attribute(which)) return CUDA_ERROR_INVALID_VALUE;
+    *value = own(stream)->attributes[which];
+    if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = own(stream)->priority;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+    BEGIN();
+    if (!known(to) || !known(from)) return CUDA_ERROR_INVALID_HANDLE;
+    memcpy(own(to)->attributes, own(from)->attributes, sizeof own(to)->attributes);
+    own(to)->priority = own(from)->priority;
     return CUDA_SUCCESS;
 }
 CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {

@@ -1,0 +1,19 @@
+"""What CUDA programs ask of what they set or made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from helpers.places import PROGRAMS
+
+
+def test_what_is_asked_for_is_what_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """queries.cu says which of its expectations fail."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--output", "report.txt", str(PROGRAMS / "cuda" / "queries.cu")]) == 0
+    assert capfd.readouterr() == ("done\n", "")
