@@ -23,6 +23,7 @@ served.py        runs the program, whose processes find these and connect to ban
 shared.py        what all its processes share
 process.py       one of them: its memory, its launches
 mapped.py        the pages of its memory
+repeats.py       launches that it repeats on the same memory
 modules.py       a module that it loaded
 libraries/       what cuBLAS and cuRAND compute for it
 """

@@ -21,6 +21,7 @@ from banksim.runs.options import Options
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.clock import Clock
 from banksim.runs.resolve import compiled_for
+from banksim.runs.run import Execute as ExecuteLaunch
 from banksim.runs.run import execute_launch
 from banksim.system.reported import Shown
 from banksim.wording import plural
@@ -235,17 +236,18 @@ class Launches(Shown):
         options: Options,
         requests: RequestsWriter | None = None,
         signature: tuple[str, ...] = (),
+        execute: ExecuteLaunch = execute_launch,
     ) -> None:
         """Execute a launch, and add what it costs if it is one of those chosen. KeyboardInterrupt if it did not come to
         its end."""
         name = launch.kernel.plain_name
         if not self.chosen(launch.kernel.name, name):
             plain = Options(progress=options.progress, max_instructions=options.max_instructions)
-            if execute_launch(launch, (), plain).partial:
+            if execute(launch, (), plain).partial:
                 raise KeyboardInterrupt
             return
         with requests.of_launch(name, shape) if requests else nullcontext() as take:
-            run = execute_launch(launch, self.rules, replace(options, trace=take) if take else options)
+            run = execute(launch, self.rules, replace(options, trace=take) if take else options)
             self.add(run, signature, shape)
             if run.partial:
                 raise KeyboardInterrupt

@@ -40,6 +40,7 @@ from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule
+from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
+SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
@@ -79,6 +81,7 @@ class Process:
         self.memory = np.frombuffer(whole, np.uint8)
         self.mapped = Mapped(self.memory)
         self.buffers = ProgramMemory(FIRST_SLOT)
+        self.repeats = Repeats(self.buffers, connection)
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
         self.stopped = ""
@@ -196,6 +199,7 @@ class Process:
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
         buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
         self.buffers.hold(slot, buffer)
+        (self.repeats.shared.add if KINDS[kind] in SEEN_BY_THE_HOST else self.repeats.shared.discard)(slot)
 
     def heap(self, content: bytes) -> None:
         """The heap of malloc in kernels. Its content stays from launch to launch."""
@@ -258,7 +262,9 @@ class Process:
             named = self.named.get(kernel.name, Named())
             try:
                 with self.called(named.arrays, pieces):
-                    program.launches.execute(launch, shape, options, program.requests, named.signature)
+                    program.launches.execute(
+                        launch, shape, options, program.requests, named.signature, self.repeats.execute
+                    )
             finally:
                 program.strayed(self.mapped.pages)
         return launch.device.output.encode()

@@ -1,0 +1,175 @@
+"""Launches that a program repeats on the same memory are not executed again, and nothing else changes by that."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.programs import executable, repeats
+from banksim.runs.run import execute_launch
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP = range(8)
+"""What the program does, by its first argument."""
+SOURCE = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <unistd.h>
+#define N 3000
+typedef unsigned u;
+__device__ u total[64];
+__constant__ u factor[4];
+#define AT u i = blockIdx.x * 64 + threadIdx.x
+__global__ void set(u *y, const u *x, u a) { AT; if (i < N) y[i] = x[i] * a + factor[1]; }
+__global__ void add(u *y, const u *x, u a) { AT; if (i < N) y[i] += x[i] * a; }
+__global__ void swap(u *y, u *x, u a) {
+    __shared__ u s[64];
+    AT;
+    s[threadIdx.x * a & 63] = i < N ? x[i] : 0;
+    __syncthreads();
+    if (i < N) { x[i] = y[i]; y[i] = s[threadIdx.x * a & 63]; }
+}
+__global__ void sum(u *y, const u *x, u a) { AT; if (x[i] > a) atomicAdd(&total[i], x[i]); }
+__global__ void say(u *y) { printf("%u\\n", y[0]); }
+__global__ void when(u *y) { y[0] = clock64() > 0; }
+__global__ void far(u *y) { y[N + 8] = 5; }
+__global__ void take(u **y) { *y = (u *)malloc(16); **y = 7; }
+__global__ void give(u **y, u *x) { x[0] = **y; **y += 1; }
+
+static u state;
+static u next(u n) { return (state = state * 1664525u + 1013904223u) >> 8 & 0xffffff ? (state >> 8) % n : 0; }
+static u h[N];
+static void show(const char *name, const u *d) {
+    u hash = 0;
+    cudaMemcpy(h, d, sizeof h, cudaMemcpyDefault);
+    for (u i = 0; i < N; i++) hash = hash * 31 + h[i];
+    printf("%s %u\\n", name, hash);
+}
+static void *idle(void *stop) { while (!*(volatile bool *)stop) usleep(1000); return NULL; }
+
+static void random_program(u seed) {
+    state = seed * 7919 + 1;
+    u *d[4];
+    for (u n = 0; n < 2; n++) cudaMalloc(&d[n], sizeof h);
+    cudaMallocHost(&d[2], sizeof h);
+    cudaMallocManaged(&d[3], sizeof h);
+    for (u n = 0; n < 4; n++) {
+        for (u i = 0; i < N; i++) h[i] = i * n;
+        cudaMemcpy(d[n], h, sizeof h, cudaMemcpyDefault);
+    }
+    u mix = next(3), least = next(4);
+    for (u step = 0; step < 60; step++) {
+        u a = next(2), b = next(4), c = mix ? next(2) : next(4), k = next(3) + 1, what = next(24);
+        for (u again = 0; again < 4; again++)
+            switch (least + next(3)) {
+            case 0: case 1: set<<<47, 64>>>(d[a], d[(a + 1) % 2], k); break;
+            case 2: set<<<47, 64>>>(d[c], d[b], k); break;
+            case 3: swap<<<47, 64>>>(d[a], d[(a + 1) % 2], k); break;
+            case 4: sum<<<1, 64>>>(d[a], d[b], k); break;
+            default: add<<<47, 64>>>(d[a], d[b], 0); break;
+            }
+        switch (what) {
+        case 0: cudaMemset(d[a] + next(N), 3, 4); break;
+        case 1: d[2][next(N)] ^= 1; break;
+        case 2: d[3][next(N)] ^= 1; break;
+        case 3: h[0] = next(9); cudaMemcpyToSymbol(factor, h, 16); break;
+        case 4: h[0] = next(9); cudaMemcpyToSymbol(total, h, 4, 4 * next(64)); break;
+        case 5: cudaFree(d[a]); cudaMalloc(&d[a], sizeof h); break;
+        case 6: h[0] = next(9); cudaMemcpy(d[a] + next(N), h, 4, cudaMemcpyHostToDevice); break;
+        case 7: { u *more; cudaMalloc(&more, 64); break; }
+        case 8: case 9: show("", d[b]); break;
+        }
+    }
+    for (u n = 0; n < 4; n++) show("end", d[n]);
+    cudaMemcpyFromSymbol(h, total, sizeof total);
+    for (u n = 0; n < 64; n++) printf("%u ", h[n]);
+    printf("%s\\n", cudaGetErrorString(cudaDeviceSynchronize()));
+}
+
+int main(int argc, char **argv) {
+    u *x, *y, **p, what = atoi(argv[1]);
+    bool stop = false;
+    pthread_t other;
+    if (what == 0) return random_program(atoi(argv[2])), 0;
+    cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof h); cudaMalloc(&p, 8);
+    if (what == 1) pthread_create(&other, NULL, idle, &stop);
+    if (what == 7) take<<<1, 1>>>(p);
+    for (int n = 0; n < 10; n++) {
+        if (what == 3) { cudaFree(x); cudaMalloc(&x, sizeof h); }
+        if (what <= 3) set<<<47, 64>>>(y, x, 3);
+        if (what == 4) say<<<1, 1>>>(y);
+        if (what == 5) when<<<1, 1>>>(y);
+        if (what == 6) far<<<1, 1>>>(y);
+        if (what == 7) give<<<1, 1>>>(p, x);
+    }
+    stop = true;
+    if (what == 1) pthread_join(other, NULL);
+    show("x", x); show("y", y);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module", name="program")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("repeats")
+    (folder / "program.cu").write_text(SOURCE)
+    return executable.command([str(folder / "program.cu")], "sm_90", "")[0]
+
+
+Outcome = tuple[int, int, str, dict[str, object]]
+
+
+@pytest.fixture(name="outcome")
+def run_both_ways(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, int]]:
+    """Runs the program with and without repeats, compares all that is seen, and tells how many launches there were and
+    how many of them were executed."""
+
+    def run(*arguments: object) -> tuple[int, int]:
+        found = []
+        for least in (0.0, inf):
+            executed = []
+
+            def execute(*launch: object) -> object:
+                executed.append(launch)  # noqa: B023
+                return execute_launch(*launch)  # type: ignore[arg-type]
+
+            monkeypatch.setattr(repeats, "LEAST", least)
+            monkeypatch.setattr(repeats, "BYTES_PER_SECOND", inf)
+            monkeypatch.setattr(repeats, "execute_launch", execute)
+            report = tmp_path / "report.json"
+            status = main(["run", "--json", "--output", str(report), program, *map(str, arguments)])
+            said = capfd.readouterr()
+            found.append((len(executed), (status, said.out, said.err, json.loads(report.read_text()))))
+        (some, with_repeats), (launches, without) = found
+        assert with_repeats == without
+        return launches, some
+
+    return run
+
+
+def test_a_loop_is_executed_until_it_is_known(outcome: Callable[..., tuple[int, int]]) -> None:
+    assert outcome(LOOP) == (10, 2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_random_program(outcome: Callable[..., tuple[int, int]], seed: int) -> None:
+    launches, executed = outcome(RANDOM, seed)
+    assert launches == 240
+    assert executed < launches
+
+
+@pytest.mark.parametrize("what", [THREADS, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP])
+def test_what_may_be_different_is_executed(outcome: Callable[..., tuple[int, int]], what: int) -> None:
+    launches, executed = outcome(what)
+    assert launches == executed == 10 + (what == HEAP)
