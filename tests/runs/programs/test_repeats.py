@@ -15,7 +15,9 @@ from banksim.runs.programs import executable, repeats
 from banksim.runs.run import execute_launch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
-RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP = range(8)
+RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
+    13
+)
 """What the program does, by its first argument."""
 SOURCE = """\
 #include <cstdio>
@@ -43,6 +45,9 @@ __global__ void when(u *y) { y[0] = clock64() > 0; }
 __global__ void far(u *y) { y[N + 8] = 5; }
 __global__ void take(u **y) { *y = (u *)malloc(16); **y = 7; }
 __global__ void give(u **y, u *x) { x[0] = **y; **y += 1; }
+__global__ void both(u *y, u *x) { AT; if (i < N) { y[i] += i; x[N - 1 - i] = y[i] + x[i] * 0; } }
+__global__ void totals(u *y) { y[threadIdx.x] = total[threadIdx.x]; }
+__global__ void look(u **y, u *x) { x[0] = **y; }
 
 static u state;
 static u next(u n) { return (state = state * 1664525u + 1013904223u) >> 8 & 0xffffff ? (state >> 8) % n : 0; }
@@ -100,8 +105,9 @@ int main(int argc, char **argv) {
     pthread_t other;
     if (what == 0) return random_program(atoi(argv[2])), 0;
     cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof h); cudaMalloc(&p, 8);
+    if (what == 12) cudaMallocHost(&y, sizeof h);
     if (what == 1) pthread_create(&other, NULL, idle, &stop);
-    if (what == 7) take<<<1, 1>>>(p);
+    if (what == 7 || what == 10) take<<<1, 1>>>(p);
     for (int n = 0; n < 10; n++) {
         if (what == 3) { cudaFree(x); cudaMalloc(&x, sizeof h); }
         if (what <= 3) set<<<47, 64>>>(y, x, 3);
@@ -109,6 +115,13 @@ int main(int argc, char **argv) {
         if (what == 5) when<<<1, 1>>>(y);
         if (what == 6) far<<<1, 1>>>(y);
         if (what == 7) give<<<1, 1>>>(p, x);
+        if (what == 8) { cudaMemset(x, n / 5, sizeof h); cudaMemset(y, 0, sizeof h); both<<<47, 64>>>(y, x); }
+        h[0] = n / 5;
+        if (what == 9) { cudaMemcpyToSymbol(total, h, 4, 40); totals<<<1, 64>>>(y); }
+        if (what == 10) { if (n % 5 == 4) give<<<1, 1>>>(p, x); look<<<1, 1>>>(p, x); }
+        if (what == 12) { h[0] = 7; cudaMemcpyToSymbol(total, h, 4); y[0] = 0; totals<<<1, 64>>>(y); }
+        if (what == 11) { cudaMemcpyToSymbol(factor, h, 4, 4); set<<<47, 64>>>(y, x, 3); }
+        if (what >= 8) { show("x", x); show("y", y); }
     }
     stop = true;
     if (what == 1) pthread_join(other, NULL);
@@ -162,14 +175,22 @@ def test_a_loop_is_executed_until_it_is_known(outcome: Callable[..., tuple[int, 
     assert outcome(LOOP) == (10, 2)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_random_program(outcome: Callable[..., tuple[int, int]], seed: int) -> None:
     launches, executed = outcome(RANDOM, seed)
     assert launches == 240
     assert executed < launches
 
 
-@pytest.mark.parametrize("what", [THREADS, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP])
+@pytest.mark.parametrize("what", [RESET, VARIABLES, HEAP_READ, CONSTANTS])
+def test_it_is_executed_again_where_something_is_different(outcome: Callable[..., tuple[int, int]], what: int) -> None:
+    """Arrays, variables, malloc's heap and constants change in the middle."""
+    launches, executed = outcome(what)
+    assert launches >= 10
+    assert 3 <= executed < launches
+
+
+@pytest.mark.parametrize("what", [THREADS, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, PINNED])
 def test_what_may_be_different_is_executed(outcome: Callable[..., tuple[int, int]], what: int) -> None:
     launches, executed = outcome(what)
     assert launches == executed == 10 + (what == HEAP)
