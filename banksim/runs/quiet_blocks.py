@@ -24,7 +24,7 @@ from banksim.runs.options import Options
 
 LEAST = 1 << 20
 """Warps of a launch from which on looking for quiet blocks takes less than they do."""
-MOST = 1 << 28
+MOST = 1 << 24
 """Blocks of a launch up to which a byte is kept for each."""
 NAMES = (
     "S2R S2UR MOV UMOV SEL USEL NOP EXIT BRA ISETP UISETP PLOP3 UPLOP3 IMAD UIMAD IADD3 UIADD3 LEA ULEA LOP3 ULOP3 "
