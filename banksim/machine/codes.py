@@ -97,6 +97,8 @@ ARRIVED = 2
 """Threads arrive at a barrier of the block."""
 PASSED = 3
 """The phase of a barrier of the block ends."""
+RELEASED = 4
+"""Threads leave the barrier of the cluster."""
 
 # ---- how a byte of global memory was used (bits)
 READ = 1

@@ -181,9 +181,13 @@ class Launch:
         across, down = (n // c for n, c in zip(self.grid[:2], self.cluster[:2], strict=True))
         corner = number % across, number // across % down, number // across // down
         x, y, z = (c * size for c, size in zip(corner, self.cluster, strict=True))
+        return self.blocks_beside(x + self.grid[0] * (y + self.grid[1] * z))
+
+    def blocks_beside(self, first: int) -> list[int]:
+        """The numbers of the blocks of a cluster, in the order of their ranks, by that of the first."""
         width, height = self.grid[:2]
         return [
-            x + i + width * (y + j + height * (z + k))
+            first + i + width * (j + height * k)
             for k in range(self.cluster[2])
             for j in range(self.cluster[1])
             for i in range(self.cluster[0])

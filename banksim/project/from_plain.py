@@ -63,7 +63,8 @@ def site(found: Plain, locate: Locate) -> Site:
 
 
 def access(found: Plain, locate: Locate) -> Access:
-    return Access(found["kind"], site(found, locate), found["warp"], found["lane"])
+    block = found.get("block")
+    return Access(found["kind"], site(found, locate), found["warp"], found["lane"], tuple(block) if block else None)
 
 
 def finding(found: Plain, locate: Locate) -> Finding:

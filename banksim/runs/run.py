@@ -139,9 +139,6 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
     from banksim.machine.llvm.workers import execute
     from banksim.runs.quiet_blocks import quiet_blocks
 
-    clustered = launch.cluster_blocks > 1
-    if clustered and options.checks:
-        raise UnsupportedError(f"{launch.kernel.plain_name}: launches of clusters are not checked: leave out --check")
     compiled = compile_for(launch, options.trace is not None, watched=bool(options.checks))
     quiet = quiet_blocks(launch, options) if blocks is None else None
     counts = execute(

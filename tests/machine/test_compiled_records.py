@@ -16,7 +16,6 @@ PAIRS = [
     (machine.Tally, state.TALLY),
     (races.Watch, records.WATCH),
     (races.Member, records.MEMBER),
-    (races.Word, records.WORD),
     (races.Finding, records.FINDING),
     (issue_records.IssueRow, issue_table.CODE),
     (issue_records.ResidentWarp, issue_records.RESIDENT_WARP),

@@ -110,3 +110,10 @@ def cluster_arrive(context: Place, warp: Place, mask: Integer) -> None:
         tell(c.follow, c, w, mask, codes.ARRIVED, OF_CLUSTER)
     cluster.arrived += ones(mask)
     gather_cluster(c)
+
+
+@callback(types.void(CONTEXT, WARP, types.uint32))
+def cluster_release(context: Place, warp: Place, mask: Integer) -> None:
+    """Threads come to wait for a phase of their cluster's barrier that is over, and are watched."""
+    c = carray(context, 1)[0]
+    tell(c.follow, c, carray(warp, 1)[0], mask, codes.RELEASED, OF_CLUSTER)

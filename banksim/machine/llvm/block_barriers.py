@@ -99,6 +99,8 @@ class BlockBarriers(ControlFlow):
             over, wait = e.b.append_basic_block("over"), e.b.append_basic_block("wait")
             e.b.cbranch(e.b.icmp_unsigned("!=", now, phase), over, wait)
             e.b.position_at_end(over)
+            if self.watched:
+                e.call("cluster_release", VOID, self.context, self.warp, mask)
             self.go_on(mask, i, next_pc)
             e.b.position_at_end(wait)
             self.put_aside(mask, INT[32](next_pc), AT_CLUSTER, phase)

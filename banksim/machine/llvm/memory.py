@@ -94,7 +94,7 @@ class MemoryFunctions:
                 self.one_block(a, lambda: self.store("shared", width), values, VOID)
             if space == "global":
                 self.one_buffer(a, lambda: self.store("anywhere", width), values, VOID)
-            if self.watched and space == "shared":
+            if self.watched and space in ("shared", "cluster"):
                 shared_requests.show(self.e, a, values)
             source = arguments[-1] if copied else None
             move_out(self.e, a, self.place(a, space, width, VOID, WRITTEN, source), width, values)
@@ -348,8 +348,8 @@ class MemoryFunctions:
             shared_requests.ask(e, a, asked, leader, seen, self.stepwise)
             if self.traced:
                 shared_requests.write_down(e, a, asked)
-        if self.watched and space in ("shared", "barrier"):
-            shared_requests.watch(e, a, offsets, width)
+        if self.watched and space in SHARED:
+            shared_requests.watch(e, a, places if ranked else offsets, width)
         elif space == "shared":
             shared_requests.touch(e, a, offsets, width)
         if space == "local":

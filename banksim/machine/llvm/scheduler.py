@@ -78,6 +78,8 @@ def schedule(context: Place, warp: Place) -> Integer:
             over = phase_over(c, w.group_phase[g])
         elif w.group_wait[g] == AT_CLUSTER:
             over = cluster_of(c).phase != w.group_phase[g]
+            if over and c.watch:
+                tell(c.follow, c, w, w.group_mask[g], codes.RELEASED, codes.OF_CLUSTER)
         else:
             over = b >= 0 and c.phase[b] != w.group_phase[g]
         if over:

@@ -19,11 +19,13 @@ from banksim.machine.basic_blocks import Block, basic_blocks, live_out, touches_
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine, Register
 from banksim.machine.llvm.memory import MemoryFunctions
+from banksim.machine.llvm.scratch import ADDRESSES, STORED
 from banksim.machine.llvm.sections import Sections
 from banksim.machine.llvm.values import INT, POINTER, VOID, Value
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.bulk_copies import UNIT
-from banksim.machine.operations.loads_and_stores import memory_operand
+from banksim.machine.operations.cluster_accesses import ends
+from banksim.machine.operations.loads_and_stores import memory_operand, request
 from banksim.machine.operations.mbarriers import over, try_wait
 from banksim.machine.races.access_kinds import EVENTS, GROUP_ENDS
 from banksim.machine.state import CONTEXT, ERROR, WARP
@@ -148,6 +150,8 @@ class Translator(Sections):
         else:
             if self.watched and i.name in ("UBLKCP", "UBLKRED"):
                 self.show_bulk(i)
+            elif self.watched and i.name in ("STAS", "REDAS"):
+                self.show_sent(i)
             OPERATIONS[i.name].function(self.x, i)
             if self.watched and any(o.text == GROUP_ENDS for o in i.operands):
                 self.tell("commit_products")
@@ -163,6 +167,15 @@ class Translator(Sections):
         barrier = x.first(x.raw(to.parts[0], 1)) if inward else x.const(0)
         size = (x.first(x.value(units)) & 0xFFFF) * UNIT
         self.tell("watch_bulk", INT[32](i.pc), start.ir, size.ir, INT[32](int(inward)), barrier.ir)
+
+    def show_sent(self, i: Instruction) -> None:
+        """What st.async or red.async writes, and the mbarriers that are told."""
+        asked = request(i)
+        assert asked is not None
+        places = [self.x.scratch(place) for place in (ADDRESSES, STORED)]
+        for v, place in zip(ends(self.x, i), places, strict=True):
+            self.e.store(v.spread().ir, place)
+        self.tell("watch_sent", INT[32](i.pc), self.x.executing(), INT[32](asked[1]), *places)
 
     def show_event(self, i: Instruction) -> None:
         """LDGDEPBAR and UTMACMDFLUSH commit copies, DEPBAR.LE waits until at most so many groups of them are to come,

@@ -336,11 +336,15 @@ def runs_of(numbers: npt.NDArray[np.int64]) -> list[range]:
 
 
 def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> list[Watcher]:
-    """Give each worker a watcher, which checks its accesses."""
+    """Give the workers that run the blocks of a cluster, or each, a watcher, which checks their accesses."""
     from banksim.machine.races.access_kinds import kinds
     from banksim.machine.races.watcher import Watcher
 
-    return [Watcher(launch, kinds(launch.kernel), checks, worker.context[0]) for worker in team]
+    size = launch.cluster_blocks
+    return [
+        Watcher(launch, kinds(launch.kernel), checks, [worker.context[0] for worker in team[n : n + size]])
+        for n in range(0, len(team), size)
+    ]
 
 
 def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> list[T]:

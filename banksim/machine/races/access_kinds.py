@@ -31,6 +31,8 @@ from banksim.machine.races.records import (
     NOTHING,
     PULL,
     READ,
+    REDUCE,
+    SEND,
     STARTING,
     TENTATIVE_READ,
     UPDATE,
@@ -108,7 +110,7 @@ def kind_of(i: Instruction) -> int:
     if asked[0] == "wgmma":
         return MULTIPLY
     if asked[0] == "remote":
-        raise UnsupportedError(f"--check does not follow {i.name}, an access to another block's shared memory")
+        return SEND if i.name == "STAS" else REDUCE
     if i.name == "LDGSTS":
         return COPY
     if i.name.startswith("LD"):

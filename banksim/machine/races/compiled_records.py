@@ -18,10 +18,16 @@ class Watch(Protocol):
     checks: Integer
     now: Integer
     floor: Integer
+    epoch: Integer
     began: Integer
+    block: Integer
+    blocks: Integer
+    stride: Integer
+    span: Integer
     shift: Integer
     pieces: Integer
     warps: Integer
+    block_warps: Integer
     sites: Integer
     partial: Integer
     copies: Integer
@@ -45,15 +51,20 @@ class Watch(Protocol):
     earlier_updates: Integer
     pulls: Integer
     factors: Integer
-    issuers: Integers
+    issuers: Integer
     written: Integer
     executed: Integer
     members: Integer
-    words: Integer
+    known: Integer
+    parities: Integer
+    published: Integer
+    passed: Integer
     found: Integer
     lost: Integer
-    copied: Integers
-    gathered: Integers
+    copied: Integer
+    gathered: Integer
+    inside: Integer
+    sealed: Integer
 
 
 class Member(Protocol):
@@ -62,21 +73,14 @@ class Member(Protocol):
     whole: Integer
     position: Integer
     seen: Integer
+    latest: Integer
+    arrived: Integer
     commits: Integer
     products: Integer
     row_of: Integers
     row_mask: Integers
     lanes: Integers
-    known: Integers
     committed: Integers
-
-
-class Word(Protocol):
-    """`records.WORD`: a word that synchronises."""
-
-    parity: Integer
-    gathered: Integers
-    passed: Integers
 
 
 class Finding(Protocol):

@@ -18,17 +18,24 @@ FENCE = "fence.proxy.async"
 """What shows the asynchronous proxy what threads wrote."""
 BARRIERS = {True: ("cuda.syncwarp()", "cuda.syncthreads()"), False: ("__syncwarp()", "__syncthreads()")}
 """The barriers of a warp and of a block in Python, and in CUDA C++."""
+CLUSTER_BARRIER = "cluster.sync()"
 
 
 @dataclass(frozen=True)
 class Access:
     """One lane's access. `kind`: read, write, asynchronous write, asynchronous read, read by wgmma, atomic, atomic
-    read, atomic write, or arrival at and wait for an mbarrier."""
+    read, atomic write, or arrival at and wait for an mbarrier. `block`: in a cluster of several, the thread's."""
 
     kind: str
     site: Site
     warp: int
     lane: int
+    block: tuple[int, int, int] | None = None
+
+    @property
+    def thread(self) -> str:
+        """Which thread it was, in words."""
+        return f"warp {self.warp}, lane {self.lane}" + (f" of block {self.block}" if self.block else "")
 
     @property
     def line(self) -> tuple[str | None, int | None]:
@@ -46,6 +53,7 @@ class Access:
             "opcode": site.opcode,
             "warp": self.warp,
             "lane": self.lane,
+            **({"block": list(self.block)} if self.block else {}),
         }
 
 
@@ -88,6 +96,11 @@ class Race:
     check: str = field(default="races", init=False)
 
     @property
+    def across(self) -> bool:
+        """Whether the threads are of different blocks of a cluster."""
+        return self.first.block != self.second.block
+
+    @property
     def barrier(self) -> MissingBarrier | None:
         """The barrier whose absence makes it a race. None where a barrier cannot help, as threads execute the same
         write, or where the code has no line numbers."""
@@ -104,12 +117,13 @@ class Race:
         elif self.first.site.file == site.file:
             next_pass = (self.first.site.line or 0) > site.line
         warp, block = BARRIERS[(site.file or "").endswith(".py")]
+        block = CLUSTER_BARRIER if self.across else block
         what = warp if self.same_warp else block
         if self.unfenced:
             what = FENCE
         elif self.copying:
             what = "a wait for the products" if self.first.kind == "read by wgmma" else "a wait for the copy"
-            by_mbarrier = "write" in self.first.kind and self.first.site.opcode.startswith("U")
+            by_mbarrier = "write" in self.first.kind and self.first.site.opcode.startswith(("U", "STAS"))
             if not by_mbarrier and ("write" in self.first.kind or not self.same_warp):
                 what += f" and {block}"
         return MissingBarrier(what, site.file, site.line, site.text.strip(), inside, next_pass)
@@ -194,12 +208,12 @@ def kind_of(finding: Finding) -> tuple[object, ...]:
     lines = [(*access.line, access.kind) for access in accesses(finding)]
     if isinstance(finding, UninitializedRead):
         return (finding.check, *lines)
-    return (finding.check, finding.same_warp, finding.copying, finding.unfenced, *lines)
+    return (finding.check, finding.same_warp, finding.copying, finding.unfenced, finding.across, *lines)
 
 
 def example_order(finding: Finding) -> tuple[object, ...]:
     """Of several examples the first in this order is shown, whoever found it first."""
-    threads = [(access.warp, access.lane, access.site.offset or 0) for access in accesses(finding)]
+    threads = [(access.block or (), access.warp, access.lane, access.site.offset or 0) for access in accesses(finding)]
     return finding.block[::-1], threads, finding.address
 
 

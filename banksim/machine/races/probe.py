@@ -28,6 +28,8 @@ from banksim.machine.races.records import (
     MULTIPLY,
     PULL,
     READ,
+    REDUCE,
+    SEND,
     STARTING,
     WAIT,
     WRITE,
@@ -119,7 +121,9 @@ def suitable(kernel: Kernel) -> Kinds | None:
         known = kinds(kernel)
     except UnsupportedError:
         return None
-    if not known.has(WRITE, COPY) or known.has(STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK, PULL, MULTIPLY):
+    if not known.has(WRITE, COPY) or known.has(
+        STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK, PULL, MULTIPLY, SEND, REDUCE
+    ):
         return None
     return known
 

@@ -8,6 +8,7 @@ from banksim.machine.codes import LANES
 from banksim.machine.races import records
 from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
+    ACROSS,
     COPIES,
     COPYING,
     ENTRY_POSITION,
@@ -22,7 +23,7 @@ from banksim.machine.races.records import (
     SITES,
     UNFENCED,
 )
-from banksim.machine.races.vector_clocks import members_of
+from banksim.machine.races.vector_clocks import known_to, members_of
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inner
@@ -62,7 +63,7 @@ def find(
             f.first_warp, f.second_warp = first_warp, second_warp
             f.first_lane, f.second_lane = first & (LANES - 1), second & (LANES - 1)
             f.address = piece << r.shift
-            f.block = q.context.block
+            f.block = r.block
         if f.how == how and f.first_site == first_site and f.second_site == second_site:
             f.count += 1
             return n
@@ -74,19 +75,21 @@ def find(
 @inner
 def owner(r: Watch, agent: Integer) -> Integer:
     """The warp that started what an agent does."""
-    if LOADS <= agent < PRODUCTS:
-        return np.int64(r.issuers[agent - LOADS])
-    return agent - (PRODUCTS if agent >= PRODUCTS else COPIES)
+    loads, products = LOADS * r.span, PRODUCTS * r.span
+    if loads <= agent < products:
+        return np.int64(carray(pointer(r.issuers), r.span, np.uint16)[agent - loads])
+    return agent - (products if agent >= products else COPIES * r.span)
 
 
 @inner
 def is_awaited(q: WatchedRequest, entry: Integer, agent: Integer, warp: Integer) -> Integer:
     """Whether an agent's access was waited for, by the warp that started it. (That is not known here of a warp that has
     to wait itself: for what it started, for products of its group, for what an mbarrier counts.)"""
-    if warp == q.warp or LOADS <= agent < PRODUCTS or (agent >= PRODUCTS and warp // GROUP == q.warp // GROUP):
+    r = q.watch
+    loads, products = LOADS * r.span, PRODUCTS * r.span
+    if warp == q.warp or loads <= agent < products or (agent >= products and warp // GROUP == q.warp // GROUP):
         return False
-    x = members_of(q.watch)[warp]
-    return entry >> ENTRY_TIME < x.known[x.row_of[entry & (LANES - 1)], agent]
+    return entry >> ENTRY_TIME < known_to(r, warp)[members_of(r)[warp].row_of[entry & (LANES - 1)], agent]
 
 
 @inner
@@ -97,7 +100,8 @@ def race(
     proxy fence. First in the program is the access whose instruction the warp of the old one executed first since the
     last barrier, if it executed both; otherwise that of an agent, or the one first in the code."""
     r, me, old_warp = q.watch, q.warp, who
-    if who >= COPIES:
+    copies = COPIES * r.span
+    if who >= copies:
         old_warp = owner(r, who)
         if not how and not is_awaited(q, old, who, old_warp):
             how = COPYING
@@ -105,11 +109,13 @@ def race(
         how |= SAME_WARP
     elif not how & UNFENCED:
         executed = carray(pointer(r.executed), (r.warps, r.sites), np.int32)[old_warp]
-        swap = who < COPIES and site_in(now) < site_in(old)
-        if executed[site_in(now)] == r.floor and (who < COPIES or executed[site_in(old)] == r.floor):
+        swap = who < copies and site_in(now) < site_in(old)
+        if executed[site_in(now)] == r.epoch and (who < copies or executed[site_in(old)] == r.epoch):
             swap = position_in(now) < position_in(old)
         if swap:
             old, old_warp, now, me, how = now, me, old, old_warp, 0
+    if old_warp // r.block_warps != me // r.block_warps:
+        how |= ACROSS
     n = find(q, how, old, old_warp, now, me, piece)
     if n >= 0 and not equal:
         carray(pointer(r.found), FOUND, _FINDING)[n].unequal += 1

@@ -4,30 +4,33 @@ Time is a counter of the block's requests. A clock gives for each warp a time: t
 ordered before whatever the owner of the clock does next. What runs beside the warp that starts it has a clock entry of
 its own, that of an agent. Its accesses are ordered before a warp's next ones only when somebody has waited for it:
 
-COPIES + w    copies in groups of warp w: cp.async, and what bulk and tensor copies read
-LOADS + n     bulk and tensor copies into shared memory, whose bytes an mbarrier counts: n by the mbarrier's address
-PRODUCTS + w  what the products of warp w's group (wgmma) read; instead of time it counts groups of products
+COPIES, w    copies in groups of warp w: cp.async, and what bulk and tensor copies read
+LOADS, n     bulk and tensor copies into shared memory, and st.async, whose bytes an mbarrier counts: n by the mbarrier
+PRODUCTS, w  what the products of warp w's group (wgmma) read; instead of time it counts groups of products
 
 Bulk copies, tensor copies and products use the asynchronous proxy. They see what others wrote (warps, and cp.async)
-only behind a proxy fence: FENCED + n gives the time before which the accesses of warp or agent n are ordered with such
+only behind a proxy fence: FENCED, n gives the time before which the accesses of warp or agent n are ordered with such
 a fence between.
+
+Blocks of a cluster are watched together, as they reach into each other's shared memory: their warps are numbered one
+block after the other, and so lie the bytes of their shared memory.
 """
 
 from __future__ import annotations
 
-from banksim.machine.codes import LANES, OF_CLUSTER
+from banksim.machine.codes import LANES
 from banksim.machine.state import layout
 
-COPIES, LOADS, PRODUCTS, FENCED, ENTRIES = LANES, 2 * LANES, 3 * LANES, 4 * LANES, 6 * LANES
-"""The first entry of each kind in a clock, and how many there are. Of a kernel that does not use the asynchronous proxy
-those from LOADS on stay 0."""
+COPIES, LOADS, PRODUCTS, FENCED, ENTRIES = 1, 2, 3, 4, 6
+"""The first entry of each kind in a clock, and how many there are, in `span`s: LANES, as many as a block has warps, for
+each block of the cluster. Of a kernel that does not use the asynchronous proxy those from LOADS on stay 0."""
 GROUP = 4
 """Warps that multiply together."""
 COMMITS = 16
 """For so many groups of copies (cp.async.commit_group) a warp remembers when they were committed."""
 WORDS = 1024
-"""How many words that synchronise (atomics, mbarriers) have clocks. Words 4 KiB apart share one, so that more accesses
-count as ordered than are."""
+"""How many words of a block that synchronise (atomics, mbarriers) have clocks. Words 4 KiB apart share one, so that
+more accesses count as ordered than are."""
 FOUND = 1024
 """How many different findings a worker keeps; further ones are only counted."""
 
@@ -41,6 +44,9 @@ when the warp's copies have been done."""
 BULK, PULL, MULTIPLY = range(13, 16)
 """Kinds of access by the asynchronous proxy: BULK is what a bulk or tensor copy writes, PULL what one reads, MULTIPLY
 what a product of a group of warps reads."""
+SEND, REDUCE = 16, 17
+"""Kinds of access whose bytes an mbarrier counts: SEND is an asynchronous write (st.async), REDUCE an atomic
+(red.async)."""
 ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
 """The first bit of each field of an entry, which describes an access in 63 bits: lane; site; position among the
 requests of its warp since the last barrier; whether it was atomic; time."""
@@ -57,18 +63,25 @@ NO_LINE = 0xFFFFFFFF
 """The number of no line, and of no piece."""
 RACES, UNINITIALIZED = 1, 2
 """Bits of `checks`."""
-SAME_WARP, COPYING, UNWRITTEN, UNFENCED = 1, 2, 4, 8
+SAME_WARP, COPYING, UNWRITTEN, UNFENCED, ACROSS = 1, 2, 4, 8, 16
 """Bits of a finding's `how`: a race between lanes of one warp; a race with a copy or product that was not waited for; a
-read of a place that nothing wrote; accesses in order, but through two proxies with no fence between."""
+read of a place that nothing wrote; accesses in order, but through two proxies with no fence between; a race between
+threads of two blocks of a cluster."""
 
 WATCH = layout(
     ("checks", "i8"),
     ("now", "i8"),
     ("floor", "i8"),  # accesses before this time are ordered before all that come: a barrier of the whole block
+    ("epoch", "i8"),  # when the last barrier of the block, or of a cluster of several, was passed
     ("began", "i8"),  # when the block did
+    ("block", "i8"),  # its number; of a cluster that of the first
+    ("blocks", "i8"),  # of the cluster
+    ("stride", "i8"),  # bytes from one block's shared memory to the next one's
+    ("span", "i8"),
     ("shift", "i8"),  # a piece of memory has 1 << shift bytes, the fewest that an instruction of the kernel accesses
     ("pieces", "i8"),
-    ("warps", "i8"),
+    ("warps", "i8"),  # of all blocks
+    ("block_warps", "i8"),  # from one block's first warp to the next one's
     ("sites", "i8"),
     ("partial", "i8"),  # whether the kernel has anything that orders less than the whole block
     ("copies", "i8"),  # whether it copies asynchronously
@@ -80,7 +93,7 @@ WATCH = layout(
     ("kinds", "u8"),  # of each instruction, u1
     ("site_of", "u8"),  # of each instruction, u2
     ("last_write", "u8"),  # of each piece, an entry
-    ("writer", "u8"),  # of each piece, u1
+    ("writer", "u8"),  # of each piece, u2
     ("readers", "u8"),  # of each line a summary: when it was last read, and (lower half) by which warps since the floor
     ("writers", "u8"),  # the same of writes,
     ("copiers", "u8"),  # of copies (and by which agents since the block began),
@@ -92,35 +105,36 @@ WATCH = layout(
     ("earlier_updates", "u8"),
     ("pulls", "u8"),  # (warps, pieces) entries: what the warp's bulk and tensor copies read last
     ("factors", "u8"),  # the same of its products; in place of the time is the number of their group
-    ("issuers", "u1", LANES),  # of each agent from LOADS on the warp that started its last copy
+    ("issuers", "u8"),  # u2: of each agent from LOADS on the warp that started its last copy
     ("written", "u8"),  # of each line: a block's number plus 1, and (lower half) which pieces it has written
-    ("executed", "u8"),  # (warps, sites) i4: the floor at which a warp executed an instruction last
+    ("executed", "u8"),  # (warps, sites) i4: the epoch in which a warp executed an instruction last
     ("members", "u8"),  # the warps' records
-    ("words", "u8"),  # (WORDS) records
+    ("known", "u8"),  # (warps, LANES, ENTRIES) i4: of each row of a warp's lanes the clock of other warps and agents
+    ("parities", "u8"),  # of each word that synchronises, i8
+    ("published", "u8"),  # (words, ENTRIES) i4: clocks published there since the phase began
+    ("passed", "u8"),  # the same of those published in the last phase
     ("found", "u8"),  # (FOUND) records
     ("lost", "i8"),  # findings that found no room
-    ("copied", "i4", ENTRIES),  # of agents: what the whole block has waited for; and what it has fenced
-    ("gathered", "i4", (OF_CLUSTER + 1, ENTRIES)),  # clocks of those who have arrived at a barrier
+    ("copied", "u8"),  # i4: of agents: what all blocks have waited for; and what they have fenced
+    ("gathered", "u8"),  # (barriers, ENTRIES) i4: clocks of those who have arrived at a barrier, block by block,
+    # then of those at the cluster's, and of those who had arrived there when its last phase ended
+    ("inside", "i8"),  # threads that have not left the last phase of the cluster's barrier
+    ("sealed", "i8"),  # when that phase ended, if no thread accessed memory between its arrival and then; else 0
 )
 
 MEMBER = layout(
     # a warp of the block. Its lanes are divided into rows of lanes that know the same
     ("whole", "i8"),  # its threads
-    ("position", "i8"),  # requests since the floor `seen`
+    ("position", "i8"),  # requests since the epoch `seen`
     ("seen", "i8"),
+    ("latest", "i8"),  # when its last request was
+    ("arrived", "i8"),  # when it arrived at the cluster's barrier
     ("commits", "i8"),  # groups of copies committed
     ("products", "i8"),  # the number of the group of products that comes next
     ("row_of", "i4", LANES),
     ("row_mask", "i8", LANES),
     ("lanes", "i4", (LANES, LANES)),  # of each row: clock of the lanes of its own warp
-    ("known", "i4", (LANES, ENTRIES)),  # of each row: clock of the other warps, and of agents
     ("committed", "i4", COMMITS),  # when a group of copies was committed
-)
-
-WORD = layout(
-    ("parity", "i8"),
-    ("gathered", "i4", ENTRIES),  # clocks published since the phase began
-    ("passed", "i4", ENTRIES),  # clocks published in the last phase
 )
 
 FINDING = layout(

@@ -34,6 +34,7 @@ from banksim.machine.races.records import (
     PRODUCTS,
     PULL,
     READ,
+    SEND,
     TENTATIVE_READ,
     UNFENCED,
     UNINITIALIZED,
@@ -41,6 +42,8 @@ from banksim.machine.races.records import (
     WAIT,
 )
 from banksim.machine.races.synchronizing_words import agent_of
+from banksim.machine.races.vector_clocks import copied_of, known_to
+from banksim.machine.races.watched_places import memory_at
 from banksim.machine.races.written_pieces import began_at, initialize
 from banksim.requests.lane_intrinsics import lowest, pointer
 from banksim.system.compiled_types import Integer, Integers
@@ -77,35 +80,36 @@ def latest_updates(q: WatchedRequest) -> Latest:
 @inner
 def is_known(q: WatchedRequest, entry: Integer, who: Integer) -> Integer:
     """Whether an access by warp or agent `who` is ordered before the request."""
-    r, x, time = q.watch, q.member, entry >> ENTRY_TIME
-    if who >= LANES:
-        return time < max(r.copied[who], x.known[q.row, who])
+    r, known, time = q.watch, known_to(q.watch, q.warp), entry >> ENTRY_TIME
+    if who >= r.span:
+        return time < max(copied_of(r)[who], known[q.row, who])
     if time < r.floor:
         return True
     if who != q.warp:
-        return time < x.known[q.row, who]
+        return time < known[q.row, who]
     lane = entry & (LANES - 1)
-    return q.active >> lane & 1 or time < max(x.lanes[q.row, lane], x.known[q.row, q.warp])
+    return q.active >> lane & 1 or time < max(q.member.lanes[q.row, lane], known[q.row, q.warp])
 
 
 @inner
 def is_fenced(q: WatchedRequest, entry: Integer, who: Integer) -> Integer:
     """Whether a proxy fence stands between an access by `who` and the request, if either wants one."""
-    time = entry >> ENTRY_TIME
-    if who >= LOADS or time < q.watch.began:
+    r, time = q.watch, entry >> ENTRY_TIME
+    if who >= LOADS * r.span or time < r.began:
         return True
-    return time < max(q.watch.copied[FENCED + who], q.member.known[q.row, FENCED + who])
+    fenced = FENCED * r.span + who
+    return time < max(copied_of(r)[fenced], known_to(r, q.warp)[q.row, fenced])
 
 
 @inner
 def same_bytes(q: WatchedRequest, lane: Integer, k: Integer, piece: Integer) -> Integer:
     """Whether a lane writes to a piece (the k-th of its access) the bytes that are there already."""
     shift = q.watch.shift
-    there = carray(pointer(np.uint64(q.context.shared)), (piece + 1) << shift, np.uint8)
+    there = carray(memory_at(q.context, q.watch, piece << shift), 1 << shift, np.uint8)
     new = carray(q.values, LANES * 16, np.uint8)
     for byte in range(1 << shift):
         at = (k << shift) + byte
-        if there[(piece << shift) + byte] != new[(at >> 2) * 4 * LANES + 4 * lane + (at & 3)]:
+        if there[byte] != new[(at >> 2) * 4 * LANES + 4 * lane + (at & 3)]:
             return False
     return True
 
@@ -123,7 +127,7 @@ def against_each(
     """Compare an access with the latest reads (or atomics) of its piece by some warps; two atomics do not race.
     `fences`: a proxy fence is wanted between."""
     for who in range(q.watch.warps):
-        if warps >> who & 1:
+        if warps >> (who & (LANES - 1)) & 1:
             for accesses in (before.last, before.earlier):
                 old = accesses[who, piece]
                 both_atomic = atomic and old >> ENTRY_STRONG & 1
@@ -140,11 +144,12 @@ def against_pulls(q: WatchedRequest, now: Integer, piece: Integer, warps: Intege
     pulls = carray(pointer(r.pulls), (r.warps, r.pieces), np.int64)
     factors = carray(pointer(r.factors), (r.warps, r.pieces), np.int64)
     for who in range(r.warps):
-        if warps >> who & 1:
-            if not is_known(q, pulls[who, piece], COPIES + who):
-                race(q, pulls[who, piece], COPIES + who, now, piece, 0, False)
-            if not is_known(q, factors[who, piece], PRODUCTS + who):
-                race(q, factors[who, piece], PRODUCTS + who, now, piece, 0, False)
+        if warps >> (who & (LANES - 1)) & 1:
+            puller, product = COPIES * r.span + who, PRODUCTS * r.span + who
+            if not is_known(q, pulls[who, piece], puller):
+                race(q, pulls[who, piece], puller, now, piece, 0, False)
+            if not is_known(q, factors[who, piece], product):
+                race(q, factors[who, piece], product, now, piece, 0, False)
 
 
 @inner
@@ -153,7 +158,7 @@ def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
     `with_`)."""
     r = q.watch
     last_write = carray(pointer(r.last_write), r.pieces, np.int64)
-    writer = carray(pointer(r.writer), r.pieces, np.uint8)
+    writer = carray(pointer(r.writer), r.pieces, np.uint16)
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
     pullers = carray(pointer(r.pullers), r.pieces, np.int64)
@@ -200,8 +205,12 @@ def keep_writes(q: WatchedRequest) -> None:
     """Remember writes as the last of their pieces."""
     r = q.watch
     last_write = carray(pointer(r.last_write), r.pieces, np.int64)
-    writer = carray(pointer(r.writer), r.pieces, np.uint8)
-    who = np.uint8(COPIES + q.warp if q.kind == COPY else agent_of(q.barrier) if q.kind == BULK else q.warp)
+    writer = carray(pointer(r.writer), r.pieces, np.uint16)
+    who = np.uint16(q.warp)
+    if q.kind == COPY:
+        who = np.uint16(COPIES * r.span + q.warp)
+    elif q.kind in (BULK, SEND):
+        who = np.uint16(agent_of(r, q.barrier))
     for lane in range(LANES):
         if q.mask >> lane & 1:
             start = np.int64(q.addresses[lane]) >> r.shift
@@ -229,30 +238,34 @@ def keep_pulls(q: WatchedRequest) -> None:
 @inner
 def is_line_known(q: WatchedRequest, summary: Integer) -> Integer:
     """Whether all accesses in a line's summary are certainly ordered before the request."""
-    time, warps = summary >> ENTRY_TIME, summary & LOWER
-    if time < q.watch.floor or warps == np.int64(1) << q.warp:
+    r, time, warps = q.watch, summary >> ENTRY_TIME, summary & LOWER
+    if time < r.floor:
         return True
-    return warps & warps - 1 == 0 and time < q.member.known[q.row, lowest(warps)]
+    if r.warps > LANES:
+        return False
+    if warps == np.int64(1) << q.warp:
+        return True
+    return warps & warps - 1 == 0 and time < known_to(r, q.warp)[q.row, lowest(warps)]
 
 
 @inner
 def are_copies_known(q: WatchedRequest, summary: Integer) -> Integer:
-    warps = summary & LOWER
-    if summary >> ENTRY_TIME < q.watch.began:
+    r, warps = q.watch, summary & LOWER
+    if summary >> ENTRY_TIME < r.began:
         return True
-    if warps & warps - 1 or q.watch.proxies:
+    if warps & warps - 1 or r.proxies or r.warps > LANES:
         return False
-    agent = COPIES + lowest(warps)
-    return summary >> ENTRY_TIME < max(q.watch.copied[agent], q.member.known[q.row, agent])
+    agent = COPIES * r.span + lowest(warps)
+    return summary >> ENTRY_TIME < max(copied_of(r)[agent], known_to(r, q.warp)[q.row, agent])
 
 
 @inner
 def enter(q: WatchedRequest, lines: Integers, line: Integer, since: Integer) -> None:
-    """Note in a line's summary that the warp accesses it."""
+    """Note in a line's summary that the warp accesses it. (A bit is for all warps of that number modulo LANES.)"""
     warps = lines[line]
     if warps >> ENTRY_TIME < since:
         warps = 0
-    lines[line] = q.entry >> ENTRY_TIME << ENTRY_TIME | warps & LOWER | np.int64(1) << q.warp
+    lines[line] = q.entry >> ENTRY_TIME << ENTRY_TIME | warps & LOWER | np.int64(1) << (q.warp & (LANES - 1))
 
 
 @inner
@@ -263,7 +276,7 @@ def read_together(q: WatchedRequest) -> None:
     shift, pieces = np.uint32(r.shift), np.uint32(q.width >> r.shift)
     limit = r.floor << ENTRY_TIME
     copies, atomics, look = r.copies, r.atomics and q.kind == READ, r.checks & UNINITIALIZED
-    began, own = began_at(q.context), (np.int64(1) << pieces) - 1
+    began, own = began_at(r), (np.int64(1) << pieces) - 1
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     writers = carray(pointer(r.writers), r.pieces, np.int64)
     copiers = carray(pointer(r.copiers), r.pieces, np.int64)
@@ -315,7 +328,7 @@ def visit(q: WatchedRequest) -> None:
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
     pullers = carray(pointer(r.pullers), r.pieces, np.int64)
     noted, since = readers, r.floor
-    if kind in (COPY, BULK):
+    if kind in (COPY, BULK, SEND):
         noted, since = copiers, r.began
     elif pulls:
         noted, since = pullers, r.began
@@ -347,7 +360,7 @@ def visit(q: WatchedRequest) -> None:
             with_ |= WITH_UPDATES
         enter(q, noted, line, since)
     if with_:
-        compare(q, with_ | (stores and kind != BULK) * WITH_STORES | fences * WITH_FENCES, atomic)
+        compare(q, with_ | (stores and kind not in (BULK, SEND)) * WITH_STORES | fences * WITH_FENCES, atomic)
     if pulls:
         keep_pulls(q)
     elif stores:

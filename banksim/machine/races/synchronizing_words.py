@@ -6,8 +6,7 @@ import numpy as np
 
 from banksim.machine.codes import LANES
 from banksim.machine.compiled_records import Context
-from banksim.machine.races import records
-from banksim.machine.races.compiled_records import WatchedRequest, Word
+from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
     ARRIVE,
     BULK,
@@ -18,65 +17,75 @@ from banksim.machine.races.records import (
     FLAG_READ,
     FLAG_WRITE,
     LOADS,
+    SEND,
     STARTING,
     UPDATE,
     WAIT,
     WORDS,
 )
 from banksim.machine.races.vector_clocks import publish, take_over
+from banksim.machine.races.watched_places import block_of, memory_at
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inner
 
-_WORD = records.WORD
+
+@inner
+def word_at(r: Watch, address: Integer) -> Integer:
+    """The number of the word that synchronises at an address."""
+    return block_of(r, address) * WORDS + (address % r.stride >> 2 & (WORDS - 1))
 
 
 @inner
-def begin_phase(c: Context, word: Word, address: Integer) -> None:
+def begin_phase(c: Context, r: Watch, address: Integer) -> None:
     """Begin a phase of an mbarrier: threads that wait for the phase before take over what was published in it."""
-    where: Integer = np.uint64(c.shared) + np.uint64(address & ~7)
-    parity = np.int64(carray(pointer(where), 2, np.uint32)[1] >> np.uint32(31))
-    if parity != word.parity:
-        word.parity = parity
-        for who in range(ENTRIES):
-            word.passed[who] = word.gathered[who]
-            word.gathered[who] = 0
+    parity = np.int64(carray(memory_at(c, r, address & ~7), 2, np.uint32)[1] >> np.uint32(31))
+    word, entries = word_at(r, address), ENTRIES * r.span
+    parities = carray(pointer(r.parities), r.blocks * WORDS, np.int64)
+    if parity != parities[word]:
+        parities[word] = parity
+        published = carray(pointer(r.published), (r.blocks * WORDS, entries), np.int32)[word]
+        passed = carray(pointer(r.passed), (r.blocks * WORDS, entries), np.int32)[word]
+        for who in range(entries):
+            passed[who] = published[who]
+            published[who] = 0
 
 
 @inner
-def agent_of(barrier: Integer) -> Integer:
-    """Who makes the copies whose bytes an mbarrier counts. Mbarriers 256 bytes apart share one, so that more accesses
-    count as ordered than are."""
-    return LOADS + (barrier >> 3 & (LANES - 1))
+def agent_of(r: Watch, barrier: Integer) -> Integer:
+    """Who makes the copies whose bytes an mbarrier counts. Mbarriers of a block that lie 256 bytes apart share one, so
+    that more accesses count as ordered than are."""
+    return LOADS * r.span + block_of(r, barrier) * LANES + (barrier % r.stride >> 3 & (LANES - 1))
 
 
 @inner
 def synchronize(q: WatchedRequest) -> None:
     """Publish what a warp did at the word of an atomic or mbarrier, and take over what others published there."""
-    r, x, kind = q.watch, q.member, q.kind
-    words = carray(pointer(r.words), WORDS, _WORD)
+    r, me, kind, entries = q.watch, q.warp, q.kind, ENTRIES * q.watch.span
     before = np.int64(-1)
     for lane in range(LANES):
         address = np.int64(q.addresses[lane])
         if address == before or not q.mask >> lane & 1:
             continue
         before = address
-        word = words[address >> 2 & (WORDS - 1)]
+        word = word_at(r, address)
+        published = carray(pointer(r.published), (r.blocks * WORDS, entries), np.int32)[word]
+        passed = carray(pointer(r.passed), (r.blocks * WORDS, entries), np.int32)[word]
         if kind == STARTING:
-            word.parity = 0
-            for who in range(ENTRIES):
-                word.gathered[who] = word.passed[who] = 0
-        if kind in (ARRIVE, WAIT, COPIES_ARRIVE, BULK):
-            begin_phase(q.context, word, address)
+            carray(pointer(r.parities), r.blocks * WORDS, np.int64)[word] = 0
+            for who in range(entries):
+                published[who] = passed[who] = 0
+        if kind in (ARRIVE, WAIT, COPIES_ARRIVE, BULK, SEND):
+            begin_phase(q.context, r, address)
         if kind == WAIT:
-            take_over(r, x, q.row, word.passed)
+            take_over(r, me, q.row, passed)
         if kind in (FLAG_READ, EXCHANGE):
-            take_over(r, x, q.row, word.gathered)
+            take_over(r, me, q.row, published)
         if kind in (FLAG_WRITE, UPDATE, EXCHANGE, ARRIVE):
-            publish(r, x, q.row, q.warp, word.gathered)
+            publish(r, me, q.row, published)
         if kind == COPIES_ARRIVE:
-            word.gathered[COPIES + q.warp] = r.now + 1
-        if kind == BULK:
-            agent = agent_of(address)
-            r.issuers[agent - LOADS] = q.warp
-            word.gathered[agent] = r.now + 1
+            published[COPIES * r.span + me] = r.now + 1
+        if kind in (BULK, SEND):
+            agent = agent_of(r, address)
+            carray(pointer(r.issuers), r.span, np.uint16)[agent - LOADS * r.span] = me
+            published[agent] = r.now + 1

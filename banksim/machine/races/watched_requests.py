@@ -9,6 +9,7 @@ from banksim.machine.codes import LANES
 from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
+    ARRIVE,
     BULK,
     COPIES_ARRIVE,
     ENTRY_POSITION,
@@ -22,15 +23,19 @@ from banksim.machine.races.records import (
     PULL,
     RACES,
     READ,
+    REDUCE,
+    SEND,
     STARTING,
     TENTATIVE_READ,
+    UPDATE,
 )
 from banksim.machine.races.shadow_memory import read_together, visit
 from banksim.machine.races.synchronizing_words import synchronize
-from banksim.machine.races.vector_clocks import members_of, row_of, watch_of
+from banksim.machine.races.vector_clocks import members_of, number_of, row_of, watch_of
+from banksim.machine.races.watched_places import watched_place
 from banksim.machine.races.written_pieces import initialize
 from banksim.machine.record_types import CONTEXT, WARP
-from banksim.requests.lane_intrinsics import pointer, room
+from banksim.requests.lane_intrinsics import lowest, pointer, room
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import callback, carray, inner
 
@@ -54,18 +59,19 @@ def request(
     barrier: Integer,
 ) -> None:
     """A request of an instruction by its number, as what kind of access; `barrier` as in `WatchedRequest`."""
-    me, active = np.int64(w.index), np.int64(w.active)
+    me, active = number_of(c, r, w.index), np.int64(w.active)
     x = members_of(r)[me]
     row = np.int64(0)
     entry = np.int64(carray(pointer(r.site_of), r.instructions, np.uint16)[number]) << ENTRY_SITE
     if r.checks & RACES:
-        row = np.int64(row_of(r, x, active))  # before the time of this access
+        row = np.int64(row_of(r, me, active))  # before the time of this access
         r.now += 1
-        if x.seen != r.floor:
-            x.seen = r.floor
+        x.latest = r.now
+        if x.seen != r.epoch:
+            x.seen = r.epoch
             x.position = 0
         x.position += 1
-        carray(pointer(r.executed), (r.warps, r.sites), np.int32)[me, entry >> ENTRY_SITE] = r.floor
+        carray(pointer(r.executed), (r.warps, r.sites), np.int32)[me, entry >> ENTRY_SITE] = r.epoch
         entry |= r.now << ENTRY_TIME | min(x.position, POSITIONS - 1) << ENTRY_POSITION
         if kind in (TENTATIVE_READ, FLAG_READ):
             entry |= 1 << ENTRY_STRONG
@@ -81,6 +87,16 @@ def request(
         synchronize(q)
 
 
+@inner
+def watched_places(r: Watch, places: Place) -> Integers:
+    """The addresses of 32 lanes, made places of the memory that is watched."""
+    addresses = carray(places, LANES, np.uint32)
+    if r.blocks > 1:
+        for lane in range(LANES):
+            addresses[lane] = watched_place(r, addresses[lane])
+    return addresses
+
+
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER))
 def watch(
     context: Place, warp: Place, pc: Integer, lanes: Integer, width: Integer, places: Place, values: Place
@@ -92,8 +108,8 @@ def watch(
     r = watch_of(c)
     number = np.int64(pc) >> 4
     kind = np.int64(carray(pointer(r.kinds), r.instructions, np.uint8)[number])
-    if kind not in (NOTHING, BULK, PULL) and not (kind == MULTIPLY and width == UNIT):
-        addresses = carray(places, LANES, np.uint32)
+    if kind not in (NOTHING, BULK, PULL, SEND, REDUCE) and not (kind == MULTIPLY and width == UNIT):
+        addresses = watched_places(r, places)
         request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values, np.int64(0))
 
 
@@ -108,13 +124,14 @@ def copied(
 
 
 @inner
-def counted(c: Context, w: Warp, addresses: Integers, barrier: Integer) -> None:
+def counted(c: Context, w: Warp, addresses: Integers, barrier: Integer, kind: Integer) -> None:
     """An mbarrier will be told when what was copied is there."""
     r = watch_of(c)
     if r.checks & RACES:
         addresses[0] = barrier
-        x, me, active = members_of(r)[w.index], np.int64(w.index), np.int64(w.active)
-        row, zero, one, kind = np.int64(row_of(r, x, active)), np.int64(0), np.int64(1), np.int64(BULK)
+        me, active = number_of(c, r, w.index), np.int64(w.active)
+        x = members_of(r)[me]
+        row, zero, one = np.int64(row_of(r, me, active)), np.int64(0), np.int64(1)
         values = pointer(c.scratch)
         synchronize(WatchedRequest(r, c, x, me, row, active, one, zero, kind, one, addresses, values, zero))
 
@@ -126,6 +143,7 @@ def watch_bulk(
     """A bulk copy out of shared memory or, if `inward`, into it, where an mbarrier is told when it is done."""
     c, w = carray(context, 1)[0], carray(warp, 1)[0]
     addresses = carray(_room_for_addresses(), LANES, np.uint32)
+    start, barrier = watched_place(watch_of(c), start), watched_place(watch_of(c), barrier)
     end = start + size
     while start < end:
         mask = np.int64(0)
@@ -136,7 +154,7 @@ def watch_bulk(
                 start += np.uint32(UNIT)
         copied(c, w, pc, addresses, mask, inward, barrier)
     if inward:
-        counted(c, w, addresses, barrier)
+        counted(c, w, addresses, barrier, np.int64(BULK))
 
 
 @callback(types.void(CONTEXT, WARP, types.uint32, POINTER, *[types.uint32] * 3))
@@ -147,12 +165,36 @@ def watch_pieces(
     c, w = carray(context, 1)[0], carray(warp, 1)[0]
     addresses = carray(_room_for_addresses(), LANES, np.uint32)
     pieces = carray(places, count, np.uint32)
+    barrier = watched_place(watch_of(c), barrier)
     for first in range(0, np.int64(count), LANES):
         mask = np.int64(0)
         for lane in range(LANES):
             if first + lane < count:
-                addresses[lane] = pieces[first + lane]
+                addresses[lane] = watched_place(watch_of(c), pieces[first + lane])
                 mask |= np.int64(1) << lane
         copied(c, w, pc, addresses, mask, inward, barrier)
     if inward:
-        counted(c, w, addresses, barrier)
+        counted(c, w, addresses, barrier, np.int64(BULK))
+
+
+@callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER))
+def watch_sent(
+    context: Place, warp: Place, pc: Integer, lanes: Integer, width: Integer, places: Place, barriers: Place
+) -> None:
+    """A request of st.async or red.async: `lanes` write at `places`, and each has its mbarrier told."""
+    c, w = carray(context, 1)[0], carray(warp, 1)[0]
+    r = watch_of(c)
+    addresses, words, mask = watched_places(r, places), watched_places(r, barriers), np.int64(lanes)
+    number = np.int64(pc) >> 4
+    sends = carray(pointer(r.kinds), r.instructions, np.uint8)[number] == SEND
+    one = carray(_room_for_addresses(), LANES, np.uint32)
+    while mask:
+        lane = lowest(mask)
+        same = np.int64(0)
+        for other in range(LANES):
+            if mask >> other & 1 and words[other] == words[lane]:
+                same |= np.int64(1) << other
+        mask &= ~same
+        barrier = np.int64(words[lane])
+        request(r, c, w, number, np.int64(SEND if sends else UPDATE), same, np.int64(width), addresses, places, barrier)
+        counted(c, w, one, barrier, np.int64(SEND if sends else ARRIVE))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from banksim.kernels.kernel import BYTES
-from banksim.machine.codes import LANES
-from banksim.machine.launch import Launch
+from banksim.machine.codes import BLOCK_BARRIERS, LANES
+from banksim.machine.launch import Dim3, Launch
 from banksim.machine.races.access_kinds import Kinds
 from banksim.machine.races.findings import Access, Finding, Race, UninitializedRead
 from banksim.machine.races.ordering_events import follow
 from banksim.machine.races.records import (
+    ACROSS,
     ARRIVE,
     BULK,
     COPIES_ARRIVE,
@@ -25,13 +26,17 @@ from banksim.machine.races.records import (
     FLAG_READ,
     FLAG_WRITE,
     FOUND,
+    GROUP,
+    LINE,
     LOADS,
     MEMBER,
     MULTIPLY,
     PULL,
     RACES,
     READ,
+    REDUCE,
     SAME_WARP,
+    SEND,
     STARTING,
     TENTATIVE_READ,
     UNFENCED,
@@ -40,7 +45,6 @@ from banksim.machine.races.records import (
     UPDATE,
     WAIT,
     WATCH,
-    WORD,
     WORDS,
     WRITE,
 )
@@ -61,27 +65,37 @@ CALLED = {
     WAIT: "wait for a barrier",
     COPIES_ARRIVE: "arrival at a barrier",
     BULK: "asynchronous write",
+    REDUCE: "atomic",
+    SEND: "asynchronous write",
     PULL: "asynchronous read",
     MULTIPLY: "read by wgmma",
 }
 
 
 class Watcher:
-    """The race check of one worker, whose `context` record is made to point to it."""
+    """The race check of the blocks of a cluster, or of one. The `contexts` of the workers that run them, by rank, are
+    made to point to it."""
 
-    def __init__(self, launch: Launch, known: Kinds, checks: Collection[str], context: Any) -> None:
+    def __init__(self, launch: Launch, known: Kinds, checks: Collection[str], contexts: Sequence[Any]) -> None:
         self.launch, self.known = launch, known
         self.record = aligned(WATCH, 1)
         shift = known.piece.bit_length() - 1
-        pieces, warps, sites = (launch.shared_reach - 1 >> shift) + 1, launch.warps, max(len(known.pcs), 1)
+        blocks, sites = len(contexts), max(len(known.pcs), 1)
+        self.block_warps = launch.warps if blocks == 1 else -(-launch.warps // GROUP) * GROUP
+        self.stride = -(-max(launch.shared_reach, 1) >> shift + LINE) << shift + LINE
+        warps, pieces, span = blocks * self.block_warps, blocks * self.stride >> shift, blocks * LANES
+        clock = ENTRIES * span
         self.kept: dict[str, np.ndarray] = {
             "kinds": known.kind,
             "site_of": known.site,
             "members": aligned(MEMBER, warps),
             "found": aligned(FINDING, FOUND),
             "written": np.zeros(pieces, np.int64),
+            "known": np.zeros((warps, LANES, clock), np.int32),
+            "copied": np.zeros(clock, np.int32),
+            "gathered": np.zeros((blocks * BLOCK_BARRIERS + 2, clock), np.int32),
         }
-        proxies = known.has(BULK, PULL, MULTIPLY)
+        proxies = known.has(BULK, PULL, MULTIPLY, SEND)
         if "races" in checks:
             planes = ["reads", "earlier_reads", "updates", "earlier_updates"]
             self.kept |= {name: np.zeros((warps, pieces), np.int64) for name in planes}
@@ -89,25 +103,30 @@ class Watcher:
             self.kept |= {name: np.zeros(pieces, np.int64) for name in lines}
             if proxies:
                 self.kept |= {name: np.zeros((warps, pieces), np.int64) for name in ("pulls", "factors")}
-            self.kept["writer"] = np.zeros(pieces, np.uint8)
+            self.kept["writer"] = np.zeros(pieces, np.uint16)
+            self.kept["issuers"] = np.zeros(span, np.uint16)
             self.kept["executed"] = np.zeros((warps, sites), np.int32)
-            self.kept["words"] = aligned(WORD, WORDS)
+            self.kept["parities"] = np.zeros(blocks * WORDS, np.int64)
+            self.kept |= {name: np.zeros((blocks * WORDS, clock), np.int32) for name in ("published", "passed")}
         r = self.record[0]
         for name, array in self.kept.items():
             r[name] = array.ctypes.data
         acquires = known.has(EXCHANGE, FLAG_READ)
-        partial = known.has(COPY, STARTING, ARRIVE, WAIT) or proxies or acquires or self.has_partial_barriers()
+        partial = known.has(COPY, STARTING, ARRIVE, WAIT, REDUCE) or proxies or acquires or self.has_partial_barriers()
+        r["blocks"], r["stride"], r["span"], r["block_warps"] = blocks, self.stride, span, self.block_warps
         r["checks"] = sum(CHECKS[check] for check in checks)
         r["shift"], r["pieces"], r["warps"], r["sites"] = shift, pieces, warps, sites
         r["instructions"] = len(launch.kernel.instructions)
-        r["copies"], r["proxies"], r["entries"] = known.has(COPY, BULK), proxies, ENTRIES if proxies else LOADS
-        r["atomics"] = known.has(UPDATE, EXCHANGE, FLAG_WRITE, ARRIVE, WAIT)
-        r["acquires"], r["partial"] = acquires, partial
+        r["copies"], r["proxies"] = known.has(COPY, BULK, SEND), proxies
+        r["entries"] = (ENTRIES if proxies else LOADS) * span
+        r["atomics"] = known.has(UPDATE, EXCHANGE, FLAG_WRITE, ARRIVE, WAIT, REDUCE)
+        r["acquires"], r["partial"] = acquires, partial or blocks > 1
         for number in range(warps):
-            threads = min(launch.threads - LANES * number, LANES)
+            threads = min(max(launch.threads - LANES * (number % self.block_warps), 0), LANES)
             self.kept["members"][number]["whole"] = (1 << threads) - 1
-        context["watch"] = self.record.ctypes.data
-        context["follow"] = follow.address
+        for context in contexts:
+            context["watch"] = self.record.ctypes.data
+            context["follow"] = follow.address
 
     def has_partial_barriers(self) -> bool:
         """Whether a barrier names how many threads it waits for."""
@@ -124,10 +143,11 @@ class Watcher:
         return [self.finding(f) for f in self.kept["found"] if f["count"]]
 
     def finding(self, f: Any) -> Finding:
-        how = int(f["how"])
-        block = self.block(int(f["block"]))
-        address = int(f["address"]) - self.launch.kernel.shared_base
-        first, second = (self.access(f, which) for which in ("first", "second"))
+        how = int(f["how"]) & ~ACROSS
+        blocks = [self.block(number) for number in self.launch.blocks_beside(int(f["block"]))]
+        rank, offset = divmod(int(f["address"]), self.stride)
+        block, address = blocks[rank], offset - self.launch.kernel.shared_base
+        first, second = (self.access(f, which, blocks) for which in ("first", "second"))
         if how & UNWRITTEN:
             return UninitializedRead(second, address, block, int(f["count"]))
         if self.is_reordered(first, second) if not how else how == SAME_WARP and is_above(second, first):
@@ -158,15 +178,16 @@ class Watcher:
         ]
         return all(pc > (here.offset or 0) for pc in pcs)
 
-    def block(self, number: int) -> tuple[int, int, int]:
+    def block(self, number: int) -> Dim3:
         x, y, _ = self.launch.grid
         return number % x, number // x % y, number // x // y
 
-    def access(self, f: Any, which: str) -> Access:
+    def access(self, f: Any, which: str, blocks: Sequence[Dim3]) -> Access:
         pc = self.known.pcs[int(f[f"{which}_site"])]
         site = self.launch.kernel.instructions[pc // BYTES].site
         kind = CALLED[int(self.known.kind[pc // BYTES])]
-        return Access(kind, site, int(f[f"{which}_warp"]), int(f[f"{which}_lane"]))
+        rank, warp = divmod(int(f[f"{which}_warp"]), self.block_warps)
+        return Access(kind, site, warp, int(f[f"{which}_lane"]), blocks[rank] if len(blocks) > 1 else None)
 
 
 def is_above(one: Access, other: Access) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from banksim.machine.codes import LANES
-from banksim.machine.compiled_records import Context
-from banksim.machine.races.compiled_records import WatchedRequest
+from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.recorded_findings import find
 from banksim.machine.races.records import (
     BULK,
@@ -18,6 +17,7 @@ from banksim.machine.races.records import (
     LOWER,
     NO_LINE,
     PIECES,
+    SEND,
     STARTING,
     UNWRITTEN,
     UPDATE,
@@ -29,9 +29,9 @@ from banksim.system.jit import carray, inner
 
 
 @inner
-def began_at(c: Context) -> Integer:
+def began_at(r: Watch) -> Integer:
     """The summary of a line of which the block has written no piece; blocks come in the order of their numbers."""
-    return (np.int64(c.block) + 1) << ENTRY_TIME
+    return (np.int64(r.block) + 1) << ENTRY_TIME
 
 
 @inner
@@ -40,9 +40,9 @@ def initialize(q: WatchedRequest) -> None:
     r = q.watch
     shift, pieces = np.uint32(r.shift), np.uint32(q.width >> r.shift)
     lines = carray(pointer(r.written), r.pieces, np.int64)
-    reads = q.kind not in (WRITE, COPY, BULK, STARTING, FLAG_WRITE)
+    reads = q.kind not in (WRITE, COPY, BULK, SEND, STARTING, FLAG_WRITE)
     writes = not reads or q.kind in (UPDATE, EXCHANGE)
-    began = began_at(q.context)
+    began = began_at(r)
     own = (np.int64(1) << pieces) - 1
     line, whole = np.uint32(NO_LINE), False
     for lane in range(LANES):

@@ -78,7 +78,7 @@ def side(access: Access, sources: Sources) -> Side:
     calls = ", ".join(f"in {name}, called at {in_file(file, line)}" for name, file, line in own_calls(site))
     return Side(
         kind=access.kind,
-        thread=f"warp {access.warp}, lane {access.lane}",
+        thread=access.thread,
         place=place(site),
         anchor=sources.anchor(group),
         markup=sources.text(group) if site.file and site.line else Markup(),

@@ -65,7 +65,7 @@ def uninitialized(one: UninitializedRead) -> list[tuple[str, Text]]:
 
 def accessed(access: Access, wide: int) -> list[tuple[str, Text]]:
     """What was done at which line, and by which thread."""
-    thread = Text(f"warp {access.warp}, lane {access.lane}", QUIET)
+    thread = Text(access.thread, QUIET)
     return [(f"  {access.kind:<{wide}}  ", Text(label(access.site), STRONG)), (" " * (wide + 4), thread)]
 
 
