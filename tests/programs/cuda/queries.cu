@@ -166,6 +166,16 @@ static void libraries(int *memory) {
 }
 
 static void devices() {
+    cudaDeviceProp properties;
+    OK(cudaGetDeviceProperties(&properties, 0));
+    IS(properties.maxTexture1D, 131072);
+    IS(properties.maxTexture2D[1], 65536);
+    IS(properties.maxTexture2DLinear[2], 2097120);
+    IS(properties.maxTexture3D[2], 16384);
+    IS(properties.maxTexture2DLayered[2], 2048);
+    IS(properties.maxTextureCubemapLayered[1], 2046);
+    IS(properties.maxSurface2D[0], 131072);
+    IS(properties.maxSurface1DLayered[1], 2048);
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found;
     OK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));

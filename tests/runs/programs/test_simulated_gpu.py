@@ -137,8 +137,8 @@ def test_the_device_answers_like_an_h200() -> None:
         assert (gpu.id, gpu.compute_capability, gpu.name) == (0, (9, 0), device.name("sm_90"))
         assert (gpu.MULTIPROCESSOR_COUNT, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) == (132, 232448)
         assert gpu.COOPERATIVE_LAUNCH == 0
-        with pytest.raises(UnsupportedError, match="MAXIMUM_TEXTURE1D_WIDTH"):
-            _ = gpu.MAXIMUM_TEXTURE1D_WIDTH
+        with pytest.raises(UnsupportedError, match="GPU_DIRECT_RDMA_SUPPORTED"):
+            _ = gpu.GPU_DIRECT_RDMA_SUPPORTED
         assert [g.id for g in cuda.gpus] == [0]
         with cuda.gpus[0]:
             assert cuda.current_context().device.id == 0
