@@ -52,7 +52,6 @@ def replay(
     *,
     scheduler: str | Client | None = None,
     workers: int | None = None,
-    dedup: bool = True,
     progress: OnJudged | None = None,
 ) -> tuple[Conflicts, ...]:
     """What the requests of a Parquet trace cost by each architecture, judged on Dask workers.
@@ -69,7 +68,7 @@ def replay(
     rows = row_groups(path)
     names = names_of(rules)
     found = Partial()
-    outcomes = spread(judge_stretch, (path, names, dedup), stretches(rows), scheduler, workers, path)
+    outcomes = spread(judge_stretch, (path, names), stretches(rows), scheduler, workers, path)
     with closing(outcomes):
         for _, outcome in outcomes:
             part, count = outcome.result()
@@ -105,18 +104,16 @@ def stretches(rows: Sequence[int]) -> list[tuple[int, int, int]]:
     return found
 
 
-def judge_stretch(
-    shared: tuple[str, Sequence[str], bool], first: int, last: int, first_request: int
-) -> tuple[Partial, int]:
+def judge_stretch(shared: tuple[str, Sequence[str]], first: int, last: int, first_request: int) -> tuple[Partial, int]:
     """On a worker: what the requests of these row groups cost, and how many they are."""
     from banksim.storage.parquet import describe
 
-    path, names, dedup = shared
+    path, names = shared
     described = describe(path)
     rules = [architecture(name) for name in names]
     found, at = Partial(), first_request
     for group in range(first, last):
-        found = merge(found, judge_piece(described.piece(group, at), rules, dedup))
+        found = merge(found, judge_piece(described.piece(group, at), rules))
         at += described.rows[group]
     return found, at - first_request
 

@@ -63,7 +63,6 @@ def test_workers_give_the_same_bytes(trace: Path, cluster: LocalCluster) -> None
     progress: list[int] = []
     with Client(cluster) as client:
         assert text(distributed.replay(trace, RULES, scheduler=client, progress=progress.append)) == alone(trace)
-        assert text(distributed.replay(trace, RULES, scheduler=client, dedup=False)) == alone(trace)
     assert sum(progress) == 80_000
 
 

@@ -42,42 +42,31 @@ def merge(a: Partial, b: Partial) -> Partial:
     return Partial(sites)
 
 
-def judge(trace: Trace, first: int, rules: Sequence[Architecture], dedup: bool = True) -> Partial:
-    """What the requests of one chunk cost; `first` is the number of its first one in the whole trace.
-
-    `dedup`: judge requests that are alike by meaning once; the result is the same.
-    """
-    from banksim.banks.compiled import repeated_requests
+def judge(trace: Trace, first: int, rules: Sequence[Architecture]) -> Partial:
+    """What the requests of one chunk cost; `first` is the number of its first one in the whole trace."""
+    from banksim.banks.compiled.repeated_requests import alike
+    from banksim.banks.compiled.site_sums import tally
 
     trace = replace(trace, op=of_known_cost(trace.op, trace.mask, trace.address))
-    kinds = repeated_requests.kinds_of(trace)
     # To find those that are alike takes as long as to judge them by one rule. It pays for several (measured for three:
-    # 1.3 to 1.6 times as fast), and where counts are ranges, for which there is no vector code (4 to 35 times).
-    dedup = dedup and (len(rules) > 1 or rules[0].is_range)
-    distinct = repeated_requests.alike(trace, kinds, max(rule.period for rule in rules)) if dedup else None
-    sites: dict[Key, tuple[SiteConflicts, ...]] = dict.fromkeys(kinds.keys, ())
+    # twice as fast), and where counts are ranges, for which there is no vector code (up to 40 times).
+    several = len(rules) > 1 or rules[0].is_range
+    distinct = alike(trace, max(rule.period for rule in rules)) if several else ()
+    sites: dict[Key, tuple[SiteConflicts, ...]] = {}
     for rule in rules:
-        if distinct is None:
-            from banksim.banks.compiled.site_sums import tally
-
-            found = tally(trace, rule, workers=1)
-        else:
-            found = repeated_requests.tally_alike(trace, kinds, *distinct, rule)
-        for key, figures in found.items():
+        for key, figures in tally(trace, rule, 1, *distinct).items():
             one = site_conflicts(trace, rule, *key, figures)
             if one.worst is not None:
                 one = replace(one, worst=replace(one.worst, order=first + one.worst.order))
-            sites[key] += (one,)
+            sites[key] = (*sites.get(key, ()), one)
     return Partial(sites)
 
 
-def judge_piece(
-    piece: Piece, rules: Sequence[Architecture], dedup: bool = True, progress: OnJudged | None = None
-) -> Partial:
+def judge_piece(piece: Piece, rules: Sequence[Architecture], progress: OnJudged | None = None) -> Partial:
     """What the requests of one piece cost."""
     found = Partial()
     for first, trace in piece():
-        found = merge(found, judge(trace, first, rules, dedup))
+        found = merge(found, judge(trace, first, rules))
         if progress:
             progress(len(trace))
     return found
@@ -86,7 +75,6 @@ def judge_piece(
 def judge_pieces(
     pieces: Iterable[Piece],
     rules: Sequence[Architecture],
-    dedup: bool = True,
     progress: OnJudged | None = None,
     workers: int | None = None,
 ) -> tuple[Conflicts, ...]:
@@ -108,7 +96,7 @@ def judge_pieces(
     with ThreadPoolExecutor(workers) as pool:
         try:
             for piece in _chain(chunks, more, rest):
-                waiting.append(pool.submit(judge_piece, piece, rules, dedup, progress))
+                waiting.append(pool.submit(judge_piece, piece, rules, progress))
                 if len(waiting) > workers:
                     found = merge(found, waiting.popleft().result())
             for future in waiting:

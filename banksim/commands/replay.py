@@ -23,9 +23,6 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--input-format", choices=FORMATS, help=f"what the file holds, if its name does not tell. {formats}"
     )
-    parser.add_argument(
-        "--no-dedup", action="store_true", help="judge every request, also those that are alike: the result is the same"
-    )
     worker_options.options(parser, "for Parquet", "judge")
     group = report_options.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
@@ -35,7 +32,6 @@ def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     report_options.limit(options)
     elsewhere = worker_options.workers(options)
-    dedup = not options.no_dedup
     source = open_trace(options.trace, options.input_format)
     progress = ProgressBar("requests", source.requests)
     shown = progress if sys.stderr.isatty() else None
@@ -43,9 +39,9 @@ def run(options: Namespace) -> int:
         if elsewhere:
             from banksim.distributed import replay
 
-            judged = replay(options.trace, rules, dedup=dedup, progress=shown, **elsewhere)
+            judged = replay(options.trace, rules, progress=shown, **elsewhere)
         else:
-            judged = judge_pieces(source.pieces, rules, dedup, shown)
+            judged = judge_pieces(source.pieces, rules, progress=shown)
     finally:
         progress.clear()
     plain = partial(conflicts, "replay", judged, notes=source.notes)

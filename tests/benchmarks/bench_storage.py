@@ -60,7 +60,7 @@ def main() -> None:
     requests = chunks * CHUNK
     rules = [[architecture(name) for name in names] for names in (["sm_90"], ["kepler-4", "kepler-8", "sm_90"])]
     print(f"{requests:,} requests, {cores()} cores, best of {ROUNDS} rounds; M requests/s")
-    print(f"{'':14}{'B/request':>10}{'write':>8}{'read':>8}{'report':>8}{'no dedup':>9}{'3 archs':>8}{'sum':>8}")
+    print(f"{'':14}{'B/request':>10}{'write':>8}{'read':>8}{'report':>8}{'3 archs':>8}{'sum':>8}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.parquet"
         for kind in ("conflict-free", "32-way", "random"):
@@ -76,16 +76,14 @@ def main() -> None:
                 best(write),
                 best(lambda: [len(one) for one in open_trace(path)]),
                 best(lambda: judge_pieces(open_trace(path).pieces, rules[0])),
-                best(lambda: judge_pieces(open_trace(path).pieces, rules[0], dedup=False)),
                 best(lambda: judge_pieces(open_trace(path).pieces, rules[1])),
                 best(lambda addresses=addresses: np.sum(addresses)),  # type: ignore[misc]
             ]
             met = "" if requests / seconds[2][0] >= WANTED else f"  below {WANTED / 1e6:.0f} M/s"
-            widths = (8, 8, 8, 9, 8, 8)
             size = path.stat().st_size / requests
             for what, suffix in enumerate((met, "")):
                 speeds = [requests / one[what] / 1e6 for one in seconds]
-                figures = "".join(f"{speed:{width}.1f}" for speed, width in zip(speeds, widths, strict=True))
+                figures = "".join(f"{speed:8.1f}" for speed in speeds)
                 name, shown = ("  one core", "") if what else (kind, f"{size:.1f}")
                 print(f"{name:14}{shown:>10}{figures}{suffix}", flush=True)
             written, judged = (1e12 / requests * seconds[k][1] / 3600 for k in (0, 2))

@@ -191,7 +191,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("begun", [Command.listening, Command.has_workers, Command.works])
 @pytest.mark.parametrize("number", SIGNALS)
 def test_workers_end_too(tmp_path: Path, trace: Path, number: int, begun: Callable[[Command], bool]) -> None:
-    command = Command(tmp_path, ["replay", str(trace), "--workers", "2", "--no-dedup"])
+    command = Command(tmp_path, ["replay", str(trace), "--workers", "2"])
     until(lambda: begun(command))
     status, _, error = command.end(number)
     assert (status, error) in ((128 + number, "banksim: interrupted\n"), (0, ""))

@@ -98,6 +98,8 @@ def add(
 @outer
 def _tally(
     columns: Integers,
+    order: Integers,
+    times: Integers,
     first: Integer,
     last: Integer,
     table: Integers,
@@ -106,8 +108,8 @@ def _tally(
     heads: Integers,
     entries: Integers,
 ) -> tuple[Integer, Integer]:
-    """Add the rows to the entries of their keys. Returns the row reached and the entries used: it stops early when
-    `entries` is nearly full."""
+    """Add the rows, or those of `order` so many `times`, to the entries of their keys. Returns where it came to and the
+    entries used: it stops early when `entries` is nearly full."""
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
     blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
@@ -116,9 +118,10 @@ def _tally(
     for start in range(first, last, REQUESTS):
         if used + REQUESTS > len(entries):
             return start, used
-        found, record = judge_rows(columns, NO_ORDER, start, last, table, room)
+        found, record = judge_rows(columns, order, start, last, table, room)
         for k in range(min(REQUESTS, last - start)):
-            row = start + k
+            row: Integer = int(order[start + k]) if len(order) else start + k
+            often = times[start + k] if len(order) else 1
             mask, op, width, site = word_at(masks, row), byte_at(ops, row), byte_at(widths, row), word_at(sites, row)
             if not mask:
                 continue
@@ -138,13 +141,16 @@ def _tally(
             degree_low = degree
             if record[k] >= ELSEWHERE:
                 low, high, ideal, degree_low, degree = judge_at(row_of(addresses, row), mask, op, width, rules)
-            add(entries, n, 1, low, high, ideal, degree_low, degree, place, row)
+            add(entries, n, often, low, high, ideal, degree_low, degree, place, row)
     return last, used
 
 
-def tally(trace: Trace, arch: Architecture, workers: int = 0) -> dict[Key, Tally]:
-    """By (site, op, width), in this order, what the requests of a trace cost. `workers`: threads, 0 for all cores."""
-    table, rule, n = records(arch), rule_words(arch), len(trace)
+def tally(
+    trace: Trace, arch: Architecture, workers: int = 0, order: Ints = NO_ORDER, times: Ints = NO_ORDER
+) -> dict[Key, Tally]:
+    """By (site, op, width), in this order, what the requests of a trace cost, or, if `order` names any, what these cost
+    if each comes so many `times`. `workers`: threads, 0 for all cores."""
+    table, rule, n = records(arch), rule_words(arch), len(order) or len(trace)
     columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
 
     def work(first: int, last: int) -> Ints:
@@ -152,7 +158,7 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0) -> dict[Key, Tally
         entries = np.empty((max(64, len(heads) + REQUESTS), ENTRY), np.int64)
         used: Integer = 0
         while first < last:
-            reached, used = _tally(columns, first, last, table, rule, used, heads, entries)
+            reached, used = _tally(columns, order, times, first, last, table, rule, used, heads, entries)
             first = int(reached)
             if first < last:
                 entries = np.concatenate([entries, np.empty_like(entries)])

@@ -1,4 +1,4 @@
-"""Judging piece by piece is judging all at once: with and without looking for requests that are alike, in any order."""
+"""Judging piece by piece is judging all at once: whether requests are alike or not, in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import Architecture, architecture, presets
 from banksim.banks import pieces as partial
-from banksim.banks.compiled import repeated_requests
+from banksim.banks.compiled.repeated_requests import alike
 from banksim.banks.conflicts import Conflicts, merge, worse
 from banksim.banks.pieces import Partial, judge, judge_pieces
 from banksim.banks.replay import replay
@@ -58,11 +58,11 @@ def cut(trace: Trace, places: list[int]) -> list[tuple[int, Trace]]:
 
 
 @settings(max_examples=40)
-@given(traces, rules, st.lists(st.integers(0, 1000), max_size=6), st.booleans(), st.randoms(use_true_random=False))
+@given(traces, rules, st.lists(st.integers(0, 1000), max_size=6), st.randoms(use_true_random=False))
 def test_pieces_in_any_order_are_the_whole(
-    trace: Trace, rules: list[Architecture], places: list[int], dedup: bool, order: random.Random
+    trace: Trace, rules: list[Architecture], places: list[int], order: random.Random
 ) -> None:
-    parts = [judge(chunk, first, rules, dedup) for first, chunk in cut(trace, places)]
+    parts = [judge(chunk, first, rules) for first, chunk in cut(trace, places)]
     order.shuffle(parts)
     while len(parts) > 1:
         a, b = parts.pop(order.randrange(len(parts))), parts.pop(order.randrange(len(parts)))
@@ -72,30 +72,24 @@ def test_pieces_in_any_order_are_the_whole(
 
 @pytest.mark.parametrize("rule", FAMILIES, ids=lambda rule: rule.name)
 @pytest.mark.parametrize("different", [0, 30])
-def test_dedup_changes_nothing(rule: Architecture, different: int) -> None:
+def test_requests_that_are_alike_are_judged_as_others_are(rule: Architecture, different: int) -> None:
     kinds = [kind for kind in KINDS if not rule.missing(*kind)]
     trace = random_trace(different, 6000, kinds, alike=different)
     rules = [rule, architecture("sm_52")]  # of a single one, few kinds are worth looking for requests that are alike
-    plain, dedup = (judge(trace, 0, rules, on).conflicts(rules) for on in (False, True))
-    assert text(plain) == text(dedup) == text([replay(trace, one) for one in rules])
+    assert text(judge(trace, 0, rules).conflicts(rules)) == text([replay(trace, one) for one in rules])
 
 
 def test_few_are_judged_where_many_are_alike() -> None:
     rows, count = 1 << 14, 1 << 12
     base = np.arange(rows)[:, None] % 16 * 256
     trace = Trace.from_arrays("ld", 4, FULL_MASK, base + 128 * np.arange(32), warp=np.arange(rows) % 8)
-    found = repeated_requests.alike(trace, repeated_requests.kinds_of(trace), 256)
-    assert found is not None
-    assert (found[0].tolist(), found[1].tolist()) == ([0], [rows])
-    other = random_trace(1, 2 * count, KNOWN)
-    assert repeated_requests.alike(other, repeated_requests.kinds_of(other), 4) is None
+    assert [column.tolist() for column in alike(trace, 256)] == [[0], [rows]]
+    assert not len(alike(random_trace(1, 2 * count, KNOWN), 4)[0])
 
 
 @given(traces, st.integers(0, 100), st.sampled_from([4, 256]))
 def test_the_first_of_those_that_are_alike_stands_for_them(trace: Trace, seed: int, period: int) -> None:
-    kinds = repeated_requests.kinds_of(trace)
-    found = repeated_requests.alike(trace, kinds, period)
-    assert found is not None
+    found = alike(trace, period)
     groups: dict[object, list[tuple[int, int, int]]] = {}
     for row in np.flatnonzero(trace.mask):
         lanes = [lane for lane in range(32) if trace.mask[row] >> lane & 1]
