@@ -14,7 +14,6 @@ from banksim.errors import InputError
 from banksim.runs.validation.profiler import InstructionCounts
 from banksim.system import writing
 
-__all__ = ["EVIDENCE", "Evidence", "InstructionCounts", "Passes", "Record", "Spread", "pass_cycles", "warm_passes"]
 EVIDENCE = Path(__file__).parent / "evidence" / "h200.json"
 """What an H200 measured; beside it the machine code that it ran."""
 FORMAT = 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture, architecture
+from banksim.runs.validation.profiler import InstructionCounts
 from cuda_kernels.catalogue import Launch
-from cuda_kernels.evidence_records import InstructionCounts, Passes, warm_passes
+from cuda_kernels.evidence_records import Passes, warm_passes
 
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
@@ -33,7 +35,7 @@ class Prediction:
     instructions: int
     wrong: str
     wide: frozenset[int]
-    by_kind: dict[str, int]
+    by_kind: Mapping[str, int]
     passes: Passes = ()
 
 
@@ -76,49 +78,21 @@ def parameters(argument: object) -> list[object]:
 
 
 def prediction(run: Run, wrong: str) -> Prediction:
-    conflicts = run.conflicts
-    transactions: dict[int, int] = {}
-    ideal: dict[int, int] = {}
-    wide, by_kind = set(), dict.fromkeys(KINDS, 0)
-    for site in conflicts.sites:
-        offset = site.offset or 0
-        count = site.transactions
-        if not isinstance(count, int) or site.ideal is None:
-            raise ValueError(f"{run.kernel.plain_name}: nobody knows what {site.opcode} costs on {conflicts.arch.name}")
-        transactions[offset] = transactions.get(offset, 0) + count
-        ideal[offset] = ideal.get(offset, 0) + site.ideal
-        by_kind[kind(site.op)] += count
-        if site.op == "ld" and site.width > 4:
-            wide.add(offset)
-    rows = [
-        InstructionCounts(
-            e.instruction.pc,
-            e.instruction.opcode,
-            e.warps,
-            e.threads,
-            e.predicated_on,
-            transactions.get(e.instruction.pc),
-            ideal.get(e.instruction.pc),
-        )
-        for e in run.profile
-        if e.warps
-    ]
+    from banksim.runs.validation.comparison import predicted
+
+    found, conflicts = predicted(run), run.conflicts
+    if found.uncounted:
+        unknown = next(site.opcode for site in conflicts.sites if (site.offset or 0) in found.uncounted)
+        raise ValueError(f"{run.kernel.plain_name}: nobody knows what {unknown} costs on {conflicts.arch.name}")
+    rows = tuple(found.rows.values())
     return Prediction(
-        rows=tuple(rows),
+        rows=rows,
         code=tuple(i.opcode for i in run.kernel.instructions),
-        requests=sum(site.requests for site in conflicts.sites),
-        transactions=sum(transactions.values()),
-        ideal=sum(ideal.values()),
+        requests=conflicts.requests,
+        transactions=sum(row.transactions or 0 for row in rows),
+        ideal=sum(row.ideal or 0 for row in rows),
         instructions=run.instructions,
         wrong=wrong,
-        wide=frozenset(wide),
-        by_kind=by_kind,
+        wide=found.wide,
+        by_kind=found.by_kind,
     )
-
-
-KINDS = ("ld", "st", "atom")
-"""The counters of the hardware tell loads, stores and atomics apart."""
-
-
-def kind(op: str) -> str:
-    return op if op in ("ld", "st") else "atom"

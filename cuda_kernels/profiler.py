@@ -18,15 +18,10 @@ from banksim.runs.validation.profiler import (
     Unavailable,
     counted,
     find,
-    name,
-    opcode,
     rows,
     said,
     source_pages,
 )
-
-__all__ = ["COUNTERS", "QUIET", "SHARED", "Counts", "Unavailable", "count", "counted", "find", "name", "opcode", "rows"]
-__all__ += ["said", "source_pages"]
 
 COUNTERS = {
     "instructions": "smsp__inst_executed.sum",

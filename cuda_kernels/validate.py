@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from banksim.runs.validation import profiler as nsight_compute
 from cuda_kernels import gpu, profiler
 from cuda_kernels.catalogue import Entry, find
 from cuda_kernels.evidence_records import Evidence, Record
@@ -93,8 +94,8 @@ def measure(
             try:
                 progress("with the profiler", 0, len(entries))
                 counts = counting.result()
-                machine["profiler"] = profiler.name(profiler.find())
-            except profiler.Unavailable as error:
+                machine["profiler"] = nsight_compute.name(nsight_compute.find())
+            except nsight_compute.Unavailable as error:
                 not_done.append(f"counts were not compared: {error}")
     records = []
     for number, kernel in enumerate(kernels):

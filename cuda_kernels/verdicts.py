@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cuda_kernels.evidence_records import InstructionCounts, Record, pass_cycles
-from cuda_kernels.predict import KINDS, Prediction
+from banksim.runs.validation.profiler import KINDS, InstructionCounts
+from cuda_kernels.evidence_records import Record, pass_cycles
+from cuda_kernels.predict import Prediction
 
 NOISE = 0.10
 """By up to this part of the prediction, a whole kernel's counter may exceed it and still count as arbitration."""

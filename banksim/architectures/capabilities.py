@@ -1,7 +1,7 @@
 """Every compute capability: the one table of architectures. What reads them finds a new one by its row.
 
-Only one that begins a family wants a row in each of two tables more, the rule of its banks (`arch`) and its rates
-(`published_rates`); and one whose code finds a launch's figures in new places wants these (`code_layout`).
+Only one that begins a family wants a row in each of two tables more, the rule of its banks (`bank_rules`) and its rates
+(`published_rates`); one whose code finds a launch's figures in new places wants these too (`code_layout`).
 """
 
 from __future__ import annotations

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from banksim.kernels.cubin import decode_ahead
+from banksim.runs.validation import profiler as nsight_compute
+from banksim.runs.validation.profiler import InstructionCounts
 from banksim.system.extras import command
 from cuda_kernels import catalogue, evidence_records, predict, profiler, validate
 from cuda_kernels import verdicts as compare
 from cuda_kernels.clocked_kernels import twin
-from cuda_kernels.evidence_records import InstructionCounts, Record, Spread
+from cuda_kernels.evidence_records import Record, Spread
 from cuda_kernels.predict import Prediction
 from cuda_kernels.verdicts import Verdict, contests, judge, rank_correlation
 from helpers.places import EXAMPLES
@@ -294,21 +296,21 @@ RAW_PAGE = """\
 def test_the_profilers_pages_are_read() -> None:
     kinds = ("Instructions", "Thread Instructions", "Predicated-On Thread Instructions")
     columns = ",".join(f'"{kind} Executed"' for kind in kinds)
-    (page,) = profiler.source_pages(2 * SOURCE_PAGE.replace("{columns}", columns), 1)
-    assert profiler.rows(page) == (
+    (page,) = nsight_compute.source_pages(2 * SOURCE_PAGE.replace("{columns}", columns), 1)
+    assert nsight_compute.rows(page) == (
         InstructionCounts(0, "S2R", 32, 1024, 1024),
         InstructionCounts(16, "STS", 32, 1024, 512, 16, 16),
     )
     again = SOURCE_PAGE.replace("{columns}", columns)
     other = again.replace('"tile"', '"_Z4tilev"').replace('"1024","512"', '"1024","480"')
     for text in (again * 2 + other, other + again * 2, again + other + again):  # some kernels' pages are there twice
-        found = profiler.source_pages(text, text.count("Kernel Name") - text.count(again * 2))
-        assert [profiler.rows(one)[1].predicated_on for one in found] == [
+        found = nsight_compute.source_pages(text, text.count("Kernel Name") - text.count(again * 2))
+        assert [nsight_compute.rows(one)[1].predicated_on for one in found] == [
             480 if name.startswith("_Z") else 512 for name in re.findall('Name","(.*)"', text.replace(again * 2, again))
         ]
-    assert len(profiler.source_pages(again * 4, 3)) == 4  # which of three alike is there twice cannot be told
+    assert len(nsight_compute.source_pages(again * 4, 3)) == 4  # which of three alike is there twice cannot be told
     metrics = {key: profiler.COUNTERS[key] for key in ("instructions", "nanoseconds")}
-    assert profiler.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
+    assert nsight_compute.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
 
 
 def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_cannot(
@@ -320,7 +322,7 @@ def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_ca
     def count_part(_program: str, _metrics: dict[str, str], names: list[str]) -> dict[str, profiler.Counts]:
         parts.append(names)
         if len(names) > most:
-            raise profiler.Unavailable("too many at a time")
+            raise nsight_compute.Unavailable("too many at a time")
         return {name: profiler.Counts((), {"instructions": int(name)}) for name in names}
 
     monkeypatch.setattr(profiler, "find", lambda: "ncu")
@@ -332,7 +334,7 @@ def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_ca
     assert len(parts) == profiler.SIDE_BY_SIDE
     parts.clear()
     most = 2
-    with pytest.raises(profiler.Unavailable):
+    with pytest.raises(nsight_compute.Unavailable):
         profiler.count(names)
     assert parts[-1] == names, "in the end one tries them all"
     assert profiler.count(names[:1]).keys() == {"0"}
@@ -371,8 +373,8 @@ def test_kernels_are_compiled_and_predicted_while_the_profiler_counts_and_timed_
     monkeypatch.setattr(validate.gpu, "compiled", compiled)
     monkeypatch.setattr(validate.gpu, "measure", measure)
     monkeypatch.setattr(profiler, "count", count)
-    monkeypatch.setattr(profiler, "find", lambda: "ncu")
-    monkeypatch.setattr(profiler, "name", lambda _program: "Nsight Compute")
+    monkeypatch.setattr(nsight_compute, "find", lambda: "ncu")
+    monkeypatch.setattr(nsight_compute, "name", lambda _program: "Nsight Compute")
     with validate.Predictions(len(entries)) as predictions:
         evidence, not_done = validate.measure(entries, predictions)
         assert events == 2 * ["compiled"] + ["counted"] + 2 * ["timed"]

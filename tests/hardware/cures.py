@@ -29,7 +29,7 @@ import numpy as np
 from driver import Driver, raw
 from launches import argument
 
-from cuda_kernels import profiler
+from banksim.runs.validation import profiler
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"

@@ -139,7 +139,7 @@ def device(out: Path) -> None:
 def convert(folder: Path) -> None:
     from record import listing, row
 
-    from cuda_kernels import profiler
+    from banksim.runs.validation import profiler
 
     pages = profiler.source_pages((folder / "source.csv").read_text(), len(GRIDS))
     counters: list[dict[str, int]] = [{} for _ in GRIDS]

@@ -37,8 +37,8 @@ import numpy as np
 from driver import Driver, raw
 from launches import LAUNCHES, Launch, argument
 
-from cuda_kernels import profiler
-from cuda_kernels.evidence_records import InstructionCounts
+from banksim.runs.validation import profiler
+from banksim.runs.validation.profiler import InstructionCounts
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "hardware"

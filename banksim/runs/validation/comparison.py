@@ -27,8 +27,7 @@ WORDS = {"warps": "warps", "threads": "threads", "predicated_on": "threads whose
 @dataclass(frozen=True)
 class Predicted:
     """One launch as banksim executed it. `code`: every opcode; `wide`: loads of 8 and 16 bytes, whose merging of pairs
-    the source page does not know; `uncounted`: accesses that nobody knows the cost of; `excess`: of each instruction
-    the transactions that its conflicts cost."""
+    the source page does not know; `uncounted`: accesses that nobody knows the cost of."""
 
     symbol: str
     rows: Mapping[int, InstructionCounts]
@@ -36,13 +35,12 @@ class Predicted:
     sites: Mapping[int, Site]
     wide: frozenset[int]
     uncounted: frozenset[int]
-    excess: Mapping[int, int]
     by_kind: Mapping[str, int]
 
 
 def predicted(run: Run) -> Predicted:
     transactions: Counter[int] = Counter()
-    excess: Counter[int] = Counter()
+    ideal: Counter[int] = Counter()
     by_kind: Counter[str] = Counter()
     wide, uncounted = set(), set()
     for site in run.conflicts.sites:
@@ -53,7 +51,7 @@ def predicted(run: Run) -> Predicted:
             uncounted.add(offset)
             continue
         transactions[offset] += site.transactions
-        excess[offset] += site.transactions - site.ideal
+        ideal[offset] += site.ideal
         by_kind[site.op if site.op in ("ld", "st") else "atom"] += site.transactions
     rows = {
         one.instruction.pc: InstructionCounts(
@@ -63,6 +61,7 @@ def predicted(run: Run) -> Predicted:
             one.threads,
             one.predicated_on,
             transactions.get(one.instruction.pc),
+            ideal.get(one.instruction.pc),
         )
         for one in run.profile
         if one.warps
@@ -75,7 +74,6 @@ def predicted(run: Run) -> Predicted:
         sites={i.pc: i.site for i in code},
         wide=frozenset(wide),
         uncounted=frozenset(uncounted),
-        excess=excess,
         by_kind=by_kind,
     )
 
@@ -212,12 +210,13 @@ def judged(name: str, pairs: Sequence[tuple[Predicted, Profiled]]) -> Verdict:
         verdict.hardware.update(other.counters)
         verdict.explained.update(one.by_kind)
         verdict.uncounted += len(one.uncounted)
-        for offset, cost in one.excess.items():
+        for offset, row in one.rows.items():
+            if row.transactions is None or row.ideal is None:
+                continue
             site = one.sites[offset]
             key = (site.file, site.line, site.text)
             excess, transactions = verdict.lines.get(key, (0, 0))
-            row = one.rows.get(offset)
-            verdict.lines[key] = excess + cost, transactions + int((row and row.transactions) or 0)
+            verdict.lines[key] = excess + row.transactions - row.ideal, transactions + row.transactions
     return verdict
 
 

@@ -105,7 +105,15 @@ def test_what_the_counters_have_above_the_instructions_is_arbitration() -> None:
     [verdict] = compare([mine], read(recorded_page(name), text))
     assert verdict.agrees
     assert verdict.arbitration == {"ld": 5, "st": 0}
-    assert sum(excess for excess, _ in verdict.lines.values()) == sum(mine.excess.values())
+
+
+def test_lines_have_the_transactions_of_their_instructions_and_what_conflicts_cost() -> None:
+    name = NAMES[1]
+    run, _ = executed(name)
+    [verdict] = compare([predicted(run)], read(recorded_page(name)))
+    excess, transactions = map(sum, zip(*verdict.lines.values(), strict=True))
+    assert (excess, transactions) == (run.conflicts.excess, run.conflicts.transactions)
+    assert excess > 0
 
 
 def test_pages_that_are_printed_twice_are_read_once() -> None:
