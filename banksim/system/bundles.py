@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.core.typing.typeof import typeof, typeof_impl
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
 from numba.np import arrayobj
-from numba.np.numpy_support import as_dtype
 
 from banksim.system.compiled_types import TargetContext
+from banksim.system.lowering import array_of
 
 Class = TypeVar("Class", bound=type)
 WORD = ir.IntType(64)
@@ -82,14 +81,8 @@ def field_of(context: TargetContext, b: ir.IRBuilder, kind: Bundle, value: ir.Va
     found = [constant(b, b.gep(value, [WORD(first + n)], inbounds=True)) for n in range(words(wanted))]
     if isinstance(wanted, Bundle):
         return b.inttoptr(found[0], WORD.as_pointer())
-    array = arrayobj.make_array(wanted)(context, b)
-    size = as_dtype(wanted.dtype).itemsize
-    strides = [WORD(size)]
-    for length in reversed(found[2:]):
-        strides.insert(0, b.mul(strides[0], length))
     data = b.inttoptr(found[0], context.get_data_type(wanted.dtype).as_pointer())
-    arrayobj.populate_array(array, data, found[1:], strides, size, None)
-    return impl_ret_borrowed(context, b, wanted, array._getvalue())
+    return array_of(context, b, wanted, data, found[1:])
 
 
 def constant(b: ir.IRBuilder, place: ir.Value) -> ir.Value:

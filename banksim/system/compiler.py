@@ -7,19 +7,70 @@ functions that only compiled code calls, nothing runs but what their callers con
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core import compiler, typed_passes, untyped_passes
+from numba.core import compiler, interpreter, typed_passes
+from numba.core.analysis import dead_branch_prune, rewrite_semantic_constants
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir_utils import build_definitions
+from numba.core.rewrites.static_getitem import RewriteConstGetitems, RewriteConstSetitems
+from numba.core.rewrites.static_raise import RewriteConstRaises
+from numba.core.ssa import reconstruct_ssa
+from numba.core.transforms import canonicalize_cfg
 from numba.extending import intrinsic
-from numba.np.arrayobj import np_cfarray
 
 from banksim.system.collector import paused
 from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
+from banksim.system.contexts import contexts
+from banksim.system.lowering import LowerLoops, array_of, part_of, parts_of
+
+
+class Reader(interpreter.Interpreter):
+    """Numba's reader of byte code, less what looks for `with` and for large dictionaries."""
+
+    def post_process(self, peepholes: list[Any], func_ir: Any) -> Any:
+        wanted = [one for one in peepholes if one.__name__ not in ABSENT]
+        return super().post_process(wanted, func_ir)
+
+
+ABSENT = "peep_hole_delete_with_exit", "peep_hole_fuse_dict_add_updates"
+REWRITES = RewriteConstGetitems, RewriteConstSetitems, RewriteConstRaises
+"""Indices and errors that are constants."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Read(FunctionPass):
+    """From byte code to numba's own code in SSA form. Numba goes through all of it behind each of these steps to find
+    out what is alive where, for the sake of reference counts."""
+
+    _name = "read_loop"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = code = Reader(state.func_id).interpret(state.bc)
+        state.nargs = code.arg_count
+        code.blocks = canonicalize_cfg(code.blocks)
+        rewrite_semantic_constants(code, state.args)
+        dead_branch_prune(code, state.args)
+        code.blocks = canonicalize_cfg(code.blocks)
+        for one in REWRITES:
+            self.rewrite(state, one(state))
+        reconstruct_ssa(code)
+        code._definitions = build_definitions(code.blocks)
+        return True
+
+    def rewrite(self, state: Any, rule: Any) -> None:
+        code = state.func_ir
+        for offset, block in code.blocks.items():
+            while rule.match(code, block, state.typemap, state.calltypes):
+                code.blocks[offset] = block = rule.apply()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -37,23 +88,35 @@ class InferTypes(FunctionPass):
         state.typemap, state.return_type, state.calltypes, state.typing_errors = typed_passes.type_inference_stage(
             *given
         )
+        state.func_ir = typed_passes.PreLowerStripPhis()._strip_phi_nodes(state.func_ir)
         return True
 
 
-PASSES = (
-    untyped_passes.TranslateByteCode,
-    untyped_passes.FixupArgs,
-    untyped_passes.IRProcessing,
-    untyped_passes.RewriteSemanticConstants,
-    untyped_passes.DeadBranchPrune,
-    untyped_passes.GenericRewrites,
-    untyped_passes.ReconstructSSA,
-    InferTypes,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.IRLegalization,
-    typed_passes.NativeLowering,
-    typed_passes.NoPythonBackend,
-)
+@register_pass(mutates_CFG=True, analysis_only=False)
+class NativeLowering(typed_passes.NativeLowering):
+    _name = "lowering_of_loops"
+
+    @property
+    def lowering_class(self) -> type[LowerLoops]:
+        return LowerLoops
+
+
+PASSES = Read, InferTypes, NativeLowering, typed_passes.NoPythonBackend
+
+
+class Unchecked(PassManager):
+    _ENFORCING = False
+
+
+@cache
+def all_passes() -> PassManager:
+    passes = Unchecked("loops")
+    for one in PASSES:
+        passes.add_pass(one, one.__name__)
+    passes.finalize()
+    return passes
+
+
 FRUGAL: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
 """No code that counts references, or looks for divisions by zero."""
 
@@ -77,7 +140,7 @@ class Passes(compiler.CompilerBase):
     library: type[Library]
 
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any) -> None:
-        super().__init__(typing, target, library, args, result, Settled(flags), local)
+        super().__init__(*contexts(typing, target), library, args, result, Settled(flags), local)
 
     def compile_extra(self, function: Any) -> Any:
         with paused():
@@ -85,11 +148,7 @@ class Passes(compiler.CompilerBase):
 
     def define_pipelines(self) -> list[PassManager]:
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        passes = PassManager("loops")
-        for one in PASSES:
-            passes.add_pass(one, one.__name__)
-        passes.finalize()
-        return [passes]
+        return [all_passes()]
 
 
 class Library(JITCodeLibrary):
@@ -157,8 +216,14 @@ def carray(typing_context: TypingContext, place: NumbaType, shape: NumbaType, dt
     """numba.carray compiles two functions for every type that it is used with; this one is code of its caller."""
     element = getattr(place if isinstance(place, types.CPointer) else dtype, "dtype")  # noqa: B009
     dimensions = len(shape) if isinstance(shape, types.BaseTuple) else 1
+    array = types.Array(element, dimensions, "C")
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        return np_cfarray(context, builder, signature, args)
+        given = [part_of(builder, args[1], n) for n in range(dimensions)] if dimensions > 1 else [args[1]]
+        lengths = [
+            context.cast(builder, one, kind, types.intp) for one, kind in zip(given, parts_of(shape), strict=True)
+        ]
+        data = builder.bitcast(args[0], context.get_data_type(element).as_pointer())
+        return array_of(context, builder, array, data, lengths)
 
-    return types.Array(element, dimensions, "C")(place, shape, dtype), generate
+    return array(place, shape, dtype), generate

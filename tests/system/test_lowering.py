@@ -1,0 +1,105 @@
+"""LLVM code that banksim writes for its loops itself: it does what Python does, in few instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.codegen import CPUCodeLibrary
+
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.jit import carray, inner, outer
+
+TABLE = np.arange(12).reshape(3, 4)
+SMALL = np.array([7, 50, 3], np.uint8)
+
+
+def elements(n: Any, table: Any, small: Any) -> Any:
+    """Indices from both ends, of one and two dimensions; rows."""
+    table[n, -1] += table[-n, 1] - small[-1]
+    table[1][n] = table[n - 3, n - 4]
+    small[n] += small[1]
+    row = table[n]
+    row[:] = len(table) + table.shape[1] + row.size
+    return table[0, 0] + table[-1][-1] + small[n]
+
+
+def ranges(n: Any, table: Any, small: Any) -> Any:
+    """Up and down, in steps, empty ones; what a loop carries on and what only some way assigns."""
+    total, last = 0, -1
+    for i in range(n):
+        for j in range(i, n + 3, 2):
+            if j == 2:
+                continue
+            total += 100 * i + j
+            last = j
+        else:
+            total += 1
+    for i in range(n, -3, -1):
+        total = 3 * total + i
+        if total > 10**6:
+            break
+    for _ in range(5, n):
+        last = 1000
+    while n < 6:
+        before = last
+        last, n = n, n + 2
+        total += before
+    return total + last
+
+
+def members(n: Any, table: Any, small: Any) -> Any:
+    found = 0
+    for row in table:
+        for one in row[::-1]:
+            if one in (0, 3, n) or small[0] not in (7, n):
+                found = 2 * found + one
+    return found
+
+
+@pytest.mark.parametrize("work", [elements, ranges, members])
+def test_loops_do_what_python_does(work: Callable[[Any, Any, Any], Any]) -> None:
+    compiled = outer(work)
+    for n in (0, 1, 2):
+        ours, numbas = (TABLE.copy(), SMALL.copy()), (TABLE.copy(), SMALL.copy())
+        assert compiled(n, *numbas) == work(n, *ours)
+        assert all((mine == theirs).all() for mine, theirs in zip(ours, numbas, strict=True))
+
+
+@inner
+def change(place: Any, n: Any) -> None:
+    """A function that returns nothing."""
+    carray(pointer(place), (n, 4), np.int64)[n - 1, -n] = 5
+
+
+def changed(place: Any, n: Any) -> Any:
+    change(place, n)
+    return carray(pointer(place), 12, np.int64)[4 * n - n]
+
+
+def test_arrays_at_an_address_have_the_lengths_that_they_are_given() -> None:
+    compiled = outer(changed)
+    for n in (1, 2, 3):
+        table = TABLE.copy()
+        assert compiled(table.ctypes.data, n) == 5
+        assert (table == 5).sum() - (TABLE == 5).sum() == (3 * n != 5)
+
+
+def test_an_element_takes_few_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of numba's own some 60: what an array consists of goes to the stack and back."""
+    written: dict[str, int] = {}
+
+    def counted(library: Any, module: Any, given: Any = CPUCodeLibrary.add_ir_module) -> None:
+        written.setdefault(library.name, str(module).count(" = "))
+        given(library, module)
+
+    monkeypatch.setattr(CPUCodeLibrary, "add_ir_module", counted)
+
+    def one_more(table: Any, n: Any) -> Any:
+        table[n, n] += table[n, 1]
+        return 0
+
+    assert outer(one_more)(TABLE.copy(), 2) == 0
+    assert 10 < written[one_more.__qualname__] < 60
