@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import banksim
 from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
 from banksim.kernels.kernel import BYTES
+from banksim.kernels.load import load
 from banksim.machine.basic_blocks import basic_blocks
 from banksim.machine.llvm import compile, sections, workers
 from banksim.machine.llvm.sections import LONGEST_SECTION
@@ -109,9 +111,9 @@ def test_the_progress_of_a_launch_counts_the_instructions_of_its_loops_too(
     told: list[tuple[int, ...]] = []
     in_threads = workers.in_threads
 
-    def remembered(works: Any, stop: Any, tell: Callable[[], None]) -> Any:
+    def remembered(works: Any, stop: Any, tell: Callable[[], None], later: Any) -> Any:
         calls.append(tell)
-        return in_threads(works, stop, tell)
+        return in_threads(works, stop, tell, later)
 
     monkeypatch.setattr(workers, "in_threads", remembered)
     kernel = banksim.load(tmp_path / "loop.cu")["k"]
@@ -178,3 +180,39 @@ def test_a_kernel_cut_into_sections_does_the_same(
     compile.compile_kernel.cache_clear()
     assert len(basic_blocks(kernel, LONGEST)) > 20
     assert done[0] == done[1]
+
+
+def test_another_worker_joins_where_a_small_launch_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not where the order of blocks may be seen."""
+    (tmp_path / "loop.cu").write_text(
+        """__global__ void k(unsigned* out, unsigned n) {
+    unsigned x = blockIdx.x;
+    for (unsigned i = 0; i < n; i++) x = x * 3 ^ out[i & 31];
+    out[32 + blockIdx.x * 32 + threadIdx.x] = x;
+}
+__global__ void ordered(unsigned* out, unsigned n) {
+    for (unsigned i = 0; i < n; i++) atomicExch(out + (threadIdx.x & 31), blockIdx.x * n + i);
+}
+"""
+    )
+    kernels, made = load(tmp_path / "loop.cu"), []
+
+    class Counted(workers.Worker):
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            made.append(self)
+
+    monkeypatch.setattr(workers, "Worker", Counted)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    # As if each tick came at once.
+    monkeypatch.setattr(workers, "wait", lambda futures, timeout=None: wait(futures, timeout and 0.001))
+    for name, most in (("k", 2), ("ordered", 1)):
+        outs, instructions = [], []
+        for count in (1, None):
+            outs.append(np.arange(32 + 12 * 32, dtype=np.uint32))
+            made.clear()
+            found = banksim.run(kernels[name], 12, 32, [outs[-1], np.uint32(300_000)], workers=count)
+            instructions.append((found.counts.tolist(), found.blocks))
+        assert len(made) == most
+        assert (outs[0] == outs[1]).all()
+        assert instructions[0] == instructions[1]

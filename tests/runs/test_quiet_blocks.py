@@ -11,7 +11,7 @@ import pytest
 import banksim
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.load import load
-from banksim.machine.llvm.workers import in_chunks, runs_of
+from banksim.machine.llvm.chunks import in_chunks, runs_of
 from banksim.runs import quiet_blocks
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run

@@ -23,6 +23,7 @@ from banksim.machine.doubts import add
 from banksim.machine.faults import Stop, told
 from banksim.machine.launch import Dim3, Launch
 from banksim.machine.launch_constants import written
+from banksim.machine.llvm.chunks import in_chunks
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.driver_callbacks import Server
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from banksim.machine.races.watcher import Watcher
 
 SMALL = 1 << 15
-"""Threads of a launch below which a second worker costs more than it brings."""
+"""Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
+ORDERED = ("ATOM", "RED", "SERVICE", "SUATOM", "SURED", "UBLKRED", "UTMARED")
+"""Beginnings of opcodes whose results may depend on the order of blocks: with one worker that of their numbers."""
 
 
 def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
@@ -223,20 +226,25 @@ def execute(
     if launch.cooperative:
         workers, clusters = 1, iter([[block for cluster in clusters for block in cluster]])
         size = launch.blocks
-    elif workers is None:
-        workers = 1 if launch.threads * len(blocks) < SMALL else min(cores(), len(blocks) // size)
+    spare = 0
+    if workers is None:
+        workers = most = min(cores(), len(blocks) // size)
+        if launch.threads * len(blocks) < SMALL:
+            workers = 1
+            spare = most - 1 if launch.apart and may_join(launch, max_instructions, trace, checks) else 0
     budget = max_instructions or 2**62
-    team = [
-        Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes)
-        for _ in range(workers * size)
-    ]
+
+    def member() -> Worker:
+        worker = Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes)
+        if max_instructions is None:
+            worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
+        return worker
+
+    team = [member() for _ in range(workers * size)]
     for n, worker in enumerate(team if launch.cluster_blocks > 1 else ()):
         if n % launch.cluster_blocks == 0:
             cluster = ClusterMemory(launch, launch.cluster_blocks)
         worker.join(cluster, n % launch.cluster_blocks)
-    if max_instructions is None:
-        for worker in team:
-            worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
     for worker in team:
         prepare(worker)
     stops: list[Stop] = []
@@ -260,6 +268,12 @@ def execute(
                     stops.append(worker.stopped(code - codes.FAULT))
                 return
 
+    def join() -> None:
+        worker = member()
+        prepare(worker)
+        team.append(worker)
+        work(worker)
+
     def together(workers: Sequence[Worker]) -> None:
         while not stop_word[0]:
             with queue:
@@ -275,7 +289,7 @@ def execute(
     works: list[Callable[[], None]] = [partial(work, w) for w in team]
     if not launch.apart:
         works = [partial(together, team[n : n + size]) for n in range(0, len(team), size)]
-    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team, compiled)))
+    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team, compiled)), [join] * spare)
     seconds = time.perf_counter() - began
     real = [s for s in stops if s.code != codes.INTERRUPTED] or stops
     for worker in team:
@@ -317,24 +331,6 @@ def run_together(
     return None
 
 
-def in_chunks(blocks: Sequence[int] | npt.NDArray[np.int64], chunk: int, without: Collection[int]) -> Iterator[range]:
-    """The blocks' numbers in runs of up to `chunk`, leaving some out."""
-    runs = [blocks] if isinstance(blocks, range) else runs_of(np.asarray(blocks, np.int64))
-    for run in runs:
-        start = run.start
-        for stop in (*sorted(number for number in without if number in run), run.stop):
-            yield from (range(first, min(first + chunk, stop)) for first in range(start, stop, chunk))
-            start = stop + 1
-
-
-def runs_of(numbers: npt.NDArray[np.int64]) -> list[range]:
-    """Ascending numbers as ranges."""
-    if not len(numbers):
-        return []
-    begins = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
-    return [range(int(a), int(b) + 1) for a, b in zip(numbers[begins], numbers[[*begins[1:] - 1, -1]], strict=True)]
-
-
 def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> list[Watcher]:
     """Give the workers that run the blocks of a cluster, or each, a watcher, which checks their accesses."""
     from banksim.machine.races.access_kinds import kinds
@@ -347,10 +343,22 @@ def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> li
     ]
 
 
-def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], tick: Callable[[], object]) -> list[T]:
-    """What each of `works` returns, each run in a thread of its own; `tick` is called about ten times a second, and at
-    the end. At a KeyboardInterrupt `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython
-    3.11 takes a thread that runs for one that has ended; a future does not.)"""
+def may_join(launch: Launch, max_instructions: int | None, trace: Sink | None, checks: Collection[str]) -> bool:
+    """Whether it makes no difference in what order a launch's blocks run."""
+    plain = max_instructions is None and trace is None and not checks
+    return plain and not any(name.startswith(ORDERED) for name in launch.kernel.opcodes)
+
+
+def in_threads(
+    works: Sequence[Callable[[], T]],
+    stop: npt.NDArray[np.uint32],
+    tick: Callable[[], object],
+    later: Sequence[Callable[[], T]] = (),
+) -> list[T]:
+    """What each of `works` returns, each run in a thread of its own; and of `later`, which begin if the others have not
+    ended after a tenth of a second. `tick` is called about ten times a second, and at the end. At a KeyboardInterrupt
+    `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython 3.11 takes a thread that runs
+    for one that has ended; a future does not.)"""
     futures: list[Future[T]] = []
     try:
         for work in works:
@@ -358,6 +366,9 @@ def in_threads(works: Sequence[Callable[[], T]], stop: npt.NDArray[np.uint32], t
         running = True
         while running:
             running = bool(wait(futures, timeout=0.1).not_done)
+            if running:
+                futures += [threads(os.getpid()).submit(work) for work in later]
+                later = ()
             tick()
     except KeyboardInterrupt:
         stop[0] = 1
