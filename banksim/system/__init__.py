@@ -5,6 +5,8 @@ cache.py            the user's cache folder
 cached_files.py     what is in it
 jit.py              compiling with numba
 compiler.py         … in less of its passes
+contexts.py         … with what it looks up found once
+lowering.py         … to less LLVM code
 bundles.py          … arrays that compiled code passes together
 native_code.py      machine code that is ready, without numba
 compiled_types.py   types of what compiled code works on, for a type checker
