@@ -107,11 +107,13 @@ class Executed:
 
 
 def here(words: Sequence[str], started: Sequence[str], arch: str) -> Executed:
-    """Every launch of the program as it is executed here. InputError where it cannot go on."""
+    """Every launch of the program as it is executed here. InputError where it cannot go on. Programs of Numba run in a
+    process of their own, where a host's compiler lets them: there numba-cuda links kernels as it does on a GPU, which
+    now and then gives other machine code than ptxas alone."""
     from banksim.architectures.bank_rules import architecture
     from banksim.runs.options import Options
-    from banksim.runs.programs import python_program
-    from banksim.runs.programs.executable import called, calls_driver, is_program
+    from banksim.runs.programs import python_program, standins
+    from banksim.runs.programs.executable import called, calls_driver, is_of_numba, is_program
     from banksim.runs.programs.launches import Launches
     from banksim.runs.programs.main_module import run_file
     from banksim.runs.programs.numba_hooks import simulated
@@ -123,7 +125,7 @@ def here(words: Sequence[str], started: Sequence[str], arch: str) -> Executed:
     launches.watch = lambda run: found.append(predicted(run))
     if is_program(words[0]):
         ended = Programs(words[0], launches, Options()).run(started, called(words[0]))
-    elif calls_driver(words[0]):
+    elif calls_driver(words[0]) or (is_of_numba(words[0]) and standins.c_compiler() is not None):
         command = python_program.command(words, module=False)
         ended = Programs(words[0], launches, Options()).run(command, command[0])
     else:

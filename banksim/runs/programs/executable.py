@@ -37,6 +37,9 @@ OF_DRIVER = re.compile(
     re.MULTILINE,
 )
 """How a Python file names what launches kernels through the driver or the runtime: cuTile and the like."""
+OF_NUMBA = re.compile(rb"^[ \t]*(?:import|from)[ \t]+numba\b", re.MULTILINE)
+IN_PROCESS = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:torch|triton|warp)\b", re.MULTILINE)
+"""What a Python file imports that is simulated in banksim's own process only."""
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (
@@ -49,6 +52,14 @@ def calls_driver(word: str) -> bool:
     """Whether a Python file itself names something that launches kernels through the driver, as cuTile does."""
     with suppress(OSError):
         return OF_DRIVER.search(Path(word).read_bytes()) is not None
+    return False
+
+
+def is_of_numba(word: str) -> bool:
+    """Whether a Python file itself names numba, and nothing beside it that launches kernels in other ways."""
+    with suppress(OSError):
+        text = Path(word).read_bytes()
+        return OF_NUMBA.search(text) is not None and IN_PROCESS.search(text) is None
     return False
 
 
