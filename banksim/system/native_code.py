@@ -22,7 +22,7 @@ import llvmlite.binding as llvm
 from banksim.system import cache as kept
 
 WELL = 1
-"""How LLVM chooses instructions and registers where code is to run fast."""
+"""LLVM's level of optimisation for choosing instructions and registers (0 to 3) where code is to run fast."""
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
 """The rooms with code that numba compiles."""
@@ -38,14 +38,14 @@ HARMLESS = (
     "NUM_THREADS",
     "THREADING_LAYER",
 )
-"""How settings of numba begin that change no code of a loop."""
+"""Prefixes of numba's settings that do not change the code of a loop."""
 OF_ERRORS = "numba_"
-"""How names begin that numba's code for errors needs. Nothing is ever called there: an object that raises an error is
-not kept, and others name these functions only since LLVM does not see that what a loop calls raises none."""
+"""Prefix of the functions that numba's code calls to raise an error. They are never called here: an object that raises
+one is not kept, and others name these functions only since LLVM does not see that what a loop calls raises none."""
 AN_ERROR = b".const.picklebuf."
-"""How numba begins the name of an error that an object raises."""
+"""What numba's name of an error that an object raises begins with."""
 CALLED_FROM_C = b"cfunc."
-"""How numba begins the name under which a function is called by its address."""
+"""What numba's name of a function begins with that is called by its address."""
 ELF, SECTIONS, SECTION = b"\x7fELF\x02\x01", struct.Struct("<40xQ10x3H"), struct.Struct("<2I4Q2I2Q")
 SYMBOL, SYMBOL_TABLE = struct.Struct("<IBBHQQ"), 2
 """Of an ELF file of 64 bits (System V ABI): its header, a section's, and a symbol."""
@@ -91,10 +91,10 @@ def host_features() -> str:
     return str(llvm.get_host_cpu_features().flatten())
 
 
-def target_machine(how: int = WELL) -> llvm.TargetMachine:
+def target_machine(level: int = WELL) -> llvm.TargetMachine:
     """A new one each time: the engine that takes it owns it."""
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=how, jit=True
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=level, jit=True
     )
 
 

@@ -20,7 +20,7 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
 
 LINE = 128 // BYTES
-"""Instructions of a line of code."""
+"""Instructions in a cache line; "line" means one of the cache here."""
 SUB_CORES = 4
 SHARED, LAST = SUB_CORES, SUB_CORES + 1
 """The caches behind those of the sub-cores: 0 to 3."""
@@ -34,8 +34,8 @@ class InstructionCaches(NamedTuple):
 
     places: npt.NDArray[np.int64]  # (cache, line): which of its places the line has; -1: none
     lines: npt.NDArray[np.int64]  # (cache, place): which line it has; -1: none
-    used: npt.NDArray[np.int64]  # … as the how-manieth it was used
-    counts: npt.NDArray[np.int64]  # by cache: how often any was
+    used: npt.NDArray[np.int64]  # … and how often any of the cache was used when it last was
+    counts: npt.NDArray[np.int64]  # by cache: how often any line was used
     sizes: npt.NDArray[np.int64]  # … and how many lines it holds
     arrives: npt.NDArray[np.int64]  # (sub-core, line): from when on a branch finds a line that came with another
     comes: npt.NDArray[np.int64]  # by line: the cycle in which the multiprocessor has it

@@ -34,7 +34,7 @@ not."""
 class Measured:
     """What a kernel costs once it is compiled with some changes, by architecture; `run`: its launch."""
 
-    kernel: Any
+    kernel: object
     run: Run
     costs: tuple[Cost, ...]
     results: tuple[bytes, ...]
@@ -155,14 +155,14 @@ class Bench:
         except UnsupportedError:
             return measured
 
-    def call(self, kernel: Any, args: Sequence[Any]) -> Call:
+    def call(self, kernel: object, args: Sequence[object]) -> Call:
         return Call(kernel, self.grid, self.block, args)
 
     def options(self, dynamic: int, **more: Any) -> Options:
         """One worker, so that atomics come in one order."""
         return Options(arch=self.archs, dynamic_shared=dynamic, workers=1, **more)
 
-    def run(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
+    def run(self, kernel: object, dynamic: int, **options: Any) -> Measured:
         """Execute on copies of the arguments."""
         from banksim.runs.run import run_with
 
@@ -176,7 +176,7 @@ class Bench:
         self.memory.append(Scratch(given))
         return self.memory[-1].data
 
-    def some(self, kernel: Any, dynamic: int, **options: Any) -> Measured:
+    def some(self, kernel: object, dynamic: int, **options: Any) -> Measured:
         """Count all blocks, and execute some."""
         from banksim.runs.run import on_llvm, run_with
 

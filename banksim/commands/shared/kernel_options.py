@@ -67,7 +67,7 @@ def find(options: Namespace, rules: Sequence[Architecture] | None = None) -> Any
     return found_in(file, name, options, rules)
 
 
-def filled(kernel: Any, constants: Sequence[str]) -> Any:
+def filled(kernel: Any, constants: Sequence[str]) -> object:
     """The kernel, its module's variables filled as `--constant` says."""
     for seed, text in enumerate(constants):
         name, given, value = text.partition("=")
@@ -77,14 +77,14 @@ def filled(kernel: Any, constants: Sequence[str]) -> Any:
     return kernel
 
 
-def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Architecture] | None) -> Any:
+def found_in(file: str, name: str | None, options: Namespace, rules: Sequence[Architecture] | None) -> object:
     known, kernels = names_in(file, options, rules)
     return chosen(known if name in known else kernels, name, file)
 
 
 def names_in(
     file: str, options: Namespace, rules: Sequence[Architecture] | None
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+) -> tuple[Mapping[str, object], Mapping[str, object]]:
     """The names of a file that may mean a kernel, and its kernels."""
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
@@ -115,7 +115,7 @@ def names_in(
     return module, kernels
 
 
-def constants_of(kernel: object, options: Namespace) -> dict[str, Any]:
+def constants_of(kernel: object, options: Namespace) -> dict[str, object]:
     """What `--const` gives a kernel."""
     if not options.const:
         return {}
@@ -135,7 +135,7 @@ def is_kernel(value: object) -> bool:
     return hasattr(value, "py_func") and not getattr(value, "targetoptions", {}).get("device")
 
 
-def chosen(kernels: Mapping[str, object], name: str | None, file: str) -> Any:
+def chosen(kernels: Mapping[str, object], name: str | None, file: str) -> object:
     """The kernel of this name, or the only one."""
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))

@@ -1,8 +1,6 @@
-"""What the look of `probe.py` does at a request: compiled code."""
+"""What compiled kernels do at each request to shared memory while `probe.py` looks for a race."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -14,6 +12,7 @@ from banksim.machine.races.records import COPY, EXCHANGE, FLAG_READ, READ, WRITE
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.machine.state import CLUSTER
 from banksim.requests.lane_intrinsics import pointer
+from banksim.system.compiled_types import Integer, Place
 from banksim.system.jit import callback, carray
 
 _PROBE = PROBE
@@ -21,7 +20,7 @@ _CLUSTER = CLUSTER
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, types.voidptr))
-def touch(context: Any, warp: Any, pc: Any, mask: Any, width: Any, places: Any) -> None:
+def touch(context: Place, warp: Place, pc: Integer, mask: Integer, width: Integer, places: Place) -> None:
     """Compare a request with those of other warps since the last barrier."""
     c = carray(context, 1)[0]
     r = carray(pointer(c.probe), 1, _PROBE)[0]
