@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from banksim.architectures.code_layout import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import BanksimError, InputError
-from banksim.kernels import address_space, cubin, demangling
+from banksim.kernels import address_space, cubin, demangling, disassembly
 from banksim.kernels.compilers import assemble, compile_cuda, link, tools
 from banksim.kernels.decoded_cache import pack, unpack
 from banksim.kernels.elf import Elf
@@ -30,12 +31,57 @@ from helpers.places import H200, KERNELS
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
+SMALL = """
+extern __shared__ int dynamic[];
+__global__ void windows(int* a, int n) {
+    int l[40];
+    for (int i = 0; i < n; i++) l[i] = a[i];
+    int *p = n > 3 ? l : a, *q = n > 2 ? dynamic : a;
+    p[n] = q[n] = 4;
+    a[3] = l[a[2]];
+}
+struct S { int a[8]; };
+__global__ void parameters(const __grid_constant__ S s, int* o, int i) {
+    const int* p = i > 2 ? s.a : o;
+    o[0] = p[i];
+}
+#include <cstdio>
+__global__ void calls_the_driver(int* a) { printf("%d", a[0]); free(malloc(a[1])); }
+#if __CUDA_ARCH__ >= 900
+__global__ void __block_size__((32, 4, 2)) fixed(int* a) { a[0] = 1; }
+#endif
+"""
+DECODED = {
+    "sm_75": ("calls.cu", "small"),
+    "sm_80": ("calls.cu", "small", "inlined.cu"),
+    "sm_90": ("calls.cu", "small", "inlined.cu", "forms.cu", "whole.cu"),
+    "sm_120": ("calls.cu", "small", "inlined.cu", "forms.cu"),
+}
+"""The sources whose kernels tests look at, by architecture."""
+
+
 @functools.cache
 def made(source: str, arch: str = "sm_90", relocatable: bool = False) -> bytes:
-    return compile_cuda(KERNELS / source, arch, ["OFFSET=3"], std="c++17", relocatable=relocatable)
+    content = SMALL if source == "small" else KERNELS / source
+    return compile_cuda(content, arch, ["OFFSET=3"], std="c++17", relocatable=relocatable)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listed_once() -> Iterator[None]:
+    """nvdisasm is slow to start: it lists the same code once, though some tests have a cache of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))
+        yield
+
+
+@functools.cache
+def decoded(arch: str) -> None:
+    """Decode all of an architecture with one start of nvdisasm."""
+    cubin.decode_ahead(made(source, arch) for source in DECODED[arch])
 
 
 def kernel(source: str, name: str, arch: str = "sm_90", relocatable: bool = False) -> Kernel:
+    decoded(arch)
     kernels = cubin.decode(made(source, arch, relocatable))
     return next(kernels[symbol] for symbol in kernels if demangling.plain_name(symbol) == name)
 
@@ -71,6 +117,7 @@ def test_elf_file_is_read_as_pyelftools_reads_it(arch: str, relocatable: bool) -
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_architecture_and_kernels(arch: str) -> None:
+    decoded(arch)
     kernels = cubin.decode(made("calls.cu", arch))
     assert {k.arch for k in kernels.values()} == {arch}
     assert {k.plain_name for k in kernels.values()} == {
@@ -128,9 +175,7 @@ def test_shared_memory_begins_behind_what_the_system_reserves() -> None:
 def test_limits_of_a_block() -> None:
     assert kernel("whole.cu", "bounded").max_threads == 128
     assert kernel("calls.cu", "quotient").max_threads == 1024
-    source = "__global__ void __block_size__((32, 4, 2)) fixed(int* a) { a[0] = 1; }"
-    (fixed,) = cubin.decode(compile_cuda(source)).values()
-    assert fixed.required_block == (32, 4, 2)
+    assert kernel("small", "fixed").required_block == (32, 4, 2)
 
 
 def test_local_memory_and_registers() -> None:
@@ -179,15 +224,7 @@ def read_from_bank_0(found: Kernel) -> set[int]:
 
 @pytest.mark.parametrize(("arch", "windows"), [("sm_75", 2), ("sm_80", 2), ("sm_90", 1), ("sm_120", 1)])
 def test_generic_addresses_of_local_and_shared_memory_are_in_bank_0(arch: str, windows: int) -> None:
-    source = """extern __shared__ int dynamic[];
-    __global__ void k(int* a, int n) {
-        int l[40];
-        for (int i = 0; i < n; i++) l[i] = a[i];
-        int *p = n > 3 ? l : a, *q = n > 2 ? dynamic : a;
-        p[n] = q[n] = 4;
-        a[3] = l[a[2]];
-    }"""
-    (found,) = cubin.decode(compile_cuda(source, arch)).values()
+    found = kernel("small", "windows", arch)
     addresses = {word(found.banks[0], place) for place in read_from_bank_0(found)}
     assert LOCAL_WINDOW in addresses
     assert (SHARED_WINDOW in addresses) == (windows == 2), "later architectures read SR_SWINHI"
@@ -195,12 +232,7 @@ def test_generic_addresses_of_local_and_shared_memory_are_in_bank_0(arch: str, w
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
 def test_generic_address_of_the_parameters_is_in_bank_0(arch: str) -> None:
-    source = """struct S { int a[8]; };
-    __global__ void k(const __grid_constant__ S s, int* o, int i) {
-        const int* p = i > 2 ? s.a : o;
-        o[0] = p[i];
-    }"""
-    (found,) = cubin.decode(compile_cuda(source, arch)).values()
+    found = kernel("small", "parameters", arch)
     assert CONSTANT_WINDOW in {word(found.banks[0], place) for place in read_from_bank_0(found)}
 
 
@@ -283,8 +315,7 @@ def test_addresses_in_linked_code_are_numbers() -> None:
 
 
 def test_functions_of_the_driver_have_stand_ins_behind_the_code() -> None:
-    source = '#include <cstdio>\n__global__ void k(int* a) { printf("%d", a[0]); free(malloc(a[1])); }'
-    (found,) = cubin.decode(compile_cuda(source)).values()
+    found = kernel("small", "calls_the_driver")
     beyond = {name: pc for name, pc in found.functions.items() if pc >= BYTES * len(found.listing)}
     assert all(found.instructions[pc // BYTES].operands[0].text == name for name, pc in beyond.items())
     assert set(beyond) == {"vprintf", "malloc", "free"}
@@ -328,6 +359,7 @@ def printed_lines(data: bytes, folder: Path) -> dict[tuple[str, int], list[tuple
 @pytest.mark.parametrize("source", ["inlined.cu", "calls.cu", "forms.cu"])
 @pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
 def test_lines_and_inlined_calls_are_what_nvdisasm_prints(source: str, arch: str, tmp_path: Path) -> None:
+    decoded(arch)
     data = made(source, arch)
     printed = printed_lines(data, tmp_path)
     compared = 0
