@@ -128,6 +128,13 @@ class Launch:
         return replace(self, buffers=buffers, device=Device(heap=self.device.heap), doubts={})
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """All that it depends on but memory: launches of one key do the same to the same bytes."""
+        constants = tuple((bank, content.tobytes()) for bank, content in sorted(self.constants.items()))
+        shape = self.grid, self.block, self.cluster, self.explicit_cluster, self.dynamic_shared
+        return self.kernel, shape, constants
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a launch on a GPU also needs in the host's code."""
         notes: tuple[str, ...] = (f"On a GPU, {self.opt_in}.",) if self.opt_in else ()

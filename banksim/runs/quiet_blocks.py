@@ -6,6 +6,7 @@ arithmetic, branches and its end, only its first block is executed: the others w
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,6 +27,8 @@ LEAST = 1 << 20
 """Warps of a launch from which on looking for quiet blocks takes less than they do."""
 MOST = 1 << 24
 """Blocks of a launch up to which a byte is kept for each."""
+KEPT, MOST_KNOWN = 1 << 20, 16
+"""Of so many launches it is kept what was found, where no more blocks than that are left."""
 NAMES = (
     "S2R S2UR MOV UMOV SEL USEL NOP EXIT BRA ISETP UISETP PLOP3 UPLOP3 IMAD UIMAD IADD3 UIADD3 LEA ULEA LOP3 ULOP3 "
     "SHF USHF IMNMX UIMNMX VIMNMX IABS POPC FLO I2F I2FP F2I MUFU FADD FMUL FFMA FSETP"
@@ -77,6 +80,10 @@ def may_be_quiet(kernel: Kernel) -> bool:
     return False
 
 
+_known: dict[tuple[object, ...], Quiet | None] = {}
+_lock = threading.Lock()
+
+
 def quiet_blocks(launch: Launch, options: Options) -> Quiet | None:
     """The quiet blocks of a large launch. None where there are few, and where each block is to be seen."""
     whole = options.trace is None and not options.checks and options.max_instructions is None
@@ -84,6 +91,21 @@ def quiet_blocks(launch: Launch, options: Options) -> Quiet | None:
         return None
     if not may_be_quiet(launch.kernel):
         return None
+    key = launch.key
+    with _lock:
+        if key in _known:
+            return _known[key]
+    found = look_for_quiet_blocks(launch)
+    if found is None or len(found.rest) <= KEPT:
+        with _lock:
+            _known[key] = found
+            if len(_known) > MOST_KNOWN:
+                del _known[next(iter(_known))]
+    return found
+
+
+def look_for_quiet_blocks(launch: Launch) -> Quiet | None:
+    """The quiet blocks of a launch whose kernel may have some."""
     from banksim.classes.counting import Counted, count
 
     found = count(replace(launch, doubts={}, pages=None), ())

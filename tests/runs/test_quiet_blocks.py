@@ -56,6 +56,11 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Kernel]:
     return load(path)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quiet_blocks, "_known", {})
+
+
 def seen(run: Run, out: np.ndarray) -> tuple[object, ...]:
     counts = run.counts.tolist()
     return run.judged, counts, run.blocks, run.partial, run.hints, run.notes, run.instructions, out.tobytes()
@@ -96,6 +101,18 @@ def test_all_but_the_first_of_each_class_are_left_out(
     assert set(loud) <= set(found.rest.tolist())
     assert len(found.rest) + found.blocks == 1600
     assert found.blocks > 1500
+
+
+def test_the_same_launch_is_looked_at_once(kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
+    monkeypatch.setattr(quiet_blocks, "MOST_KNOWN", 2)
+    first, other = quiet(kernels, "line", 3000, 1000, 1, 1), quiet(kernels, "line", 3000, 500, 1, 1)
+    assert first
+    assert other
+    assert first.blocks != other.blocks
+    assert quiet(kernels, "line", 3000, 1000, 1, 1) is first
+    assert quiet(kernels, "line", 2999, 1000, 1, 1) is not first
+    assert len(quiet_blocks._known) == 2
 
 
 @pytest.mark.parametrize("name", ["data", "timed"])

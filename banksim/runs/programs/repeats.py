@@ -47,7 +47,7 @@ MOST_WATCHED = 256
 CREDENTIALS = struct.Struct("3i")
 
 Bytes = npt.NDArray[np.uint8]
-Key = tuple[object, ...]
+Key = tuple[tuple[object, ...], Rules]
 
 
 @lru_cache(maxsize=1)
@@ -154,11 +154,11 @@ class Repeats:
             if run.seconds < LEAST or not depends_on_memory_alone(launch.kernel):
                 return run
             self.slow.add(launch.kernel)
-            self.watched[key_of(launch, rules)] = Watched(run.seconds)
+            self.watched[launch.key, rules] = Watched(run.seconds)
             return run
         if not self.may_repeat(launch, options):
             return execute_launch(launch, rules, options)
-        key = key_of(launch, rules)
+        key = launch.key, rules
         one = self.watched.get(key)
         if one is None:
             run = execute_launch(launch, rules, options)
@@ -225,10 +225,3 @@ class Repeats:
         found = [one.known for one in self.watched.values() if one.known]
         written = {id(known): sum(content.nbytes for _, _, content in known.written) for known in found}
         return written | {id(known.before): known.before.nbytes for known in found}
-
-
-def key_of(launch: Launch, rules: Rules) -> Key:
-    """All that a launch depends on but memory."""
-    constants = tuple((bank, content.tobytes()) for bank, content in sorted(launch.constants.items()))
-    shape = launch.grid, launch.block, launch.cluster, launch.explicit_cluster, launch.dynamic_shared
-    return launch.kernel, rules, shape, constants
