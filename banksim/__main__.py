@@ -42,6 +42,9 @@ class Parser(ArgumentParser):
             words = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
             hints = (self.of_sibling(word) or near(word.strip("-"), self.names(), "--") for word in words)
             message += next(filter(None, hints), "")
+        if message.endswith(": expected one argument"):
+            option = message.split()[1].rpartition("/")[2].rstrip(":")
+            message += f": write one that begins with - as {option}=-…" if option.startswith("--") else ""
         raise InputError(f"{message} (see {self.prog} --help)")
 
     def names(self) -> list[str]:

@@ -193,6 +193,7 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
         (["pattern"], "no access: give one such as"),
         (["pattern", "x[0]", "--frob"], "unrecognized arguments: --frob (see banksim pattern --help)"),
         (["pattern", "x[0]", "--block"], "argument --block: expected one argument"),
+        (["run", "--nvcc", "-rdc=true", "a.cu"], "expected one argument: write one that begins with - as --nvcc=-…"),
         ([*ROW, "--arch", "sm_91"], "unknown architecture 'sm_91': give sm_90"),
         ([*ROW, "--arch", ","], "--arch names no architecture"),
         ([*ROW, "--block", "32,y"], "--block 32,y: give one to three sizes"),

@@ -116,7 +116,7 @@ def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, second
         if OUT_OF_MEMORY.search(said):
             raise CompileError(f"{name} found too little memory for {what}: damaged, or too large")
         told = error_first(said) or f"{name} ended with status {status} on {what}"
-        raise CompileError("\n".join(filter(None, (hint(said), variant(said), told))))
+        raise CompileError("\n".join(filter(None, (hint(said), variant(said), launched_by_kernel(said), told))))
     return output
 
 
@@ -163,6 +163,12 @@ def variant(message: str) -> str:
     refused = REFUSED_INSTRUCTION.search(message)
     rows = [row for row in CAPABILITIES if refused and row.suffixes and row.number == refused[1]]
     return "".join(f"sm_{row.number}a has more instructions: --arch sm_{row.number}a" for row in rows)
+
+
+def launched_by_kernel(message: str) -> str:
+    """That nothing cures it, where the compiler proposes an option for kernels that launch kernels."""
+    proposed = "kernel launch from __device__ or __global__ functions requires separate compilation" in message
+    return "kernels that launch kernels (dynamic parallelism) are not simulated" if proposed else ""
 
 
 def error_first(message: str) -> str:
