@@ -21,8 +21,6 @@ EXAMPLES = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32
   banksim kernel transpose.py:transpose --block 32,32 --arg 'float32[32,32]' --arg 'float32[32,32]=random'
   banksim run my_program.py"""
-
-
 STATUSES = "0 done, 1 conflicts above a limit, 2 wrong use or an error, 128 + N ended by signal N"
 
 

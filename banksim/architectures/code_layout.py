@@ -15,22 +15,12 @@ from banksim.errors import UnsupportedError
 
 HEAP = 0x7F00 << 32
 """Address of the first global buffer (the module's own variables); `machine.addresses` tells where others lie."""
-
-
 SHARED_WINDOW = 0x7E00 << 32
-
-
 LOCAL_WINDOW = 0x7D00 << 32
-
-
 CONSTANT_WINDOW = 0x7C00 << 32
 """Where shared and local memory appear among generic addresses, and the parameters in constant memory."""
-
-
 WINDOWS = {"shared window": SHARED_WINDOW, "local window": LOCAL_WINDOW, "parameter window": CONSTANT_WINDOW}
 """The same by the names of the places in constant bank 0 at which a launch finds them."""
-
-
 CONSTANT_BANKS, CONSTANT_BANK = 8, 1 << 16
 """How many constant banks a kernel can have here, and the bytes of each."""
 

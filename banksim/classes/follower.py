@@ -3,7 +3,7 @@ engine of the machine, and beside it for slopes and bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import llvmlite.ir as ir
 
@@ -14,6 +14,7 @@ from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Operand
+from banksim.machine.engine import Routine
 from banksim.machine.llvm.engine import CLOCKS, LLVMEngine, Register
 from banksim.machine.llvm.scratch import ROW
 from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, Value
@@ -265,9 +266,7 @@ class Follower(Bounds, Unfollowed):
         slopes = tuple(inner.permute(s, source) for s in v.slopes)
         return Followed(self, inner.permute(v.plain, source), slopes, unknown)
 
-    def apart(
-        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Followed]
-    ) -> tuple[Followed, ...]:
+    def apart(self, name: str, function: Routine, values: Sequence[Followed]) -> tuple[Followed, ...]:
         """If an operand is unknown in one lane, the results are unknown in all lanes: the routine may look across
         lanes. It is not performed if one is unknown in every lane."""
         if any(v.unknown is self.everywhere for v in values):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Engine, Routine, Value
 from banksim.machine.operations import OPERATIONS
 
 Source = tuple[str, int]
@@ -70,12 +70,7 @@ class Unfollowed(Engine):
     """What neither the search for dependences nor the following of values can handle, and both refuse."""
 
     def read_apart(
-        self,
-        i: Instruction,
-        name: str,
-        function: Callable[..., tuple[Value, ...]],
-        values: Sequence[Value],
-        lanes: Value | None = None,
+        self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None
     ) -> tuple[Value, ...]:
         raise UnsupportedError("what a fetch from a texture decides")
 

@@ -41,8 +41,6 @@ some damaged cubins it never ends."""
 
 Place = Callable[[str, int], Operand | None]
 """(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
-
-
 Listing = dict[str, list[dict[str, object]]]
 """The instructions of every code section, as nvdisasm has them, by the function that the section is named after."""
 

@@ -17,6 +17,8 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import ZERO_REGISTER, Instruction, Operand
 
 Value = Any
+Routine = Callable[..., tuple[Value, ...]]
+"""What makes words of an engine and some values, known by a name: code that many instructions share."""
 
 PTX_NAMES = {"SR_VIRTID": "%warpid", "SR_VIRTUALSMID": "%smid", "SR_VIRTCFG": "%nwarpid"}
 """What PTX calls some of the special registers that have no value here."""
@@ -224,20 +226,13 @@ class Engine(ABC):
         """In lane l the u32 that lane `source[l]` holds, executing or not, known when the code is."""
 
     @abstractmethod
-    def apart(
-        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
-    ) -> tuple[Value, ...]:
+    def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         """`function(x, *values)`, which computes one to eight u32 of u32 and of nothing else, as a routine of that
         name: code of some length that many instructions share."""
 
     @abstractmethod
     def read_apart(
-        self,
-        i: Instruction,
-        name: str,
-        function: Callable[..., tuple[Value, ...]],
-        values: Sequence[Value],
-        lanes: Value | None = None,
+        self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None
     ) -> tuple[Value, ...]:
         """As `apart`, of a function that reads global memory too, for the executing lanes, of those where `lanes`
         holds. Undefined elsewhere."""

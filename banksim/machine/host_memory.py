@@ -20,8 +20,6 @@ BUFFER_LIMIT = 1 << 31
 """Bytes that one piece of a launch's memory may have."""
 Stretch = tuple[int, int]
 """Memory from an address of the host up to another."""
-
-
 NO_RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000 if sys.platform == "linux" else None
 """Memory that is there only once it is touched, however much it is (0x4000: Linux's MAP_NORESERVE)."""
 

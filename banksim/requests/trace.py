@@ -107,8 +107,6 @@ class Trace(Shown):
 
 Piece = Callable[[], Iterable[tuple[int, Trace]]]
 """Reads some chunks of a trace, each with the number of its first request."""
-
-
 Chunk = tuple[int, Trace]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import llvmlite.ir as ir
 
 from banksim.kernels.kernel import Instruction
+from banksim.machine.engine import Routine
 from banksim.machine.llvm.arithmetic import Arithmetic
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import RESULT, ROW
@@ -36,9 +37,7 @@ class Routines(Arithmetic):
             return self.e.b.select(self.guard.ir, self.active_mask, INT[32](0))
         return self.e.b.and_(self.active_mask, self.e.as_mask(self.guard.ir))
 
-    def apart(
-        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
-    ) -> tuple[Value, ...]:
+    def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         def build(results: ir.Value, *arguments: ir.Value) -> None:
             given = [self.new("u", 32, LANES, v) for v in arguments]
             made = function(self, *given)
@@ -52,12 +51,7 @@ class Routines(Arithmetic):
         return self.results(self.routines[name])
 
     def read_apart(
-        self,
-        i: Instruction,
-        name: str,
-        function: Callable[..., tuple[Value, ...]],
-        values: Sequence[Value],
-        lanes: Value | None = None,
+        self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None
     ) -> tuple[Value, ...]:
         def build(*arguments: ir.Value) -> None:
             outside = self.context, self.warp, self.active_mask, self.guard, self.at

@@ -221,8 +221,6 @@ def limits(bits: int, signed: bool) -> tuple[int, int]:
 
 EIGHTS = {"E4M3": Format(4, 7, 0x7F, sign=0x80), "E5M2": Format(3, 15, 0x7C, sign=0x80)}
 """Floats of 8 bits. E4M3 has no infinity: 0x7f is its only NaN."""
-
-
 PACKINGS = ("PACK_AB", "PACK_B", "PACK_AB_MERGE_C", "UNPACK_B", "UNPACK_B_MERGE_C")
 
 

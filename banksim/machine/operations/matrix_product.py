@@ -18,7 +18,7 @@ from functools import partial
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Engine, Routine, Value
 from banksim.machine.operations.conversion import EIGHTS, eighth_to_half
 from banksim.machine.operations.half import BFLOAT16, FLOAT16, SIGN16, from_half, to_half
 from banksim.machine.operations.table import NAN32, NAN64, QUIET64, operation, which
@@ -28,9 +28,6 @@ Number = tuple[Value, ...]
 """A number of each lane as the words that travel between lanes."""
 Dot = Callable[[Sequence[Number], Sequence[Number], Number], Number]
 """A row of A times a column of B and a number of C → the words of a number of D."""
-
-Routine = Callable[..., tuple[Value, ...]]
-"""Of an engine and the words of A, B and C: the words of D."""
 
 FRACTION = 25
 """Fractional binary digits, counted from the leading digit of the largest term, that an H200 keeps of every term."""

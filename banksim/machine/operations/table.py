@@ -30,8 +30,6 @@ class Operation:
 
 
 OPERATIONS: dict[str, Operation] = {}
-
-
 ADDRESS_MARKS = frozenset({"64", "U32", "X4", "X8", "X16", "desc"})
 """Marks on the terms of an address, which engines heed."""
 
@@ -99,8 +97,6 @@ COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "GT": operator.gt, "NE": operator.ne, "GE": operator.ge,
 }  # fmt: skip
 COMBINATIONS = "AND OR XOR"
-
-
 COMBINE: dict[str, Callable[[Value, Value], Value]] = {
     "AND": operator.and_, "OR": operator.or_, "XOR": operator.xor,
 }  # fmt: skip

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes
-from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.matrix_product import Routine, bit_product, byte_product, float_product
+from banksim.machine.engine import Engine, Routine, Value
+from banksim.machine.operations.matrix_product import bit_product, byte_product, float_product
 from banksim.machine.operations.table import operation, which
 
 WARPS, ROWS = 4, 64

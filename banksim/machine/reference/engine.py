@@ -6,7 +6,7 @@ This is the arithmetic of the reference; `warp.py`, `block.py` and `memory.py` a
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Engine, Routine, Value
 from banksim.machine.operations.rounding import round_to_odd, two_sum
 from banksim.requests.kinds import LANES
 
@@ -188,18 +188,11 @@ class NumpyEngine(Engine):
     def permute(self, v: Value, source: Sequence[int]) -> Value:
         return np.broadcast_to(v, LANES)[list(source)]
 
-    def apart(
-        self, name: str, function: Callable[..., tuple[Value, ...]], values: Sequence[Value]
-    ) -> tuple[Value, ...]:
+    def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         return function(self, *values)
 
     def read_apart(
-        self,
-        i: Instruction,
-        name: str,
-        function: Callable[..., tuple[Value, ...]],
-        values: Sequence[Value],
-        lanes: Value | None = None,
+        self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None
     ) -> tuple[Value, ...]:
         before = self.executing
         if lanes is not None:

@@ -39,8 +39,6 @@ FLAGS = ("padding", "round_f32_to_tf32")
 """Of tensor descriptors; Triton 3.5 has but the first."""
 MULTIPROCESSORS = 132
 """Of an H200 (cudaDeviceGetAttribute)."""
-
-
 Named: TypeAlias = dict[str, object]
 """Arguments or constants by name."""
 
