@@ -46,9 +46,10 @@ class Strings:
 
 
 def alike(elf: Elf) -> bytes:
-    """What cubins must have in common to be merged: architecture and version."""
+    """What cubins must have in common to be merged: format and architecture. The flags' highest byte differs among the
+    cubins of one compiler, and nvdisasm lists the same whatever it is."""
     flags: int = HEADER.unpack_from(elf.data)[12]
-    return elf.data[:16] + flags.to_bytes(4, "little")
+    return elf.data[:16] + (flags & 0xFFFFFF).to_bytes(4, "little")
 
 
 def merged(cubins: Sequence[Elf]) -> bytes:

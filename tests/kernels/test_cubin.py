@@ -424,12 +424,17 @@ def test_stored_kernels_come_back_equal(source: str, relocatable: bool) -> None:
 
 
 def test_cubins_are_listed_together_as_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With equal names, relocations, and code of several architectures; a damaged one is left to `decode`."""
-    cubins = [made("calls.cu"), made("inlined.cu"), made("inlined.cu", "sm_80"), (H200 / "order.cubin").read_bytes()]
+    """With equal names, relocations, and code of several architectures and flags; a damaged one is left to `decode`."""
+    recorded = [(H200 / f"{name}.cubin").read_bytes() for name in ("order", "warpgroup_products")]
+    cubins = [made("calls.cu"), made("inlined.cu"), made("inlined.cu", "sm_80"), made("whole.cu"), *recorded]
     alone = [cubin.kernels(data) for data in cubins]
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     cubin._decode.cache_clear()
+    listed = disassembly.printed
+    started: list[int] = []
+    monkeypatch.setattr(disassembly, "printed", lambda data: started.append(len(data)) or listed(data))
     cubin.decode_ahead([cubins[0][:4000], *cubins])
+    assert len(started) == 2
     monkeypatch.setattr(cubin.disassembly, "disassemble", lambda data: pytest.fail("disassembled again"))
     for data, kernels in zip(cubins, alone, strict=True):
         assert pack(kernels) == pack(cubin.decode(data).values())
