@@ -17,6 +17,8 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.project import from_plain
+from banksim.project.execute import Commands, Executed
+from banksim.project.file import Entry
 from helpers.places import PACKAGES, SARIF_SCHEMA
 
 KERNELS = """\
@@ -94,6 +96,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
+
+
+EXECUTED: dict[str, Executed] = {}
+
+
+@pytest.fixture
+def executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of how verdicts are told, each entry's command is run once: those that fail, and programs whose inputs
+    nobody names, would be anew each time."""
+    execute = Commands.execute
+
+    def once(self: Commands, entry: Entry) -> Executed:
+        if entry.name not in EXECUTED:
+            EXECUTED[entry.name] = execute(self, entry)
+        return EXECUTED[entry.name]
+
+    monkeypatch.setattr(Commands, "execute", once)
 
 
 def found(words: list[str], capsys: pytest.CaptureFixture[str], status: int) -> str:
@@ -182,6 +201,7 @@ def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: pytest.Captu
     assert entries(words, capsys, 2)["it"]["error"]
 
 
+@pytest.mark.usefixtures("executed_once")
 @pytest.mark.parametrize("width", ["80", "160"])
 def test_the_table_names_what_failed(
     width: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -201,6 +221,7 @@ def test_the_table_names_what_failed(
 
 
 # ---- forms for other programs
+@pytest.mark.usefixtures("executed_once")
 def test_github_gets_the_annotations_of_all_entries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = found(["--format", "github"], capsys, 2).splitlines()
     assert "::error file=source/kernels.cu,line=6,title=Shared-memory bank conflict::" in lines[0]
@@ -208,6 +229,7 @@ def test_github_gets_the_annotations_of_all_entries(folder: Path, capsys: pytest
     assert any(line.startswith("::error title=banksim check,file=pyproject.toml,line=23::absent: ") for line in lines)
 
 
+@pytest.mark.usefixtures("executed_once")
 def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = json.loads(found(["--format", "sarif"], capsys, 2))
     jsonschema.validate(log, json.loads(SARIF_SCHEMA.read_text()))
@@ -222,6 +244,7 @@ def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: pytest.CaptureFix
     assert not run["invocations"][0]["executionSuccessful"]
 
 
+@pytest.mark.usefixtures("executed_once")
 def test_junit_has_a_case_for_each_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As the schemas of Ant and of Jenkins have it: one suite with its date and counts, properties, cases with name,
     class, time and one reason at most, then what was printed."""
@@ -273,6 +296,7 @@ def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys
     assert "accepted.json: no baseline: make it anew" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("executed_once")
 def test_a_baseline_is_written_only_when_all_could_be_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--update-baseline"]) == 2
     assert "names no file: add baseline" in capsys.readouterr().err
