@@ -85,11 +85,13 @@ def has_one_thread(connection: socket.socket) -> bool:
 
 
 class Copy:
-    """All memory of a program as it is now: where each allocation lies, and its bytes."""
+    """All memory of a program as it is now: where each allocation lies, and its bytes, the small ones first: most often
+    it is these that have changed."""
 
     def __init__(self, memory: ProgramMemory) -> None:
         self.places = memory.places.tobytes()
-        self.pieces = {n: one.data.copy() for n, one in enumerate(memory) if one.data.nbytes}
+        numbers = sorted(np.flatnonzero(memory.places[:, 1]).tolist(), key=lambda n: memory[n].data.nbytes)
+        self.pieces = {n: memory[n].data.copy() for n in numbers}
 
     @property
     def nbytes(self) -> int:
