@@ -221,27 +221,33 @@ class Counting:
             self.hints.append((number, hint))
 
     def run(self, whole: Box) -> Stop | Undecided | None:
-        """Count the blocks of a box, class by class. None once all is done."""
-        waiting = [whole]
+        """Count the blocks of a box, class by class. None once all is done. Of faults that of the lowest block is told:
+        behind one, boxes go on whose first block, their lowest, is before it."""
+        waiting, stop = [whole], None
         while waiting:
             box = waiting.pop()
+            if stop and box.number(self.launch.grid) > stop.block:
+                continue
             code = self.execute(box)
             if code == codes.LONGER_STEP:
                 assert self.narrowing.longer
                 waiting += reversed(box.in_steps(*self.narrowing.longer))
                 continue
             if code == codes.UNDECIDED:
-                return undecided(self.launch.kernel, int(self.worker.error[0]["pc"]), self.narrowing.axes)
+                return stop or undecided(self.launch.kernel, int(self.worker.error[0]["pc"]), self.narrowing.axes)
             if code:
-                return self.worker.stopped(code)
+                stop = self.worker.stopped(code)
+                if code == codes.INTERRUPTED:
+                    return stop
+                continue
             count = self.narrowing.count
             alike = Box(box.first, box.step, count)
             self.add(alike)
             self.look_for_races(alike)
             waiting += box.rest(count)
             if waiting and self.are_too_many():
-                return TooMany(None, None, f"{self.classes} classes of blocks were too many")
-        return None
+                return stop or TooMany(None, None, f"{self.classes} classes of blocks were too many")
+        return stop
 
 
 def undecided(kernel: Kernel, pc: int, axes: tuple[int, ...]) -> Undecided:

@@ -176,10 +176,11 @@ def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
         if rank >= launch.cluster_blocks:
             return f"{verb} of {size} bytes in shared memory{whose}, which has {launch.cluster_blocks}"
     byte, bytes_there = signed(address) - start, launch.shared_bytes - start
+    below = f", {-byte} bytes below the kernel's own"
+    if address % size and 0 <= signed(address) < launch.shared_reach:
+        return f"misaligned {verb} of {size} bytes in shared memory{whose}{below if byte < 0 else f', at byte {byte}'}"
     if byte < 0:
-        return f"{verb} of {size} bytes out of bounds in shared memory, {-byte} bytes below the kernel's own"
-    if byte % size:
-        return f"misaligned {verb} of {size} bytes in shared memory, at byte {byte}"
+        return f"{verb} of {size} bytes out of bounds in shared memory{whose}{below}"
     wants = not launch.dynamic_shared and (
         not bytes_there or uses_dynamic_shared(launch.kernel.cubin, launch.kernel.name)
     )

@@ -105,6 +105,17 @@ def test_a_wide_load_that_begins_inside(kernels: Any, engine: str) -> None:
 
 
 @both_engines
+@pytest.mark.parametrize("which", [which for which in range(10) if WIDTHS.get(which, 4) > 1])
+def test_what_is_wrong_with_a_misaligned_address_outside(kernels: Any, which: int, engine: str) -> None:
+    """A GPU lets the place pass, but not the address; beyond all that the block is given it is the place."""
+    for at, where in ((2, "1022 bytes below the kernel's own"), (1024 + 42, "at byte 42")):
+        with pytest.raises(Fault, match=f": misaligned .* in shared memory, {where}, at "):
+            touch(kernels, which, at, engine)
+    with pytest.raises(Fault, match=f"out of bounds in shared memory, at byte {GIVEN + 2 - 1024} of 28, at "):
+        touch(kernels, which, GIVEN + 2, engine)
+
+
+@both_engines
 @pytest.mark.parametrize("own", [1, 127, 128, 129, 1000, 40_000])
 def test_the_unit_of_allocation(kernels: Any, own: int, engine: str) -> None:
     end = -(-(1024 + own) // 128) * 128

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.errors import CompileError
+from banksim.errors import CompileError, Fault
 from banksim.kernels.compilers import tools
 from banksim.kernels.kernel import BYTES
 from banksim.kernels.load import load
@@ -120,6 +120,19 @@ def test_the_progress_of_a_launch_counts_the_instructions_of_its_loops_too(
     found = banksim.run(kernel, 2, 32, [np.zeros(32, np.int32), 1000], progress=lambda *done: told.append(done))
     calls[-1]()
     assert told[-1] == (2, found.thread_instructions)
+
+
+@pytest.mark.parametrize("cluster", [1, 2])
+def test_the_fault_that_is_told_is_the_first_in_order_however_many_blocks_run_at_once(
+    tmp_path: Path, cluster: int
+) -> None:
+    (tmp_path / "late.cu").write_text(
+        "__global__ void k(int* out, int n) { int x = 0; if (blockIdx.x < 2) for (int i = 0; i < n; i++)"
+        " x = x * 3 ^ out[i & 31]; out[threadIdx.x - 4096] = x; }"
+    )
+    kernel = banksim.load(tmp_path / "late.cu")["k"]
+    with pytest.raises(Fault, match=r"block \(0, 0, 0\), warp 0, lane 0"):
+        banksim.run(kernel, 8, 32, [np.zeros(32, np.int32), 300_000], cluster=cluster, workers=4)
 
 
 PARTING = """

@@ -7,7 +7,7 @@ import mmap
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -171,7 +171,8 @@ class Worker:
         return compiled.blocks(self.context.ctypes.data, first, last)
 
     def stopped(self, code: int) -> Stop:
-        return Stop(code, int(self.context[0]["block"]), self.error[0], self.warp_records(), self.server.message)
+        error, warps = self.error[0].copy(), self.warp_records().copy()
+        return Stop(code, int(self.context[0]["block"]), error, warps, self.server.message)
 
     def warp_records(self) -> Array:
         rows = self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize]
@@ -216,15 +217,14 @@ def execute(
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
     rules, period = bank_rules(architectures, compiled)
-    stop_word = np.zeros(1, np.uint32)
     blocks = range(launch.blocks) if blocks is None else blocks
     if not launch.apart and (len(blocks) < launch.blocks or without):
         kind = "cooperative launch" if launch.cooperative else "launch of clusters"
         raise UnsupportedError(f"{launch.kernel.plain_name}: a {kind} cannot be run in parts")
     size = launch.cluster_blocks
-    clusters: Iterator[list[int]] = (launch.blocks_of_cluster(n) for n in range(launch.blocks // size))
+    pieces: Iterable[Sequence[int]] = (launch.blocks_of_cluster(n) for n in range(launch.blocks // size))
     if launch.cooperative:
-        workers, clusters = 1, iter([[block for cluster in clusters for block in cluster]])
+        workers, pieces = 1, [[block for cluster in pieces for block in cluster]]
         size = launch.blocks
     spare = 0
     if workers is None:
@@ -232,66 +232,62 @@ def execute(
         if launch.threads * len(blocks) < SMALL:
             workers = 1
             spare = most - 1 if launch.apart and may_join(launch, max_instructions, trace, checks) else 0
-    budget = max_instructions or 2**62
+    if launch.apart:
+        pieces = in_chunks(blocks, max(1, len(blocks) // (16 * workers)), without)
+    budget = (max_instructions or 2**62) // (workers * size)
+    stop_words = np.zeros(workers + spare, np.uint32)
 
-    def member() -> Worker:
-        worker = Worker(launch, compiled, rules, period, budget // (workers * size), stop_word, notes)
+    def member(n: int) -> Worker:
+        worker = Worker(launch, compiled, rules, period, budget, stop_words[n:], notes)
         if max_instructions is None:
             worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
         return worker
 
-    team = [member() for _ in range(workers * size)]
+    team = [member(n // size) for n in range(workers * size)]
     for n, worker in enumerate(team if launch.cluster_blocks > 1 else ()):
         if n % launch.cluster_blocks == 0:
             cluster = ClusterMemory(launch, launch.cluster_blocks)
         worker.join(cluster, n % launch.cluster_blocks)
     for worker in team:
         prepare(worker)
-    stops: list[Stop] = []
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
     watchers = watch(launch, team, checks) if checks else []
-    chunk = max(1, len(blocks) // (16 * workers))
-    pieces = iter(in_chunks(blocks, chunk, without))
+    stops: list[tuple[int, Stop]] = []
+    waiting, at = enumerate(pieces), [0] * len(stop_words)
     queue = threading.Lock()
 
-    def work(worker: Worker) -> None:
-        while not stop_word[0]:
+    def work(n: int, own: Sequence[Worker]) -> None:
+        """Run one piece after the other. At a fault those end that run later ones, and none is begun: the fault that is
+        told is the first in order, however many run at once."""
+        while True:
             with queue:
-                piece = next(pieces, None)
-            if piece is None:
-                return
-            code = worker.run(compiled, piece.start, piece.stop)
-            if code:
-                stop_word[0] = 1
-                with queue:
-                    stops.append(worker.stopped(code - codes.FAULT))
-                return
-
-    def join() -> None:
-        worker = member()
-        prepare(worker)
-        team.append(worker)
-        work(worker)
-
-    def together(workers: Sequence[Worker]) -> None:
-        while not stop_word[0]:
-            with queue:
-                numbers = next(clusters, None)
-            if numbers is None:
-                return
-            stop = run_together(workers, numbers, compiled, stop_word)
+                at[n], piece = next(waiting, (0, ()))
+                if not piece or stops:
+                    return
+            ended = bool(stop_words[n])
+            stop = own[0].stopped(codes.INTERRUPTED) if ended else run_piece(own, piece, compiled)
             if stop:
                 with queue:
-                    stops.append(stop)
+                    stops.append((at[n], stop))
+                    stop_words[np.array(at) > at[n]] = 1
+                return
+
+    def join(n: int) -> None:
+        worker = member(n)
+        prepare(worker)
+        team.append(worker)
+        work(n, [worker])
 
     began = time.perf_counter()
-    works: list[Callable[[], None]] = [partial(work, w) for w in team]
-    if not launch.apart:
-        works = [partial(together, team[n : n + size]) for n in range(0, len(team), size)]
-    in_threads(works, stop_word, lambda: progress and progress(*progress_of(team, compiled)), [join] * spare)
+    in_threads(
+        [partial(work, n, team[n * size :][:size]) for n in range(workers)],
+        stop_words,
+        lambda: progress and progress(*progress_of(team, compiled)),
+        [partial(join, n) for n in range(workers, workers + spare)],
+    )
     seconds = time.perf_counter() - began
-    real = [s for s in stops if s.code != codes.INTERRUPTED] or stops
+    real = [one for one in stops if one[1].code != codes.INTERRUPTED] or stops
     for worker in team:
         settle(worker)
     for collector in collectors:
@@ -303,7 +299,7 @@ def execute(
         tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),
         blocks=sum(int(w.context[0]["blocks_done"]) for w in team),
         seconds=seconds,
-        stop=min(real, key=lambda s: s.block, default=None),
+        stop=min(real, key=lambda one: one[0], default=(0, None))[1],
         found=by_lines(one for watcher in watchers for one in watcher.found()) if watchers else (),
         lost=sum(watcher.lost for watcher in watchers),
         hint=first_hint(worker.probe.found() for worker in team),
@@ -311,9 +307,15 @@ def execute(
     )
 
 
-def run_together(
-    team: Sequence[Worker], blocks: Sequence[int], compiled: Compiled, stop_word: npt.NDArray[np.uint32]
-) -> Stop | None:
+def run_piece(team: Sequence[Worker], blocks: Sequence[int], compiled: Compiled) -> Stop | None:
+    """Run blocks: on one worker one after the other; on several, those that wait for each other, each on its own."""
+    if len(team) > 1:
+        return run_together(team, blocks, compiled)
+    code = team[0].run(compiled, blocks[0], blocks[-1] + 1)
+    return team[0].stopped(code - codes.FAULT) if code else None
+
+
+def run_together(team: Sequence[Worker], blocks: Sequence[int], compiled: Compiled) -> Stop | None:
     """Blocks that wait for each other in turn, each on a worker of its own."""
     for block, worker in zip(blocks, team, strict=True):
         compiled.begin(worker.context.ctypes.data, block)
@@ -323,7 +325,6 @@ def run_together(
         for worker in waiting:
             answers.append(compiled.one_pass(worker.context.ctypes.data))
             if answers[-1] >= codes.FAULT:
-                stop_word[0] = 1
                 return worker.stopped(answers[-1] - codes.FAULT)
         if all(answer == codes.BLOCKED for answer in answers):
             return waiting[0].stopped(codes.BLOCK_DEADLOCK)
@@ -371,9 +372,9 @@ def in_threads(
                 later = ()
             tick()
     except KeyboardInterrupt:
-        stop[0] = 1
+        stop[:] = 1
     except BaseException:
-        stop[0] = 1
+        stop[:] = 1
         wait(futures)
         raise
     return [future.result() for future in futures]
