@@ -35,16 +35,30 @@ Doubts = dict[int, int]
 
 def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
     """What a report says of them: the first in the code, and how many more there are."""
-    doubts = {pc: bits for pc, found in doubts.items() if (bits := told(kernel, pc, found))}
-    if not doubts:
-        return ()
+    found = {pc: bits for pc, some in doubts.items() if (bits := told(kernel, pc, some))}
+    if found:
+        return (of_all_behind(kernel, found),)
+    met = [kernel.instructions[pc // BYTES] for pc in sorted(pc for pc, bits in doubts.items() if bits & JOINED)]
+    return (of_itself(met),) if met else ()
+
+
+def of_all_behind(kernel: Kernel, doubts: Doubts) -> str:
+    """Where other threads may run together from some instruction on."""
     pc = min(doubts)
     why = next(text for bit, text in WHY.items() if doubts[pc] & bit)
     more = and_at(len(doubts) - 1)
     where = place(kernel.instructions[pc // BYTES])
     return (
         f"Which threads of a warp run together is not established from {where} on{more}: {why}. "
-        "How often warps execute instructions, and their requests, may be other than on a GPU.",
+        "How often warps execute instructions, and their requests, may be other than on a GPU."
+    )
+
+
+def of_itself(met: list[Instruction]) -> str:
+    """Where nothing but an instruction's own executions may be others."""
+    return (
+        f"How often warps execute {place(met[0])}{and_at(len(met) - 1)} may be other than on a GPU, by a few times: "
+        "threads that had parted came there together. Nothing else depends on it."
     )
 
 
@@ -66,10 +80,10 @@ def and_at(others: int) -> str:
 
 
 def told(kernel: Kernel, pc: int, bits: int) -> int:
-    """What a report says of an instruction. Threads that meet at a BSYNC go on as one group behind it in any case: of
-    31 recorded launches in which they did, 30 executed it as often as here, and one once more. Which threads go first
-    behind a YIELD shows in what they do to the same shared memory: without atomics, recorded launches are equal. (That
-    of generic addresses may be shared memory.)"""
+    """For which reasons other threads may run together behind an instruction. Threads that meet at a BSYNC go on as one
+    group in any case; only how often they execute it may be other, as in one of 31 recorded launches in which they met
+    there. Which threads go first behind a YIELD shows in what they do to the same shared memory: without atomics,
+    recorded launches are equal. (That of generic addresses may be shared memory.)"""
     bits &= ~OUTSIDE
     if kernel.instructions[pc // BYTES].name == "BSYNC":
         bits &= ~JOINED
