@@ -157,7 +157,7 @@ def test_a_fault_of_some_blocks_is_that_of_executing_all(tmp_path: Path) -> None
         "one": "s[tid + (bx == 7 ? 4096 : 0)] = 1;",
         "later": "s[tid + 32 * bx] = 1;",
         "several": "s[tid + ((bx & 7) == 7 || bx == 30 || bx == 20 ? 4096 : 0)] = 1;",
-        "of_little_boxes": "if (bx % 3 == 1) s[tid] = 2; s[tid + (bx % 9 == 7 || bx == 33 || bx == 14 ? 4096 : 0)] = 1;",
+        "of_little_boxes": "if (bx % 3 == 1) s[tid] = 2; s[tid + (bx % 9 == 7 || bx == 14 ? 4096 : 0)] = 1;",
     }
     path.write_text(source(bodies))
     module = banksim.load(path)

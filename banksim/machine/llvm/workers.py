@@ -265,8 +265,7 @@ def execute(
                 at[n], piece = next(waiting, (0, ()))
                 if not piece or stops:
                     return
-            ended = bool(stop_words[n])
-            stop = own[0].stopped(codes.INTERRUPTED) if ended else run_piece(own, piece, compiled)
+            stop = own[0].stopped(codes.INTERRUPTED) if stop_words[n] else run_piece(own, piece, compiled)
             if stop:
                 with queue:
                     stops.append((at[n], stop))
@@ -280,12 +279,9 @@ def execute(
         work(n, [worker])
 
     began = time.perf_counter()
-    in_threads(
-        [partial(work, n, team[n * size :][:size]) for n in range(workers)],
-        stop_words,
-        lambda: progress and progress(*progress_of(team, compiled)),
-        [partial(join, n) for n in range(workers, workers + spare)],
-    )
+    works = [partial(work, n, team[n * size :][:size]) for n in range(workers)]
+    later = [partial(join, n) for n in range(workers, workers + spare)]
+    in_threads(works, stop_words, lambda: progress and progress(*progress_of(team, compiled)), later)
     seconds = time.perf_counter() - began
     real = [one for one in stops if one[1].code != codes.INTERRUPTED] or stops
     for worker in team:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from banksim.errors import InputError
+from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import included, tools
 from banksim.kernels.compilers.cuda import FLAGS
 from banksim.kernels.compilers.included import read_all
@@ -40,6 +40,8 @@ OF_DRIVER = re.compile(
 OF_NUMBA = re.compile(rb"^[ \t]*(?:import|from)[ \t]+numba\b", re.MULTILINE)
 IN_PROCESS = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:torch|triton|warp)\b", re.MULTILINE)
 """What a Python file imports that is simulated in banksim's own process only."""
+WITHOUT_MAIN = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?main\b")
+"""What linkers say of sources that are no program."""
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (
@@ -144,7 +146,15 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     folder = Path(tempfile.mkdtemp(prefix="banksim-"))
     made = folder / "program"
     given = [nameable(file, folder / f"{number}.cu") for number, file in enumerate(sources)]
-    tools.run("nvcc", [*arguments, *given, "-o", made], Path.cwd(), what=str(sources[0]))
+    try:
+        tools.run("nvcc", [*arguments, *given, "-o", made], Path.cwd(), what=str(sources[0]))
+    except CompileError as error:
+        if WITHOUT_MAIN.search(str(error)):
+            raise InputError(
+                f"{sources[0]} is no program, it has no main(): name a program's other sources too, or execute a "
+                f"kernel alone: banksim kernel {sources[0]}:NAME"
+            ) from None
+        raise
     if target is None or place is None:
         return made  # the system clears what is left of it
     try:

@@ -314,6 +314,15 @@ def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
     assert 'wrong.cu(1): error: identifier "missing" is undefined' in capfd.readouterr().err
 
 
+def test_sources_without_a_main_are_no_program(tmp_path: Path, capfd: Said) -> None:
+    source = tmp_path / "one.cu"
+    source.write_text("__global__ void k(int *out) { out[0] = 1; }")
+    assert run(str(source)) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"banksim: {source} is no program, it has no main(): ")
+    assert line.endswith(f": banksim kernel {source}:NAME")
+
+
 def test_without_a_c_compiler_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
     monkeypatch.setattr(standins.shutil, "which", lambda name: None if name != "true" else "/bin/true")
     assert run("true") == 2
