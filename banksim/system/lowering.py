@@ -69,11 +69,10 @@ def part_of(b: ir.IRBuilder, value: ir.Value, *path: int) -> ir.Value:
         if tuple(inside.indices) == path[: len(inside.indices)] or path == tuple(inside.indices)[: len(path)]:
             return b.extract_value(value, path)
         inside = inside.operands[0]
-    if isinstance(inside, ir.Constant) and isinstance(inside.constant, (list, tuple)):
-        for n in path:
-            inside = inside.constant[n]
-        return inside
-    return b.extract_value(value, path)
+    for n in path:
+        known = inside.constant if isinstance(inside, ir.Constant) else None
+        inside = known[n] if isinstance(known, (list, tuple)) else None
+    return inside if isinstance(inside, ir.Constant) else b.extract_value(value, path)
 
 
 def aggregate(b: ir.IRBuilder, layout: ir.Type, parts: Sequence[ir.Value]) -> ir.Value:
