@@ -67,7 +67,6 @@ OWN = {
 
 OF_PROGRAMS = {
     "COOPERATIVE_LAUNCH": 1,
-    "CLUSTER_LAUNCH": 1,
     "MEMORY_POOLS_SUPPORTED": 1,
     "CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM": 0,
     "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": 1,
@@ -101,6 +100,12 @@ def attributes(arch: str) -> dict[str, int]:
         "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": of.block_shared,
         "RESERVED_SHARED_MEMORY_PER_BLOCK": of.reserved,
     }
+
+
+def attributes_of_programs(arch: str) -> dict[str, int]:
+    """The same for whole programs."""
+    clusters = int(capability(arch)[0] >= 9)
+    return attributes(arch) | OF_PROGRAMS | {"CLUSTER_LAUNCH": clusters}
 
 
 def memory() -> tuple[int, int]:

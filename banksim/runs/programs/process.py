@@ -147,7 +147,7 @@ class Process:
     # ---- the device
     def attributes(self, _: bytes) -> bytes:
         arch = self.program.launches.code
-        known = device.attributes(arch) | device.OF_PROGRAMS
+        known = device.attributes_of_programs(arch)
         lines = [f"{number} {known[name]}" for name, number in self.program.attribute_numbers.items() if name in known]
         return "\n".join([device.name(arch), *lines]).encode()
 

@@ -147,6 +147,10 @@ def test_the_device_answers_like_an_h200() -> None:
         assert cuda.device_array(3).shape == (3,)
 
 
+def test_whole_programs_are_told_of_clusters_where_there_are_some() -> None:
+    assert [device.attributes_of_programs(arch)["CLUSTER_LAUNCH"] for arch in ("sm_80", "sm_90", "sm_120")] == [0, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("registers", "threads"),
     [(16, 1024), (64, 1024), (65, 896), (72, 896), (80, 768), (96, 640), (128, 512), (168, 384), (255, 256)],

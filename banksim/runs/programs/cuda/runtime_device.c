@@ -204,6 +204,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device) {
     PROPERTY(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK);
     PROPERTY(hostRegisterSupported, HOST_REGISTER_SUPPORTED);
     PROPERTY(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED);
+    PROPERTY(clusterLaunch, CLUSTER_LAUNCH);
+    PROPERTY(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE);
+    PROPERTY(isMultiGpuBoard, MULTI_GPU_BOARD);
 #undef PROPERTY
     return cudaSuccess;
 }
