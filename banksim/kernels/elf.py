@@ -25,8 +25,9 @@ ENTRY = 0x10
 """The bit of a symbol's `other` field that marks a kernel."""
 SIZED = 4
 """The format of an attribute whose value follows its head of 4 bytes; the others hold it in the head."""
-HALF_WIDE = frozenset({1, 3})
-"""Relocations of data that fill in 32 bits (R_CUDA_32, R_CUDA_G32); the others fill in 64."""
+HALF_WIDE = frozenset({1, 3, 6})
+"""Relocations of data that fill in 32 bits (R_CUDA_32, R_CUDA_G32, and that of a texture reference); the others fill in
+64."""
 
 
 @dataclass(frozen=True, slots=True)

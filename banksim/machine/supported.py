@@ -71,6 +71,8 @@ def check_code(kernel: Kernel) -> None:
             raise refused(kernel, i, feature or f"instruction {i.name}", "simulated" if feature else "known")
         if i.name in CONTROL and CONTROL[i.name].predicates == Predicates.UNKNOWN and predicates(i):
             raise refused(kernel, i, f"the predicate operand of {i.name}", "known")
+        if "SP" in i.modifiers:
+            raise refused(kernel, i, "a sparse matrix product", "simulated")
         strange = sorted(i.modifiers - known.modifiers)
         if strange:
             raise refused(kernel, i, f"modifier .{strange[0]} of {i.name}")

@@ -152,7 +152,7 @@ def f2f(x: Engine, i: Instruction) -> None:
     match result, given:
         case "F64", "F32":
             _write_widened(x, to, operand(x, i, source), x.raw(source))
-        case "F64", "F16" if i.modifiers == {"F64", "F16"}:
+        case "F64", "F16" | "BF16" if len(i.modifiers) == 2:
             f = lower_half(x, i, source)
             _write_widened(x, to, f, x.bits(f))
         case "F32", "F64":
@@ -200,10 +200,10 @@ def saturated(x: Engine, wide: Value, bits: int, signed: bool) -> Value:
     return x.low(wide) & (1 << bits) - 1
 
 
-@operation("I2IP", "S32 SAT S16 U16 S8 U8")
+@operation("I2IP", "S32 SAT S16 U16 S8 U8 S4 U4 S2 U2", marks="24 28")
 def i2ip(x: Engine, i: Instruction) -> None:
-    """Two words to 16 or 8 bits each, saturating: the second lowest, above it the first, above both the third's lowest
-    bits (PTX ISA, cvt.pack)."""
+    """Two words to 16, 8, 4 or 2 bits each, saturating: the second lowest, above it the first, above both the third's
+    lowest bits (PTX ISA, cvt.pack)."""
     to, first, second, others = i.operands
     result = i.opcode.split(".")[1]
     bits = int(result[1:])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from banksim.kernels import demangling
+from banksim.requests.kinds import REMOTE
 from banksim.requests.trace import Site
 from banksim.runs.validation.profiler import KINDS, InstructionCounts, Profiled
 from banksim.wording import plural
@@ -20,6 +21,7 @@ from banksim.wording import plural
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
+ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
 FIGURES = ("warps", "threads", "predicated_on", "transactions")
 WORDS = {"warps": "warps", "threads": "threads", "predicated_on": "threads whose guard held"}
 
@@ -50,9 +52,12 @@ def predicted(run: Run) -> Predicted:
         if not isinstance(site.transactions, int) or site.ideal is None:
             uncounted.add(offset)
             continue
+        if site.op in REMOTE.values():  # the page counts none of them, and a counter of their own does
+            continue
         transactions[offset] += site.transactions
         ideal[offset] += site.ideal
-        by_kind[site.op if site.op in ("ld", "st") else "atom"] += site.transactions
+        if counter := counter_of(site.op):
+            by_kind[counter] += site.transactions
     rows = {
         one.instruction.pc: InstructionCounts(
             one.instruction.pc,
@@ -76,6 +81,13 @@ def predicted(run: Run) -> Predicted:
         uncounted=frozenset(uncounted),
         by_kind=by_kind,
     )
+
+
+def counter_of(op: str) -> str | None:
+    """Which of the hardware's counters of shared memory counts a kind of request, by `profiler.METRICS`."""
+    if op in ATOMICS:
+        return "atom"
+    return op[:2] if op in ("ld", "st") or op.startswith(("ldmatrix", "stmatrix")) else None
 
 
 @dataclass(frozen=True)

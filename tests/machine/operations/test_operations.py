@@ -35,8 +35,11 @@ def test_a_name_stands_once() -> None:
         ("LDGMC.E R4, [R2]", "the memory of several GPUs .* is not simulated"),
         ("TMML.NODEP R0, R2, UR4, 2D", "the use of levels of textures is not simulated"),
         ("SUATOM.D.BA.2D.ADD R0, R2, R4, UR6, 0x0", "the use of surfaces is not simulated"),
-        ("QGMMA.SP.64x64x64.F32.E4M3.E4M3 R24, gdesc[UR4], R24, R28, 0x0, gsb0", "modifier .SP of QGMMA"),
-        ("HGMMA.SP.64x8x32.F32 R24, gdesc[UR8], R24, R28, 0x0, gsb0", "modifier .SP of HGMMA"),
+        (
+            "QGMMA.SP.64x64x64.F32.E4M3.E4M3 R24, gdesc[UR4], R24, R28, 0x0, gsb0",
+            "a sparse matrix product is not simulated",
+        ),
+        ("HGMMA.SP.64x8x32.F32 R24, gdesc[UR8], R24, R28, 0x0, gsb0", "a sparse matrix product is not simulated"),
         ("UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], idesc[UR11], UPT", r"tcgen05. is not simulated"),
     ],
 )

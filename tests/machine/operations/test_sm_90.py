@@ -16,14 +16,14 @@ from banksim.machine.supported import check
 from helpers.operations import ENGINES
 
 FLOATS, WORDS, MORE = "{%f1, %f2, %f3, %f4}", "{%r1, %r2, %r3, %r4}", "{%r5, %r6, %r7, %r8}"
+SPARSE_OF_GROUPS = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
 SPARSE = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
 IM2COL = "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
 REFUSED = {
-    f"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {FLOATS}, %x1, %x2, %r1, 0, 1, 1, 1, 0, 0;": r"\.SP of HG",
-    f"{SPARSE} {FLOATS}, {WORDS}, {MORE}, {FLOATS}, %r9, 0;": "of HMMA is not known",
+    f"{SPARSE_OF_GROUPS} {FLOATS}, %x1, %x2, %r1, 0, 1, 1, 1, 0, 0;": "a sparse matrix product",
+    f"{SPARSE} {FLOATS}, {WORDS}, {MORE}, {FLOATS}, %r9, 0;": "a sparse matrix product",
     "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%x1];": r"multimem. is not simulated",
     "mbarrier.arrive.noComplete.shared.b64 %x1, [%r1], 3;": "RPCMOV is not known|TMASK of SYNCS",
-    "cvt.pack.sat.u4.s32.b32 %r1, %r2, %r3, %r4;": "of I2IP is not known",
     "atom.global.exch.b128 %q1, [%x1], %q2;": r"\.128 of ATOMG",
 }
 """Why instructions are refused: results that only hardware could show, memory of several GPUs, or not implemented."""
@@ -50,6 +50,12 @@ GIVEN = {
     "redux.sync.xor.b32 %r1, %r2, -1;": lambda v: np.full(32, np.bitwise_xor.reduce(v)),
     "add.u32 %r3, %r2, -1000; shr.u32 %r2, %r2, 13; cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, %r4;": lambda v: (
         v << 16 | np.clip(v >> 13, 0, 127) << 8 | np.clip(v.astype("i4") - 1000, -128, 127).astype("u1")
+    ),
+    "add.u32 %r3, %r2, -1000; shr.u32 %r2, %r2, 16; cvt.pack.sat.u4.s32.b32 %r1, %r2, %r3, %r4;": lambda v: (
+        v << 8 | np.clip(v >> 16, 0, 15) << 4 | np.clip(v.astype("i4") - 1000, 0, 15).astype("u4")
+    ),
+    "add.u32 %r3, %r2, -1000; shr.u32 %r2, %r2, 18; cvt.pack.sat.s2.s32.b32 %r1, %r2, %r3, %r4;": lambda v: (
+        v << 4 | np.clip(v >> 18, 0, 1) << 2 | np.clip(v.astype("i4") - 1000, -2, 1).astype("u4") & 3
     ),
     "sub.u32 %r3, 500000, %r2; cvt.pack.sat.s16.s32 %r1, %r3, %r2;": lambda v: (
         np.clip(500_000 - v.astype("i4"), -32768, 32767).astype("u2").astype("u4") << 16 | np.clip(v, 0, 32767)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import banksim
 from banksim.__main__ import main
 from banksim.report.text.validation import report
 from banksim.requests.trace import Site
-from banksim.runs.validation.comparison import Difference, Verdict, compare, of_libraries, predicted
+from banksim.runs.validation.comparison import Difference, Verdict, compare, counter_of, of_libraries, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
-from helpers.places import DATA, PROGRAMS
+from helpers.places import DATA, KERNELS, PROGRAMS
 from helpers.recorded_launches import ENTRIES, executed
 from helpers.recordings import text
 
@@ -114,6 +116,29 @@ def test_lines_have_the_transactions_of_their_instructions_and_what_conflicts_co
     excess, transactions = map(sum, zip(*verdict.lines.values(), strict=True))
     assert (excess, transactions) == (run.conflicts.excess, run.conflicts.transactions)
     assert excess > 0
+
+
+def test_each_counter_is_compared_with_what_it_counts() -> None:
+    """Loads of matrices are loads; the page and these counters know nothing of other blocks' shared memory, nor of
+    copies and products."""
+    launch = next(name for name in ENTRIES if name.startswith("tensor.") and "gemm_half" in name)
+    sites = executed(launch)[0].conflicts.sites
+    matrices = sum(int(site.transactions) for site in sites if site.op.startswith("ldmatrix"))
+    loads = sum(int(site.transactions) for site in sites if site.op == "ld")
+    assert matrices
+    assert predicted(executed(launch)[0]).by_kind["ld"] == loads + matrices
+    assert [counter_of(op) for op in ("st", "stmatrix_x4", "cas", "cp_async", "wgmma")] == [
+        "st",
+        "st",
+        "atom",
+        None,
+        None,
+    ]
+    code = banksim.load(KERNELS / "clusters.cu", "sm_90")["both"]
+    mine = predicted(banksim.run(code, 2, 32, [np.zeros(64, np.int32)], cluster=2))
+    (there,) = [offset for offset, row in mine.rows.items() if row.opcode.startswith("LD.E")]
+    assert mine.rows[there].transactions is None
+    assert mine.by_kind == {"st": 2}
 
 
 def test_pages_that_are_printed_twice_are_read_once() -> None:

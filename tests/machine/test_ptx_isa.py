@@ -1,0 +1,82 @@
+"""The PTX ISA 9.0 by its chapters: a kernel for each family of instructions, as ptxas compiles them for sm_90a. Both
+engines execute them; what is refused stands in the guide with the reason, and nothing else does."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.errors import UnsupportedError
+from banksim.kernels.compilers.ptx import assemble
+from banksim.kernels.cubin import decode
+from banksim.machine.llvm.translate import translate
+from helpers.places import KERNELS, ROOT
+
+FAMILIES = dict(
+    line.split(" | ") for line in (KERNELS / "ptx_isa.txt").read_text().splitlines() if not line.startswith("//")
+)
+GUIDE = ROOT / "examples" / "guide" / "ptx.md"
+REFUSED = {
+    family: words
+    for families, words in re.findall(r"^\| ((?:`\w+`,? ?)+)\|.*\| `([^`]+)` \|$", GUIDE.read_text(), re.MULTILINE)
+    for family in re.findall(r"`(\w+)`", families)
+}
+"""Of each family that is refused, by the table of the guide's page, words of the message."""
+HEAD = """.version 9.0
+.target sm_90a
+.address_size 64
+.global .align 16 .b8 gl[4096];
+.const .align 16 .b8 co[256] = {1, 2, 3, 4};
+.global .texref tref;
+.func (.reg .b32 o) callee(.reg .b32 i) { add.u32 o, i, 1; ret; }
+.func (.reg .b32 o) callee2(.reg .b32 i) { add.u32 o, i, 2; ret; }
+"""
+ENTRY = """.visible .entry NAME(.param .u64 out, .param .u64 n) {
+.reg .b32 r<64>; .reg .b64 d<64>; .reg .f32 f<32>; .reg .f64 g<32>; .reg .pred p<16>; .reg .b16 h<32>; .reg .b128 q<8>;
+.shared .align 1024 .b8 sm[8192]; .local .align 16 .b8 lo[64];
+ld.param.u64 d0, [out]; mov.u32 r0, %tid.x; cvt.u64.u32 d1, r0; mad.wide.u32 d2, r0, 16, d0; mov.u32 r1, sm;
+mad.lo.u32 r2, r0, 16, r1; mov.u32 r3, 7; ld.global.u32 r4, [d2]; ld.global.u32 r5, [d2+4]; cvt.u64.u32 d3, r4;
+mov.b64 d4, {r4, r5}; cvt.rn.f32.u32 f0, r4; cvt.rn.f32.s32 f1, r5; cvt.rn.f64.u32 g0, r4; cvt.rn.f64.u32 g1, r5;
+cvt.u16.u32 h0, r4; cvt.u16.u32 h1, r5; setp.lt.u32 p0, r0, 16; mov.u64 d5, gl; cvta.global.u64 d6, d5;
+cvta.to.global.u64 d7, d0; mov.u32 r60, r4; mov.b64 d60, d4; mov.f32 f20, f0; mov.f64 g20, g0; mov.b16 h20, h0;
+mov.u32 r61, 0; add.s64 d20, d0, d1; mov.b32 f2, 0f3F000000; mov.f64 g2, 0d3FE0000000000000;
+mov.u32 r10, 305419896; mov.u32 r11, 2271560481;
+{ BODY }
+st.global.v4.u32 [d2], {r60, r61, r0, r0}; mov.b64 {r50, r51}, d60; st.global.v2.u32 [d2+1024], {r50, r51};
+st.global.f32 [d2+1032], f20; st.global.f64 [d2+2048], g20; st.global.b16 [d2+2056], h20;
+ret;
+}
+"""
+
+
+@cache
+def kernels() -> Any:
+    entries = (ENTRY.replace("NAME", name).replace("BODY", body) for name, body in FAMILIES.items())
+    return decode(assemble(HEAD + "".join(entries), "sm_90a"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_of_instructions(family: str) -> None:
+    kernel = kernels()[family]
+    numbers = (np.arange(4096, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(7)).astype(np.uint32)
+
+    def run() -> None:
+        translate(kernel, False, False, False)
+        banksim.run(kernel, 1, 32, [numbers, np.uint64(5)], engine="numpy")
+
+    if family not in REFUSED:
+        run()
+        return
+    for part in (run, lambda: translate(kernel, False, False, False)):
+        with pytest.raises(UnsupportedError, match=re.escape(REFUSED[family])):
+            part()
+
+
+def test_what_the_guide_says_is_refused_is_tried() -> None:
+    assert REFUSED
+    assert {*REFUSED} <= {*FAMILIES}
