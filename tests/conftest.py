@@ -9,6 +9,7 @@ pytest -n auto                                              runs side by side, o
 
 from __future__ import annotations
 
+import functools
 import gc
 import re
 import signal
@@ -62,6 +63,16 @@ def pytest_collection_finish() -> None:
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()  # or modules that count what is left at the end would tell it
+
+
+@pytest.fixture(scope="module")
+def listed_once() -> Iterator[None]:
+    """nvdisasm is slow to start: it lists the same code once, though tests of the module have caches of their own."""
+    from banksim.kernels import disassembly
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +27,7 @@ from banksim.kernels.load import load
 from banksim.system import cache
 from helpers.places import H200, KERNELS
 
+pytestmark = pytest.mark.usefixtures("listed_once")
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
@@ -64,14 +64,6 @@ DECODED = {
 def made(source: str, arch: str = "sm_90", relocatable: bool = False) -> bytes:
     content = SMALL if source == "small" else KERNELS / source
     return compile_cuda(content, arch, ["OFFSET=3"], std="c++17", relocatable=relocatable)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def listed_once() -> Iterator[None]:
-    """nvdisasm is slow to start: it lists the same code once, though some tests have a cache of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))
-        yield
 
 
 @functools.cache

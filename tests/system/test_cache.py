@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import resource
 import shutil
@@ -16,20 +15,18 @@ from typing import Any
 import pytest
 from numba.core.caching import FunctionCache
 
-from banksim.kernels import disassembly
 from banksim.system import cache, jit
 from helpers.cached_run import forget, run
 from helpers.places import PACKAGES, TESTS
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Any]]:
+def filled(tmp_path_factory: pytest.TempPathFactory, listed_once: None) -> Iterator[tuple[Path, Any]]:
     """A cache that holds every kind of file, cubins, decoded kernels, object code; and what `run` gave."""
     folder = tmp_path_factory.mktemp("cache")
     run()  # banksim's own loops are compiled, and kept elsewhere, once in a process
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BANKSIM_CACHE", str(folder))
-        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))  # nvdisasm is slow to start
         yield folder, run()
     forget()
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import string
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
-from banksim.kernels import disassembly
 from banksim.kernels.compilers import tools
 from banksim.kernels.line_table import path_of
 from banksim.requests.trace import Site
@@ -24,6 +21,7 @@ from banksim.storage import write_trace
 from banksim.system.source_files import source_line, source_lines
 from banksim.system.visible import visible
 
+pytestmark = pytest.mark.usefixtures("listed_once")
 SHELL = "$(touch PWN)`touch PWN`;touch PWN;|touch PWN&touch PWN>PWN<PWN"
 PRINTED = "".join(sorted(set(string.punctuation) - set('/"')))
 """Every special character of ASCII that a file's name and a line table may hold."""
@@ -39,14 +37,6 @@ __global__ void add(int *out) {
 """
 needs_host_compiler = pytest.mark.skipif(tools.host_compiler() is None, reason="no g++ for nvcc to run")
 COMPILERS = [pytest.param("nvcc", marks=needs_host_compiler), "nvrtc"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def listed_once() -> Iterator[None]:
-    """nvdisasm is slow to start, and lists the same code for every name."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))
-        yield
 
 
 @pytest.fixture

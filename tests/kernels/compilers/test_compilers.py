@@ -17,7 +17,7 @@ import pytest
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import CompiledKernel, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
 from banksim.kernels.compilers.numba_arguments import argument_type
-from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.load import Module, load
 from banksim.runs.programs import standins
@@ -25,6 +25,7 @@ from banksim.runs.python_file import load_python
 from banksim.system import cache
 from helpers.places import KERNELS
 
+pytestmark = pytest.mark.usefixtures("listed_once")
 needs_host_compiler = pytest.mark.skipif(tools.host_compiler() is None, reason="no g++ for nvcc to run")
 
 
@@ -592,8 +593,9 @@ def test_equal_functions_give_equal_cubins(eager: Any) -> None:
 
 def test_device_functions_follow_the_architecture(eager: Any) -> None:
     for arch in ("sm_80", "sm_90", "sm_120"):
-        assert decoded(compile_numba(eager.mixed, mixed_arguments(), arch)).arch == arch
-        assert decoded(compile_numba(eager.several, [VECTOR, 4], arch)).arch == arch
+        both = compile_numba(eager.mixed, mixed_arguments(), arch), compile_numba(eager.several, [VECTOR, 4], arch)
+        decode_ahead(compiled.cubin for compiled in both)
+        assert [decoded(compiled).arch for compiled in both] == [arch, arch]
 
 
 @pytest.mark.parametrize(
