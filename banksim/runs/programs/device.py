@@ -32,6 +32,7 @@ RECORDED = """
     PAGEABLE_MEMORY_ACCESS 0            CONCURRENT_MANAGED_ACCESS 1       COMPUTE_PREEMPTION_SUPPORTED 1
     CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM 1                             MAX_SHARED_MEMORY_PER_BLOCK_OPTIN 232448
     HOST_REGISTER_SUPPORTED 1           MAX_BLOCKS_PER_MULTIPROCESSOR 32  RESERVED_SHARED_MEMORY_PER_BLOCK 1024
+    MAX_PERSISTING_L2_CACHE_SIZE 39321600                                 MAX_ACCESS_POLICY_WINDOW_SIZE 134217728
     MAXIMUM_TEXTURE1D_WIDTH 131072      MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH 32768
     MAXIMUM_TEXTURE1D_LINEAR_WIDTH 268435456                              MAXIMUM_TEXTURE2D_WIDTH 131072
     MAXIMUM_TEXTURE2D_HEIGHT 65536      MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH 32768
@@ -108,10 +109,16 @@ def attributes_of_programs(arch: str) -> dict[str, int]:
     return attributes(arch) | OF_PROGRAMS | {"CLUSTER_LAUNCH": clusters}
 
 
+MEMORY = 150_109_880_320
+"""Bytes of an H200's memory, as cudaGetDeviceProperties has them."""
+
+
 def memory() -> tuple[int, int]:
-    """Bytes of free memory, and of all memory: the host's, in which the simulated device keeps its arrays."""
+    """Bytes of free memory, and of all memory: the host's, in which the simulated device keeps its arrays, but no more
+    than an H200 has."""
     page = os.sysconf("SC_PAGE_SIZE")
-    return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
+    free, whole = page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
+    return min(free, MEMORY), min(whole, MEMORY)
 
 
 def threads_per_block(registers: int) -> int:

@@ -176,6 +176,8 @@ static void devices() {
     IS(properties.maxTextureCubemapLayered[1], 2046);
     IS(properties.maxSurface2D[0], 131072);
     IS(properties.maxSurface1DLayered[1], 2048);
+    IS(properties.persistingL2CacheMaxSize, 39321600);
+    IS(properties.accessPolicyMaxWindowSize, 134217728);
     IS(properties.clusterLaunch, properties.major >= 9);
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found;
