@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
+JOINED = 0.02
+"""Seconds after which they do."""
 ORDERED = ("ATOM", "RED", "SERVICE", "SUATOM", "SURED", "UBLKRED", "UTMARED")
 """Beginnings of opcodes whose results may depend on the order of blocks: with one worker that of their numbers."""
 
@@ -353,7 +355,7 @@ def in_threads(
     later: Sequence[Callable[[], T]] = (),
 ) -> list[T]:
     """What each of `works` returns, each run in a thread of its own; and of `later`, which begin if the others have not
-    ended after a tenth of a second. `tick` is called about ten times a second, and at the end. At a KeyboardInterrupt
+    ended after `JOINED` seconds. `tick` is called about ten times a second, and at the end. At a KeyboardInterrupt
     `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython 3.11 takes a thread that runs
     for one that has ended; a future does not.)"""
     futures: list[Future[T]] = []
@@ -362,7 +364,7 @@ def in_threads(
             futures.append(threads(os.getpid()).submit(work))
         running = True
         while running:
-            running = bool(wait(futures, timeout=0.1).not_done)
+            running = bool(wait(futures, timeout=JOINED if later else 0.1).not_done)
             if running:
                 futures += [threads(os.getpid()).submit(work) for work in later]
                 later = ()
