@@ -9,7 +9,6 @@ pytest -n auto                                              runs side by side, o
 
 from __future__ import annotations
 
-import functools
 import gc
 import re
 import signal
@@ -67,11 +66,21 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="module")
 def listed_once() -> Iterator[None]:
-    """nvdisasm is slow to start: it lists the same code once, though tests of the module have caches of their own."""
+    """nvdisasm is slow to start: it lists the same code once, whatever its lines, though tests have caches of their
+    own."""
     from banksim.kernels import disassembly
+    from banksim.kernels.elf import Elf
+
+    print_listing, found = disassembly.printed, dict[str | bytes, bytes]()
+
+    def once(cubin: bytes) -> bytes:
+        code = disassembly.kept_as(Elf(cubin)) or cubin
+        if code not in found:
+            found[code] = print_listing(cubin)
+        return found[code]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disassembly, "printed", functools.cache(disassembly.printed))
+        patch.setattr(disassembly, "printed", once)
         yield
 
 

@@ -27,7 +27,6 @@ from banksim.kernels.load import load
 from banksim.system import cache
 from helpers.places import H200, KERNELS
 
-pytestmark = pytest.mark.usefixtures("listed_once")
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
