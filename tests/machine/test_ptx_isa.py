@@ -15,6 +15,7 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.compilers.ptx import assemble
 from banksim.kernels.cubin import decode
 from banksim.machine.llvm.translate import translate
+from helpers import recordings
 from helpers.places import KERNELS, ROOT
 
 FAMILIES = dict(
@@ -60,10 +61,29 @@ def kernels() -> Any:
     return decode(assemble(HEAD + "".join(entries), "sm_90a"))
 
 
+OTHERWISE = {
+    "float__single_13": "functions that are approximated, to the last digit",
+    "half__arith_f16_2": "functions that are approximated, to the last digit",
+    "half__arith_bf16_2": "functions that are approximated, to the last digit",
+    "move__addresses": "addresses",
+    "sync__mbarrier_0": "the state that arrivals return: there, of all lanes the one before the first",
+    "sync__mbarrier_3": "the state that arrivals return: there, of all lanes the one before the first",
+    "move__ldst_1": "the H200 stopped: an illegal instruction",
+    "move__bulk_1": "the H200 stopped: an illegal instruction",
+    "move__bulk_reduce_1": "the H200 stopped: an illegal instruction",
+    "sync__st_async": "the H200 stopped: an illegal instruction",
+    "texture__istype_0": "not recorded",
+}
+"""What was executed and is not what an H200 left."""
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_of_instructions(family: str) -> None:
+    """What an executed one leaves is what an H200 left: of each word that changed there its place, and its content."""
     kernel = kernels()[family]
     numbers = (np.arange(4096, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(7)).astype(np.uint32)
+    numbers[8::7] = 0x3F800000 | numbers[8::7] >> 9
+    wanted = numbers.copy()
 
     def run() -> None:
         translate(kernel, False, False, False)
@@ -71,6 +91,10 @@ def test_a_family_of_instructions(family: str) -> None:
 
     if family not in REFUSED:
         run()
+        if family not in OTHERWISE:
+            place, content = recordings.arrays("ptx_isa")[family].reshape(2, -1)
+            wanted[place] = content
+            np.testing.assert_array_equal(numbers, wanted)
         return
     for part in (run, lambda: translate(kernel, False, False, False)):
         with pytest.raises(UnsupportedError, match=re.escape(REFUSED[family])):

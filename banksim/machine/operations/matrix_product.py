@@ -33,14 +33,17 @@ FRACTION = 25
 """Fractional binary digits, counted from the leading digit of the largest term, that an H200 keeps of every term."""
 EIGHTHS_FRACTION, EIGHTHS_DIGITS = 13, 14
 """Of products of 8-bit floats: the same, where terms that are 0 do not count, and the digits that a float32 keeps."""
+SIGNS = {"F16": 0x80008000, "BF16": 0x80008000, "TF32": 0x80000000}
+"""Of a B that is one register, the bits that a sign in front of it turns on an H200."""
 PER_REGISTER = {"TF32": 1, "F16": 2, "BF16": 2, "E4M3": 4, "E5M2": 4}
 BIAS, BIAS64 = 127, 1023
 
 
-def registers(x: Engine, o: Operand, count: int) -> list[Value]:
-    if o.negative or o.absolute or o.inverted:
+def registers(x: Engine, o: Operand, count: int, signs: int = 0) -> list[Value]:
+    """The registers of an operand; `signs`: the bits that a sign in front of it turns, if that is known."""
+    if (o.negative and not signs) or o.absolute or o.inverted:
         raise UnsupportedError("a matrix with a sign")
-    return [x.raw(o, n) for n in range(count)]
+    return [x.raw(o, n) ^ signs if o.negative else x.raw(o, n) for n in range(count)]
 
 
 def gather(x: Engine, parts: Sequence[Sequence[Number]], holder: Callable[[int, int], int]) -> list[Number]:
@@ -205,7 +208,8 @@ def perform(
     """Run `routine` on the registers of A, B and C and write those of D."""
     if len(sources) != 3:
         raise UnsupportedError(f"{i.name} with {len(sources)} sources")
-    words = [v for o, count in zip(sources, counts, strict=True) for v in registers(x, o, count)]
+    of_b = SIGNS.get(which(i, ("BF16", "TF32"), "F16"), 0) if i.name == "HMMA" and counts[1] == 1 else 0
+    words = [v for o, n, signs in zip(sources, counts, (0, of_b, 0), strict=True) for v in registers(x, o, n, signs)]
     for n, v in enumerate(x.apart(i.opcode, routine, words)):
         x.write(to, v, n)
 
