@@ -144,7 +144,7 @@ class Figures:
     defer            cycles behind a barrier in which other instructions still issue
     join             more than a branch, where another group of the warp goes on with the same instruction,
     switch           … or with another
-    server           cycles for which an instruction holds what else all sub-cores share
+    server           cycles for which most instructions hold what else all sub-cores share
     value            more until MATCH.ANY has its result, for each different value after the first
     copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
     copy_ways        … and half of what each of its transactions takes

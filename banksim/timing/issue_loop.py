@@ -175,7 +175,7 @@ def issue(
             begins = max(t, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else 1
             latency += f.value * (values - 1)
-            path.servers[row.server] = begins + f.server * values
+            path.servers[row.server] = begins + f.server * row.serves * values
             if row.kind == PLAIN:
                 warp.ready += begins - t
             grant(path, warp.core)
@@ -183,11 +183,11 @@ def issue(
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:
         watch(sm, waiting, w, row.read, i, SHARED)
-        waiting.until[w, row.read] = max(waiting.until[w, row.read], t + f.fence)
+        waiting.until[w, row.read] = max(waiting.until[w, row.read], begins + f.fence)
         if waiting.queued[w]:
             waiting.fence[w] = row.read
         else:
-            settle(waiting, w, row.read, t + f.fence)
+            settle(waiting, w, row.read, begins + f.fence)
     elif row.kind == VARIABLE or row.kind == MEMORY:
         watch(sm, waiting, w, row.write, i, SIGNALS if row.behind == TRIES else OTHER)
         watch(sm, waiting, w, row.read, i, OTHER)

@@ -53,6 +53,7 @@ class IssueRow(Protocol):
     pipe: Integer
     interval: Integer
     server: Integer
+    serves: Integer
     more: Integer
     returns: Integer
     together: Integer

@@ -46,6 +46,7 @@ CODE = np.dtype(  # what is passed on has the width that requests have it in: el
         ("pipe", "i4"),  # of VARIABLE and PLAIN: the pipe that it holds; -1: none
         ("interval", "i4"),  # cycles for which it holds the pipe
         ("server", "i4"),  # the unit shared by all sub-cores that it holds; -1: none
+        ("serves", "i4"),  # … how many times as long as most do
         ("more", "i4"),  # cycles beyond the stall count until the warp's next instruction
         ("returns", "i4"),  # of MEMORY: whether a result comes back
         ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
@@ -76,30 +77,32 @@ CODE = np.dtype(  # what is passed on has the width that requests have it in: el
 
 class Unit(NamedTuple):
     """Where an instruction runs. It holds `pipe` of its sub-core for `interval` cycles, and `server`, a unit that all
-    sub-cores share (-1: none). `latency`: cycles until its result may be used, if a scoreboard guards that. `more`:
-    cycles by which the warp's next instruction comes later than the stall count says."""
+    sub-cores share (-1: none), `serves` times as long as most do. `latency`: cycles until its result may be used, if a
+    scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
+    says."""
 
     pipe: int
     interval: int
     latency: int = 0
     server: int = -1
     more: int = 0
+    serves: int = 1
 
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
 """The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: the way to a shared unit."""
 PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
 """Their names in reports."""
-CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE = range(5)
+CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE, FENCES = range(6)
 """The units that all sub-cores share (`server`): constant memory, special registers, barriers, the unit that compares
-lanes (MATCH, VOTE), and the one at which a warp's threads converge."""
+lanes (MATCH, VOTE), the one at which a warp's threads converge, call and return, and that of fences."""
 _TABLE = {
-    "FADD FMUL FFMA HFMA2 HADD2 HMUL2": Unit(FMA, 1),
-    "IMAD IDP VIADD": Unit(HEAVY, 2),
+    "FADD FMUL FFMA HFMA2.MMA": Unit(FMA, 1),
+    "IMAD IDP VIADD HFMA2 HADD2 HMUL2": Unit(HEAVY, 2),
     "IMAD.HI": Unit(HEAVY, 4, more=3),
     "IMAD.WIDE": Unit(HEAVY, 4, more=4),
     "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
-    "I2FP P2R R2P IABS HMNMX2 HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
+    "I2FP P2R R2P IABS HMNMX2 VHMNMX HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
     "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
     "F2F.F32.F64 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
     "FRND.F64": Unit(XU, 9, 19),
@@ -117,7 +120,9 @@ _TABLE = {
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
     "CS2R.32": Unit(UNIFORM, 2),
-    "RET": Unit(UNIFORM, 1, more=28),
+    "CALL": Unit(SYSTEM, 5, server=CONVERGENCE),
+    "RET": Unit(SYSTEM, 5, server=CONVERGENCE, more=33),
+    "MEMBAR": Unit(SYSTEM, 5, server=FENCES, serves=2),
     "YIELD": Unit(UNIFORM, 1, more=46),
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
 }
@@ -141,7 +146,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             numbers = {number for slot, number in sources.items() if kept.get(slot) != number}
             odd = sum(number & 1 for number in numbers)
             pairs = unit(i).pipe == DOUBLE
-            row["even"], row["odd"] = (len(numbers), len(numbers)) if pairs else (len(numbers) - odd, odd)
+            both = (len(numbers) + 1) // 2
+            row["even"], row["odd"] = (both, both) if pairs else (len(numbers) - odd, odd)
         kept = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
@@ -167,7 +173,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["fetches"] = 1 + max(width(i) // 2, 2)
             row["later"] = LATER.get(asked[0] if asked else i.name, 0)
         elif counted or unit(i) is not ANYTHING_ELSE:
-            row["pipe"], row["interval"], row["latency"], row["server"], row["more"] = unit(i)
+            for field, value in unit(i)._asdict().items():
+                row[field] = value
             if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:
                 row["matches"] = i.operands[0].number
             if row["kind"] == PLAIN and counted:

@@ -24,7 +24,7 @@ from banksim.timing.global_memory import NEAR, GlobalMemory, has_room, leaves, n
 SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
 """Lengths of the arrays below, powers of two: more than can be filled."""
-SERVERS = 5
+SERVERS = 6
 NEVER = 1 << 60
 LONG_AGO = -1000
 

@@ -115,3 +115,24 @@ def test_short_branches_find_the_lines_that_came_ahead_of_them() -> None:
     measured = int(np.diff(arrays["chain_either_half"][row, 0, -1].astype(np.int64))[0])
     taken = simulated(kernels["chain_either_half"], 1, int(config[row, 1]), int(config[row, 2]))
     assert taken == pytest.approx(measured, rel=0.035)
+
+
+@pytest.mark.parametrize(
+    ("name", "active", "within"),
+    [("membar_cta", 0xF, 0.06), ("membar_cta", 0x11111111, 0.1), ("membar_cta", ALL, 0.13), ("call", 0xF, 0.02)],
+)
+def test_fences_and_calls_of_several_warps_wait_for_each_other(name: str, active: int, within: float) -> None:
+    arrays, kernels = chains()
+    config = arrays[f"chain_{name}_config"].tolist()
+    row, rounds, stride = next((n, r, s) for n, (a, r, s) in enumerate(config) if a & ALL == active)
+    on = [w for w in range(32) if active >> w & 1]
+    clocks = arrays[f"chain_{name}"][row][on, -1].astype(np.int64)
+    measured = int(clocks[:, 1].max() - clocks[:, 0].min())
+    assert simulated(kernels[f"chain_{name}"], active, rounds, stride) == pytest.approx(measured, rel=within)
+
+
+@pytest.mark.parametrize("name", ["dfma_imad", "dfma_prmt", "ffma_dfma", "hfma2_imad", "f16_f32", "hmnmx2"])
+def test_doubles_and_halves_beside_other_instructions(name: str) -> None:
+    """Eight warps of one sub-core."""
+    taken = slope(f"rate_{name}", 0x11111111, measured=False)
+    assert taken == pytest.approx(slope(f"rate_{name}", 0x11111111, measured=True), rel=0.05)
