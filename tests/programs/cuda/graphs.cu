@@ -29,7 +29,36 @@ static cudaKernelNodeParams kernel(void (*f)(int *, int), int **x, int *value, v
     return p;
 }
 
+// What is allocated and freed while a stream is captured is there in each launch of the graph.
+static void allocations_of_a_capture() {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    int *x, result = -1;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync(&x, sizeof(int), stream));
+    OK(cudaMemsetAsync(x, 0, sizeof(int), stream));
+    OK(cudaMemcpyAsync(&result, x, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    OK(cudaFreeAsync(x, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    size_t count = 0;
+    OK(cudaGraphGetNodes(graph, nullptr, &count));
+    IS(count, 4);
+    OK(cudaGraphInstantiate(&made, graph, 0));
+    for (int k = 0; k < 2; k++) {
+        result = -1;
+        OK(cudaGraphLaunch(made, stream));
+        OK(cudaStreamSynchronize(stream));
+        IS(result, 0);
+    }
+    OK(cudaGraphExecDestroy(made));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+}
+
 int main() {
+    allocations_of_a_capture();
     int *x, calls = 0, result = -1, two = 2, five = 5, ten = 10;
     void *arguments[2];
     OK(cudaMalloc(&x, 2 * sizeof(int)));

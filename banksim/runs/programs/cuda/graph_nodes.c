@@ -115,17 +115,17 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraph
     MAKE(banksim_submit(NULL, perform_wait, &event, sizeof event));
 }
 /* Memory that a graph allocates is there as soon as its node is made, and stays. */
-static CUresult perform_allocation(void *arguments) { return CUDA_SUCCESS; }
-static CUresult perform_release(void *arguments) { return CUDA_SUCCESS; }
+CUresult banksim_perform_allocation(void *arguments) { return CUDA_SUCCESS; }
+CUresult banksim_perform_release(void *arguments) { return CUDA_SUCCESS; }
 CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
     CUresult failed = cuMemAlloc(&parameters->dptr, parameters->bytesize);
     if (failed) return failed;
-    MAKE(banksim_submit(NULL, perform_allocation, parameters, sizeof *parameters));
+    MAKE(banksim_submit(NULL, banksim_perform_allocation, parameters, sizeof *parameters));
 }
 CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
                                CUdeviceptr start) {
-    MAKE(banksim_submit(NULL, perform_release, &start, sizeof start));
+    MAKE(banksim_submit(NULL, banksim_perform_release, &start, sizeof start));
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edges,
@@ -167,7 +167,7 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
                  {banksim_perform_fill, CU_GRAPH_NODE_TYPE_MEMSET},   {banksim_perform_callback, CU_GRAPH_NODE_TYPE_HOST},
                  {perform_child, CU_GRAPH_NODE_TYPE_GRAPH},           {banksim_perform_nothing, CU_GRAPH_NODE_TYPE_EMPTY},
                  {perform_record, CU_GRAPH_NODE_TYPE_EVENT_RECORD},   {perform_wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT},
-                 {perform_allocation, CU_GRAPH_NODE_TYPE_MEM_ALLOC},  {perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE}};
+                 {banksim_perform_allocation, CU_GRAPH_NODE_TYPE_MEM_ALLOC},  {banksim_perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE}};
     if (!node || !type) return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < sizeof types / sizeof *types; n++)
         if (types[n].perform == node->perform) {

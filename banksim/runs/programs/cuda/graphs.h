@@ -46,6 +46,8 @@ CUresult banksim_perform_launch(void *arguments);
 CUresult banksim_perform_copy(void *arguments);
 CUresult banksim_perform_fill(void *arguments);
 CUresult banksim_perform_callback(void *arguments);
+CUresult banksim_perform_allocation(void *arguments);
+CUresult banksim_perform_release(void *arguments);
 CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *parameters);
 
 #endif

@@ -8,6 +8,7 @@
    The program sees pinned and managed memory where the machine code sees it. Memory of cudaMalloc is mapped elsewhere, so
    that host code that follows such a pointer fails as it does beside a GPU. */
 #include "memory.h"
+#include "graphs.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -275,13 +276,21 @@ CUresult cuMemFreeHost(void *start) {
 
 /* ---- pools: there is one, which allocates like cuMemAlloc */
 #define POOL ((CUmemoryPool)0x10)
-CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) { return cuMemAlloc(start, size); }
+CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
+    CUresult failed = cuMemAlloc(start, size);
+    CUDA_MEM_ALLOC_NODE_PARAMS made = {.bytesize = size, .dptr = failed ? 0 : *start};
+    return failed ? failed : banksim_submit(stream, banksim_perform_allocation, &made, sizeof made);
+}
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
-    return cuMemAlloc(start, size);
+    return cuMemAllocAsync(start, size, stream);
 }
 CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     BEGIN();
-    return release(start, false);
+    CUstreamCaptureStatus status;
+    CUresult failed = cuStreamIsCapturing(stream, &status);
+    if (failed) return failed;
+    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return release(start, false);
+    return banksim_submit(stream, banksim_perform_release, &start, sizeof start); /* a graph's memory stays */
 }
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     *pool = POOL;

@@ -39,9 +39,11 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *to, struct cudaExtent extent) {
 }
 cudaError_t cudaFree(void *start) { DRIVER(cuMemFree(AT(start))); }
 cudaError_t cudaFreeHost(void *start) { DRIVER(cuMemFreeHost(start)); }
-cudaError_t cudaMallocAsync(void **to, size_t size, cudaStream_t stream) { return cudaMalloc(to, size); }
+cudaError_t cudaMallocAsync(void **to, size_t size, cudaStream_t stream) {
+    DRIVER(cuMemAllocAsync((CUdeviceptr *)to, size, stream));
+}
 cudaError_t cudaMallocFromPoolAsync(void **to, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
-    return cudaMalloc(to, size);
+    DRIVER(cuMemAllocFromPoolAsync((CUdeviceptr *)to, size, pool, stream));
 }
 cudaError_t cudaFreeAsync(void *start, cudaStream_t stream) { DRIVER(cuMemFreeAsync(AT(start), stream)); }
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) { DRIVER(cuMemGetInfo(available, total)); }
