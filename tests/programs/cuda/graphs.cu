@@ -54,6 +54,23 @@ static void allocations_of_a_capture() {
     }
     OK(cudaGraphExecDestroy(made));
     OK(cudaGraphDestroy(graph));
+
+    // What only others free is there again in the next launch.
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync(&x, sizeof(int), stream));
+    OK(cudaMemsetAsync(x, 0, sizeof(int), stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&made, graph, 0));
+    for (int k = 0; k < 2; k++) {
+        result = -1;
+        OK(cudaGraphLaunch(made, stream));
+        OK(cudaMemcpyAsync(&result, x, sizeof(int), cudaMemcpyDeviceToHost, stream));
+        OK(cudaFreeAsync(x, stream));
+        OK(cudaStreamSynchronize(stream));
+        IS(result, 0);
+    }
+    OK(cudaGraphExecDestroy(made));
+    OK(cudaGraphDestroy(graph));
     OK(cudaStreamDestroy(stream));
 }
 

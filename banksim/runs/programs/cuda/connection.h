@@ -62,6 +62,7 @@ struct memory { /* one allocation */
     void *host; /* registered memory: where the program has it */
     unsigned flags;
     struct memory *head; /* of an allocation with several slots: in all but the first, the first */
+    bool of_graph; /* a node of a graph allocates it: it stays, also when it is freed */
 };
 void banksim_forget_memory(void);
 CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start);

@@ -121,6 +121,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphN
                                 CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
     CUresult failed = cuMemAlloc(&parameters->dptr, parameters->bytesize);
     if (failed) return failed;
+    banksim_find(parameters->dptr)->of_graph = true;
     MAKE(banksim_submit(NULL, banksim_perform_allocation, parameters, sizeof *parameters));
 }
 CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,

@@ -203,6 +203,7 @@ CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdevicep
 
 void banksim_let_go(struct memory *memory) {
     pthread_mutex_lock(&lock);
+    memory->of_graph = false;
     if (memory->kind != DEVICE && !memory->host) munmap((void *)memory->start, memory->capacity);
     if (small(memory->capacity, memory->kind)) memset(banksim_whole_file + memory->offset, 0, memory->capacity);
     else fallocate(banksim_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, memory->capacity);
@@ -218,7 +219,7 @@ static CUresult release(CUdeviceptr start, bool of_host) {
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
-    banksim_let_go(memory);
+    if (!memory->of_graph) banksim_let_go(memory);
     return CUDA_SUCCESS;
 }
 
@@ -277,9 +278,14 @@ CUresult cuMemFreeHost(void *start) {
 /* ---- pools: there is one, which allocates like cuMemAlloc */
 #define POOL ((CUmemoryPool)0x10)
 CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
-    CUresult failed = cuMemAlloc(start, size);
-    CUDA_MEM_ALLOC_NODE_PARAMS made = {.bytesize = size, .dptr = failed ? 0 : *start};
-    return failed ? failed : banksim_submit(stream, banksim_perform_allocation, &made, sizeof made);
+    BEGIN();
+    CUstreamCaptureStatus status;
+    CUresult failed = cuStreamIsCapturing(stream, &status);
+    if (!failed) failed = cuMemAlloc(start, size);
+    if (failed || status == CU_STREAM_CAPTURE_STATUS_NONE) return failed;
+    banksim_find(*start)->of_graph = true;
+    CUDA_MEM_ALLOC_NODE_PARAMS made = {.bytesize = size, .dptr = *start};
+    return banksim_submit(stream, banksim_perform_allocation, &made, sizeof made);
 }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
     return cuMemAllocAsync(start, size, stream);
