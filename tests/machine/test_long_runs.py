@@ -206,6 +206,21 @@ def test_another_worker_joins_where_a_small_launch_lasts(tmp_path: Path, monkeyp
 __global__ void ordered(unsigned* out, unsigned n) {
     for (unsigned i = 0; i < n; i++) atomicExch(out + (threadIdx.x & 31), blockIdx.x * n + i);
 }
+__global__ void chain(volatile unsigned* out, unsigned n) {
+    unsigned x = threadIdx.x;
+    while (blockIdx.x && !out[31 + blockIdx.x]) {}
+    for (unsigned i = 0; i < n; i++) x = x * 3 ^ x >> 5;
+    out[64 + blockIdx.x] = x;
+    out[32 + blockIdx.x] = 1;
+}
+__global__ void fenced(unsigned* out, unsigned n) {
+    unsigned x = threadIdx.x;
+    do __threadfence(); while (blockIdx.x && out[31 + blockIdx.x] != 1);
+    for (unsigned i = 0; i < n; i++) x = x * 3 ^ x >> 5;
+    out[64 + blockIdx.x] = x;
+    __threadfence();
+    out[32 + blockIdx.x] = 1;
+}
 """
     )
     kernels, made = load(tmp_path / "loop.cu"), []
@@ -219,10 +234,12 @@ __global__ void ordered(unsigned* out, unsigned n) {
     monkeypatch.setattr(workers, "cores", lambda: 2)
     # As if each tick came at once.
     monkeypatch.setattr(workers, "wait", lambda futures, timeout=None: wait(futures, timeout and 0.001))
-    for name, most in (("k", 2), ("ordered", 1)):
+    for name, most in (("k", 2), ("ordered", 1), ("chain", 1), ("fenced", 1)):
         outs, instructions = [], []
         for count in (1, None):
             outs.append(np.arange(32 + 12 * 32, dtype=np.uint32))
+            if name in ("chain", "fenced"):
+                outs[-1][32:] = 0
             made.clear()
             found = banksim.run(kernels[name], 12, 32, [outs[-1], np.uint32(300_000)], workers=count)
             instructions.append((found.counts.tolist(), found.blocks))

@@ -23,6 +23,7 @@ scheduler.py          which group of threads runs next
 groups.py             groups of threads that wait, join and part
 arrivals.py           who has arrived at a barrier of the block
 workers.py            a launch, on several threads of the host
+joining.py            whether workers may join a launch
 chunks.py             the blocks that a worker runs at once
 counts.py             what they counted
 request_counts.py     a request, judged as soon as it is made

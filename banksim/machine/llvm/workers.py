@@ -27,6 +27,7 @@ from banksim.machine.llvm.chunks import in_chunks
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.driver_callbacks import Server
+from banksim.machine.llvm.joining import may_join
 from banksim.machine.llvm.scratch import SCRATCH_BYTES
 from banksim.machine.llvm.trace_callbacks import Collector, Sink
 from banksim.machine.program_memory import places
@@ -46,8 +47,6 @@ SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
 JOINED = 0.02
 """Seconds after which they do."""
-ORDERED = ("ATOM", "RED", "SERVICE", "SUATOM", "SURED", "UBLKRED", "UTMARED")
-"""Beginnings of opcodes whose results may depend on the order of blocks: with one worker that of their numbers."""
 
 
 def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
@@ -233,7 +232,7 @@ def execute(
         workers = most = min(cores(), len(blocks) // size)
         if launch.threads * len(blocks) < SMALL:
             workers = 1
-            spare = most - 1 if launch.apart and may_join(launch, max_instructions, trace, checks) else 0
+            spare = most - 1 if launch.apart and may_join(launch.kernel, max_instructions, trace, checks) else 0
     if launch.apart:
         pieces = in_chunks(blocks, max(1, len(blocks) // (16 * workers)), without)
     budget = (max_instructions or 2**62) // (workers * size)
@@ -340,12 +339,6 @@ def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> li
         Watcher(launch, kinds(launch.kernel), checks, [worker.context[0] for worker in team[n : n + size]])
         for n in range(0, len(team), size)
     ]
-
-
-def may_join(launch: Launch, max_instructions: int | None, trace: Sink | None, checks: Collection[str]) -> bool:
-    """Whether it makes no difference in what order a launch's blocks run."""
-    plain = max_instructions is None and trace is None and not checks
-    return plain and not any(name.startswith(ORDERED) for name in launch.kernel.opcodes)
 
 
 def in_threads(
