@@ -7,7 +7,7 @@ arithmetic, branches and its end, only its first block is executed: the others w
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -95,7 +95,7 @@ def quiet_blocks(launch: Launch, options: Options) -> Quiet | None:
     with _lock:
         if key in _known:
             return _known[key]
-    found = look_for_quiet_blocks(launch)
+    found = look_for_quiet_blocks(launch, options.progress)
     if found is None or len(found.rest) <= KEPT:
         with _lock:
             _known[key] = found
@@ -104,11 +104,15 @@ def quiet_blocks(launch: Launch, options: Options) -> Quiet | None:
     return found
 
 
-def look_for_quiet_blocks(launch: Launch) -> Quiet | None:
-    """The quiet blocks of a launch whose kernel may have some."""
+def look_for_quiet_blocks(launch: Launch, progress: Callable[[int, int], None] | None) -> Quiet | None:
+    """The quiet blocks of a launch whose kernel may have some. None of them is done yet, but `progress` may end it."""
     from banksim.classes.counting import Counted, count
 
-    found = count(replace(launch, doubts={}, pages=None), ())
+    def step(blocks: int, instructions: int) -> None:
+        if progress:
+            progress(0, 0)
+
+    found = count(replace(launch, doubts={}, pages=None), (), step)
     if not isinstance(found, Counted):
         return None
     if found.counts.stop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -40,6 +40,10 @@ extern "C" __global__ void loop(unsigned* out, unsigned n, unsigned a, unsigned 
 extern "C" __global__ void timed(unsigned* out, unsigned n, unsigned a, unsigned b) {
     if (blockIdx.x > a) return;
     out[threadIdx.x] = clock64() > 0;
+}
+extern "C" __global__ void endless(unsigned* out, unsigned n, unsigned a, unsigned b) {
+    if (blockIdx.x > a) return;
+    for (unsigned k = 1; k; k = k * 5 + n * 4) out[k & 31] = k;
 }
 extern "C" __global__ void data(unsigned* out, unsigned n, unsigned a, unsigned b) {
     if (blockIdx.x >= out[0]) return;
@@ -80,8 +84,14 @@ def test_nothing_changes(kernels: Mapping[str, Kernel], name: str, monkeypatch: 
         assert both[0] == both[1]
 
 
-def quiet(kernels: Mapping[str, Kernel], name: str, grid: object, *numbers: int) -> quiet_blocks.Quiet | None:
-    options = Options()
+def quiet(
+    kernels: Mapping[str, Kernel],
+    name: str,
+    grid: object,
+    *numbers: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> quiet_blocks.Quiet | None:
+    options = Options(progress=progress)
     call = Call(kernels[name], grid, 32, [np.zeros(9000, np.uint32), *map(np.uint32, numbers)])  # type: ignore[arg-type]
     rules = (banksim.architecture("sm_90"),)
     return quiet_blocks.quiet_blocks(launched(call, rules, options), options)
@@ -120,6 +130,15 @@ def test_where_it_is_not_known(kernels: Mapping[str, Kernel], name: str, monkeyp
     """Blocks that read memory are executed, and so are those of a grid of which few are quiet."""
     monkeypatch.setattr(quiet_blocks, "LEAST", 1)
     assert quiet(kernels, name, 3000, 1, 2000, 1) is None
+
+
+def test_looking_for_them_can_be_interrupted(kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(blocks: int, instructions: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
+    with pytest.raises(KeyboardInterrupt):
+        quiet(kernels, "endless", 3000, 1, 2000, 1, progress=interrupt)
 
 
 def test_runs_of_numbers() -> None:
