@@ -84,6 +84,15 @@ def listed_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of tests are compiled in every run. Numba's cache does not see where only the way in which banksim
+    compiles has changed: of banksim's own functions banksim tells it, but not of others."""
+    from banksim.system import jit
+
+    monkeypatch.setattr(jit, "trusted", lambda source, function: False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
     yield

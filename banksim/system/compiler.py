@@ -215,11 +215,12 @@ class PassesOfInner(Passes):
 def carray(typing_context: TypingContext, place: NumbaType, shape: NumbaType, dtype: NumbaType = types.none) -> Code:
     """numba.carray compiles two functions for every type that it is used with; this one is code of its caller."""
     element = getattr(place if isinstance(place, types.CPointer) else dtype, "dtype")  # noqa: B009
-    dimensions = len(shape) if isinstance(shape, types.BaseTuple) else 1
+    several = isinstance(shape, types.BaseTuple)
+    dimensions = len(parts_of(shape))
     array = types.Array(element, dimensions, "C")
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        given = [part_of(builder, args[1], n) for n in range(dimensions)] if dimensions > 1 else [args[1]]
+        given = [part_of(builder, args[1], n) for n in range(dimensions)] if several else [args[1]]
         lengths = [
             context.cast(builder, one, kind, types.intp) for one, kind in zip(given, parts_of(shape), strict=True)
         ]

@@ -107,8 +107,8 @@ class LowerLoops(Lower):
     def lower_expr(self, resty: Any, expr: Any) -> Any:
         b, kind = self.builder, None if "value" not in expr._kws else self.typeof(expr.value.name)
         match expr.op:
-            case "static_getitem" if isinstance(kind, types.Array):
-                return self.lower_getitem(resty, expr, expr.value, expr.index_var, self.fndesc.calltypes[expr])
+            case "static_getitem" if isinstance(kind, types.Array) and (found := self.fndesc.calltypes[expr]):
+                return self.lower_getitem(resty, expr, expr.value, expr.index_var, found)
             case "getiter" if isinstance(kind, types.RangeType):
                 start, stop, step = (part_of(b, self.loadvar(expr.value.name), n) for n in range(3))
                 if isinstance(step, ir.Constant) and step.constant > 0:
@@ -138,7 +138,9 @@ class LowerLoops(Lower):
         return aggregate(b, self.context.get_value_type(kind), [at, stop, step, left])
 
     def lower_call(self, resty: Any, expr: Any) -> Any:
-        if isinstance(resty, types.RangeType) and len(expr.args) < 3 and not expr.vararg:
+        called = self.typeof(expr.func.name)
+        of_range = isinstance(called, types.Function) and called.typing_key is range
+        if of_range and len(expr.args) < 3 and not expr.vararg:
             kinds = self.fndesc.calltypes[expr].args
             ends = [self._cast_var(one, kind) for one, kind in zip(expr.args, kinds, strict=True)]
             word = ends[0].type
@@ -244,4 +246,4 @@ def one_element(kind: NumbaType, indices: NumbaType) -> bool:
     """Whether these indices name one element of a contiguous array."""
     each = parts_of(indices)
     whole = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == len(each)
-    return whole and all(isinstance(one, types.Integer) for one in each)
+    return whole and bool(each) and all(isinstance(one, types.Integer) for one in each)

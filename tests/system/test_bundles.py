@@ -11,6 +11,7 @@ import pytest
 from banksim.system.bundles import Bundle, bundle
 from banksim.system.jit import inner, outer
 
+pytestmark = pytest.mark.usefixtures("compiled_anew")
 PAIR = np.dtype([("left", "i8"), ("right", "u4")])
 
 

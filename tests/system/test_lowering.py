@@ -12,6 +12,7 @@ from numba.core.codegen import CPUCodeLibrary
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.jit import carray, inner, outer
 
+pytestmark = pytest.mark.usefixtures("compiled_anew")
 TABLE = np.arange(12).reshape(3, 4)
 SOME = (4, 9)
 SMALL = np.array([7, 50, 3], np.uint8)
@@ -60,7 +61,20 @@ def members(n: Any, table: Any, small: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("work", [elements, ranges, members])
+@inner
+def from_three(n: Any) -> Any:
+    return range(3, n + 5)
+
+
+def ranges_of_others(n: Any, table: Any, small: Any) -> Any:
+    """A range that another function makes, of an argument that is no end of it."""
+    total = 0
+    for i in from_three(n):
+        total = 10 * total + i
+    return total
+
+
+@pytest.mark.parametrize("work", [elements, ranges, ranges_of_others, members])
 def test_loops_do_what_python_does(work: Callable[[Any, Any, Any], Any]) -> None:
     compiled = outer(work)
     for n in (0, 1, 2):
@@ -77,15 +91,27 @@ def change(place: Any, n: Any) -> None:
 
 def changed(place: Any, n: Any) -> Any:
     change(place, n)
-    return carray(pointer(place), 12, np.int64)[4 * n - n]
+    return carray(pointer(place), 12, np.int64)[4 * n - n] + carray(pointer(place), (12,), np.int64)[0]
 
 
 def test_arrays_at_an_address_have_the_lengths_that_they_are_given() -> None:
     compiled = outer(changed)
     for n in (1, 2, 3):
         table = TABLE.copy()
-        assert compiled(table.ctypes.data, n) == 5
+        assert compiled(table.ctypes.data, n) == 5 + table[0, 0]
         assert (table == 5).sum() - (TABLE == 5).sum() == (3 * n != 5)
+
+
+def test_arrays_of_records_have_columns_and_arrays_without_dimensions_an_element() -> None:
+    def work(records: Any, single: Any, n: Any) -> Any:
+        records["few"][n] += single[()]
+        single[()] = records[n]["few"]
+        return records["many"][-1]
+
+    records = np.array([(1, 10), (2, 20)], [("few", "u1"), ("many", "i8")])
+    single = np.array(7)
+    assert outer(work)(records, single, 1) == 20
+    assert (records["few"].tolist(), int(single)) == ([1, 9], 9)
 
 
 def test_an_element_takes_few_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
