@@ -97,6 +97,7 @@ class Warp(Protocol):
     collected: Integer
     again: Integer
     cluster_phase: Integer
+    cluster_arrived: Integer
     reduced: Integer
     group_mask: Integers
     group_pc: Integers

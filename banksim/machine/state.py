@@ -46,7 +46,8 @@ WARP = layout(
     ("slot", "u4"),  # mask of the part that the last branch parked: it goes on next, and alone; 0: none
     ("collected", "u4"),  # mask of the group that came last to the last collective region
     ("again", "u4"),  # threads that wait at the BSYNC where the group begins to run, and execute it again with it
-    ("cluster_phase", "u4"),  # of the cluster's barrier, when the warp arrived there last
+    ("cluster_phase", "u4"),  # of the cluster's barrier, when the warp arrived there last,
+    ("cluster_arrived", "u4"),  # and its threads that have arrived in that phase
     ("reduced", "i4"),  # the block barrier of the warp's last BAR.RED, for B2R.RESULT
     ("predicates", "u4", 8),
     ("uniform_predicates", "u4", 8),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,30 @@ def test_operations_of_ptx(engine: str, cluster: int | None) -> None:
         np.testing.assert_array_equal(own[:2], [lane, np.full(32, other)])
         np.testing.assert_array_equal(own[2], (mine & ~0xFF) | 7)
         np.testing.assert_array_equal(own[3:], [np.full(32, 77), np.maximum(mine + 1, 2000), np.full(32, rank + 5)])
+
+
+@ENGINES
+def test_threads_that_arrive_and_leave_do_not_stand_for_others(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "leave.cu").write_text(
+        """#include <cooperative_groups.h>
+__global__ void k(int* out, unsigned n) {
+    __shared__ int mine[64];
+    auto cluster = cooperative_groups::this_cluster();
+    unsigned t = threadIdx.x, rank = cluster.block_rank(), v = t;
+    if (t < 64) mine[t] = -1;
+    cluster.sync();
+    if (t >= 64) { asm volatile("barrier.cluster.arrive;" ::: "memory"); return; }
+    if (rank) for (unsigned i = 0; i < n; i++) v = v * 5 ^ v >> 3;
+    mine[t] = v & 1;
+    asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+    out[rank * 64 + t] = cluster.map_shared_rank(mine, !rank)[t];
+    asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+}
+"""
+    )
+    out = np.zeros(128, np.int32)
+    banksim.run(banksim.load(tmp_path / "leave.cu")["k"], 2, 192, [out, np.uint32(2000)], cluster=2, engine=engine)
+    assert (out >= 0).all()
 
 
 @ENGINES

@@ -81,7 +81,10 @@ def leave(context: Place, warp: Place, mask: Integer) -> None:
     for b in range(BLOCK_BARRIERS):
         if c.arrived[b] and not c.expected[b] and c.arrived[b] >= c.live:
             complete(c, b)
-    cluster_of(c).live -= ones(mask)
+    cluster = cluster_of(c)
+    cluster.live -= ones(mask)
+    if w.cluster_phase == cluster.phase:  # they are awaited no more, nor do they stand for others
+        cluster.arrived -= ones(w.cluster_arrived & mask)
     gather_cluster(c)
 
 
@@ -105,7 +108,9 @@ def cluster_arrive(context: Place, warp: Place, mask: Integer) -> None:
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     cluster = cluster_of(c)
-    w.cluster_phase = cluster.phase
+    if w.cluster_phase != cluster.phase:
+        w.cluster_phase, w.cluster_arrived = cluster.phase, 0
+    w.cluster_arrived |= mask
     if c.watch:
         tell(c.follow, c, w, mask, codes.ARRIVED, OF_CLUSTER)
     cluster.arrived += ones(mask)

@@ -114,6 +114,8 @@ class Groups(MemoryEngine):
         self.last_barrier = 0
         self.cluster_phase = 0
         """The phase that the cluster's barrier was in when the warp last arrived there."""
+        self.cluster_arrived = 0
+        """The threads of the warp that have arrived in that phase."""
 
     @property
     def live(self) -> int:

@@ -151,6 +151,9 @@ class Warp(Groups):
         return self.scatter(group, executing, self.raw(i.operands[0]) + (i.base if "REL" in i.modifiers else 0))
 
     def exit(self, i: Instruction, group: Group, executing: int) -> Group | None:
+        cluster = self.block.cluster
+        if self.cluster_phase == cluster.phase:  # they are awaited no more, nor do they stand for others
+            cluster.arrived -= (self.cluster_arrived & executing).bit_count()
         self.block.leave(self.index, executing)
         for g in self.groups:
             g.waits = None if executing and g.waits == Yielded() else g.waits
@@ -289,8 +292,11 @@ class Warp(Groups):
 
     def cluster_arrive(self, i: Instruction, group: Group, executing: int) -> Group:
         """UCGABAR_ARV: the threads arrive at the barrier of their cluster, and go on."""
-        self.cluster_phase = self.block.cluster.phase
-        self.block.cluster.arrive(executing.bit_count())
+        cluster = self.block.cluster
+        if self.cluster_phase != cluster.phase:
+            self.cluster_phase, self.cluster_arrived = cluster.phase, 0
+        self.cluster_arrived |= executing
+        cluster.arrive(executing.bit_count())
         return Group(group.mask, group.behind)
 
     def cluster_wait(self, i: Instruction, group: Group, executing: int) -> Group | None:
