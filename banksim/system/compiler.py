@@ -7,6 +7,7 @@ functions that only compiled code calls, nothing runs but what their callers con
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -15,9 +16,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import compiler, interpreter, typed_passes
 from numba.core.analysis import dead_branch_prune, rewrite_semantic_constants
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import Codegen, JITCodeLibrary
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir import FunctionIR
 from numba.core.ir_utils import build_definitions
+from numba.core.rewrites.registry import Rewrite
 from numba.core.rewrites.static_getitem import RewriteConstGetitems, RewriteConstSetitems
 from numba.core.rewrites.static_raise import RewriteConstRaises
 from numba.core.ssa import reconstruct_ssa
@@ -33,9 +36,10 @@ from banksim.system.lowering import LowerLoops, array_of, part_of, parts_of
 class Reader(interpreter.Interpreter):
     """Numba's reader of byte code, less what looks for `with` and for large dictionaries."""
 
-    def post_process(self, peepholes: list[Any], func_ir: Any) -> Any:
+    def post_process(self, peepholes: list[Callable[..., None]], func_ir: FunctionIR) -> FunctionIR:
         wanted = [one for one in peepholes if one.__name__ not in ABSENT]
-        return super().post_process(wanted, func_ir)
+        code: FunctionIR = super().post_process(wanted, func_ir)
+        return code
 
 
 ABSENT = "peep_hole_delete_with_exit", "peep_hole_fuse_dict_add_updates"
@@ -53,7 +57,7 @@ class Read(FunctionPass):
     def __init__(self) -> None:
         FunctionPass.__init__(self)
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: compiler.StateDict) -> bool:
         state.func_ir = code = Reader(state.func_id).interpret(state.bc)
         state.nargs = code.arg_count
         code.blocks = canonicalize_cfg(code.blocks)
@@ -66,7 +70,7 @@ class Read(FunctionPass):
         code._definitions = build_definitions(code.blocks)
         return True
 
-    def rewrite(self, state: Any, rule: Any) -> None:
+    def rewrite(self, state: compiler.StateDict, rule: Rewrite) -> None:
         code = state.func_ir
         for offset, block in code.blocks.items():
             while rule.match(code, block, state.typemap, state.calltypes):
@@ -83,7 +87,7 @@ class InferTypes(FunctionPass):
     def __init__(self) -> None:
         FunctionPass.__init__(self)
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: compiler.StateDict) -> bool:
         given = state.typingctx, state.targetctx, state.func_ir, state.args, state.return_type, state.locals
         state.typemap, state.return_type, state.calltypes, state.typing_errors = typed_passes.type_inference_stage(
             *given
@@ -142,7 +146,7 @@ class Passes(compiler.CompilerBase):
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any) -> None:
         super().__init__(*contexts(typing, target), library, args, result, Settled(flags), local)
 
-    def compile_extra(self, function: Any) -> Any:
+    def compile_extra(self, function: Callable[..., object]) -> Any:
         with paused():
             return super().compile_extra(function)
 
@@ -154,7 +158,7 @@ class Passes(compiler.CompilerBase):
 class Library(JITCodeLibrary):
     """The code of a function, left as it is until all that it calls is there too."""
 
-    def _optimize_functions(self, ll_module: Any) -> None:
+    def _optimize_functions(self, ll_module: llvm.ModuleRef) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
 
@@ -163,7 +167,7 @@ class Whole(Library):
     sake of reference counts, and then again. LLVM's higher levels take half as long again, and the code of these loops
     is no faster."""
 
-    def __init__(self, codegen: Any, name: str) -> None:
+    def __init__(self, codegen: Codegen, name: str) -> None:
         super().__init__(codegen, name)
         self.enable_object_caching()
 
@@ -190,7 +194,7 @@ class PartOfCallers(Library):
     def codegen(self) -> PartOfCallers:
         return self
 
-    def set_env(self, name: str, environment: Any) -> None:
+    def set_env(self, name: str, environment: object) -> None:
         """Of what numba asks a library's `codegen`: code that does not run by itself has no environment."""
 
     def finalize(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from llvmlite import ir
 from numba.core import callconv
 from numba.core.cpu import CPUContext
 from numba.core.typing.context import Context
+
+from banksim.system.compiled_types import NumbaType, Signature
 
 NO_ERRORS = ("<=", callconv.RETCODE_OK), ("==", callconv.RETCODE_NONE)
 
@@ -16,12 +18,12 @@ NO_ERRORS = ("<=", callconv.RETCODE_OK), ("==", callconv.RETCODE_NONE)
 class Conventions(callconv.CPUCallConv):
     """Numba's calls, for functions that no exception of Python passes through and that catch none."""
 
-    def _get_return_status(self, builder: ir.IRBuilder, code: ir.Value, excinfoptr: ir.Value) -> Any:
+    def _get_return_status(self, builder: ir.IRBuilder, code: ir.Value, excinfoptr: ir.Value) -> callconv.Status:
         error, never = builder.icmp_signed(">", code, callconv.RETCODE_OK), ir.IntType(1)(0)
         good, none = (builder.icmp_signed(how, code, limit) for how, limit in NO_ERRORS)
         return callconv.Status(code, good, none, error, never, never, error, excinfoptr)
 
-    def return_status_propagate(self, builder: ir.IRBuilder, status: Any) -> None:
+    def return_status_propagate(self, builder: ir.IRBuilder, status: callconv.Status) -> None:
         builder.store(status.excinfoptr, self._get_excinfo_argument(builder.function))
         self._return_errcode_raw(builder, status.code)
 
@@ -40,11 +42,12 @@ class LoopTarget(CPUContext):
 class LoopTyping(Context):
     """Here is remembered what a call of a function with arguments of some types gives."""
 
-    known: dict[Any, Any]
+    known: dict[tuple[object, tuple[NumbaType, ...]], Signature]
 
-    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+    def resolve_function_type(self, func: object, args: Sequence[NumbaType], kws: object) -> Signature | None:
         if kws or isinstance(func, str):  # names stand for indices that are numbers or slices
-            return super().resolve_function_type(func, args, kws)
+            named: Signature | None = super().resolve_function_type(func, args, kws)
+            return named
         call = func, tuple(args)
         found = self.known.get(call)
         if found is None:

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
-from numba.core.ir import Assign, StaticSetItem
+from numba.core.ir import Assign, Block, Expr, StaticSetItem, Stmt, Var
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 from numba.np.numpy_support import as_dtype
 
-from banksim.system.compiled_types import NumbaType, TargetContext
+from banksim.system.compiled_types import NumbaType, Signature, TargetContext
 
 WORD = ir.IntType(64)
+Part: TypeAlias = "ir.Value | list[ir.Value] | None"
+"""Of an array: a value, its lengths or strides, or 0."""
 
 
-def array_of(context: TargetContext, b: ir.IRBuilder, kind: types.Array, data: ir.Value, shape: Sequence[Any]) -> Any:
+def array_of(
+    context: TargetContext, b: ir.IRBuilder, kind: types.Array, data: ir.Value, shape: Sequence[ir.Value]
+) -> ir.Value:
     """A contiguous array at an address, of lengths that are words."""
     names = context.data_model_manager[kind]._fields
     layout = context.get_value_type(kind)
@@ -47,7 +51,7 @@ def array_of(context: TargetContext, b: ir.IRBuilder, kind: types.Array, data: i
     return array
 
 
-def constant_part(part: Any, element: ir.Type) -> ir.Constant:
+def constant_part(part: Part, element: ir.Type) -> ir.Constant:
     """What is known of a part of an array when its code is written; 0 for the rest."""
     if isinstance(part, list):
         return ir.Constant(element, [one if isinstance(one, ir.Constant) else WORD(0) for one in part])
@@ -62,7 +66,7 @@ def product(b: ir.IRBuilder, one: ir.Value, other: ir.Value) -> ir.Value:
 
 def part_of(b: ir.IRBuilder, value: ir.Value, *path: int) -> ir.Value:
     """A part of an aggregate: what has been put there, if that is known."""
-    inside: Any = value
+    inside = value
     while isinstance(inside, ir.instructions.InsertValue):
         if tuple(inside.indices) == path:
             return inside.operands[1]
@@ -88,7 +92,7 @@ def aggregate(b: ir.IRBuilder, layout: ir.Type, parts: Sequence[ir.Value]) -> ir
 class LowerLoops(Lower):
     """Writes the code of one function."""
 
-    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+    def lower_getitem(self, resty: NumbaType, expr: Expr, value: Var, index: Var, signature: Signature) -> ir.Value:
         kind = self.typeof(value.name)
         if not one_element(kind, signature.args[1]):
             return super().lower_getitem(resty, expr, value, index, signature)
@@ -96,7 +100,7 @@ class LowerLoops(Lower):
         found = load_item(self.context, self.builder, kind, place)
         return self.context.cast(self.builder, found, signature.return_type, resty)
 
-    def lower_setitem(self, target: Any, index: Any, value: Any, signature: Any) -> Any:
+    def lower_setitem(self, target: Var, index: Var, value: Var, signature: Signature) -> ir.Value:
         kind = self.typeof(target.name)
         if not one_element(kind, signature.args[1]):
             return super().lower_setitem(target, index, value, signature)
@@ -104,7 +108,7 @@ class LowerLoops(Lower):
         new = self.context.cast(self.builder, self._cast_var(value, signature.args[2]), signature.args[2], kind.dtype)
         return store_item(self.context, self.builder, kind, new, place)
 
-    def lower_expr(self, resty: Any, expr: Any) -> Any:
+    def lower_expr(self, resty: NumbaType, expr: Expr) -> ir.Value:
         b, kind = self.builder, None if "value" not in expr._kws else self.typeof(expr.value.name)
         match expr.op:
             case "static_getitem" if isinstance(kind, types.Array) and (found := self.fndesc.calltypes[expr]):
@@ -137,7 +141,7 @@ class LowerLoops(Lower):
         b.store(b.select(some, many, word(0)), left)
         return aggregate(b, self.context.get_value_type(kind), [at, stop, step, left])
 
-    def lower_call(self, resty: Any, expr: Any) -> Any:
+    def lower_call(self, resty: NumbaType, expr: Expr) -> ir.Value:
         called = self.typeof(expr.func.name)
         of_range = isinstance(called, types.Function) and called.typing_key is range
         if of_range and len(expr.args) < 3 and not expr.vararg:
@@ -149,17 +153,17 @@ class LowerLoops(Lower):
             )
         return super().lower_call(resty, expr)
 
-    def lower_block(self, block: Any) -> None:
+    def lower_block(self, block: Block) -> None:
         self.pre_block(block)
         for inst in block.body:
             self.loc = inst.loc
             self.lower_inst(inst)
 
-    def pre_block(self, block: Any) -> None:
+    def pre_block(self, block: Block) -> None:
         """Numba makes room for variables and looks for blocks that catch exceptions."""
         self._cur_ir_block = block
 
-    def lower_inst(self, inst: Any) -> Any:
+    def lower_inst(self, inst: Stmt) -> None:
         if isinstance(inst, Assign):
             kind = self.typeof(inst.target.name)
             self.storevar(self.lower_assign(kind, inst), inst.target.name)
@@ -168,7 +172,7 @@ class LowerLoops(Lower):
         else:
             super().lower_inst(inst)
 
-    def element(self, kind: types.Array, array: Any, index: Any, indices: NumbaType) -> ir.Value:
+    def element(self, kind: types.Array, array: Var, index: Var, indices: NumbaType) -> ir.Value:
         """The address of an element. As in numba, numbers below 0 count from the end."""
         b = self.builder
         whole, at = self.loadvar(array.name), self.loadvar(index.name)
@@ -176,7 +180,7 @@ class LowerLoops(Lower):
         names = self.context.data_model_manager[kind]._fields
         shape = names.index("shape")
         several = isinstance(indices, types.BaseTuple)
-        place: Any = None
+        place: ir.Value | None = None
         for n, one in enumerate(parts_of(indices)):
             number = part_of(b, at, n) if several else at
             wide = self.context.cast(b, number, one, types.intp if one.signed else types.uintp)
@@ -186,9 +190,9 @@ class LowerLoops(Lower):
             place = wide if place is None else b.add(b.mul(place, part_of(b, whole, shape, n)), wide)
         return b.gep(part_of(b, whole, names.index("data")), [place])
 
-    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+    def lower_binop(self, resty: NumbaType, expr: Expr, op: object) -> ir.Value:
         signature = self.fndesc.calltypes[expr]
-        kinds: Any = signature.args
+        kinds = signature.args
         one, other = (self._cast_var(given, kind) for given, kind in zip((expr.lhs, expr.rhs), kinds, strict=True))
         if op is operator.contains and isinstance(kinds[0], types.BaseTuple):
             done: ir.Value = ir.IntType(1)(0)
@@ -199,7 +203,7 @@ class LowerLoops(Lower):
             done = self.operated(op, kinds, (one, other))
         return self.context.cast(self.builder, done, signature.return_type, resty)
 
-    def operated(self, op: Any, kinds: Sequence[Any], values: Sequence[ir.Value]) -> ir.Value:
+    def operated(self, op: object, kinds: Sequence[NumbaType], values: Sequence[ir.Value]) -> ir.Value:
         """What an operator gives for these values."""
         context, typing = self.context, self.context.typing_context
         function = typing.resolve_value_type(op)
@@ -224,7 +228,7 @@ class LowerLoops(Lower):
         self._singly_assigned_vars = {name for name, at in assigned.items() if at is not None}
         self._blk_local_varmap: dict[str, ir.Value] = {}
 
-    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+    def storevar(self, value: ir.Value, name: str, argidx: int | None = None) -> None:
         """Nothing is freed that a variable held before."""
         self._alloca_var(name, self.typeof(name))
         if name in self._singly_assigned_vars:
