@@ -29,6 +29,8 @@ MOST = 1 << 24
 """Blocks of a launch up to which a byte is kept for each."""
 KEPT, MOST_KNOWN = 1 << 20, 16
 """Of so many launches it is kept what was found, where no more blocks than that are left."""
+OF_A_RUN, MOST_RUNS = 64, 1 << 18
+"""To execute a run of blocks by itself takes as long as so many quiet warps; and more runs are not kept in memory."""
 NAMES = (
     "S2R S2UR MOV UMOV SEL USEL NOP EXIT BRA ISETP UISETP PLOP3 UPLOP3 IMAD UIMAD IADD3 UIADD3 LEA ULEA LOP3 ULOP3 "
     "SHF USHF IMNMX UIMNMX VIMNMX IABS POPC FLO I2F I2FP F2I MUFU FADD FMUL FFMA FSETP"
@@ -129,9 +131,11 @@ def look_for_quiet_blocks(launch: Launch, progress: Callable[[int, int], None] |
         quiet.reshape(launch.grid[::-1])[tuple(places(alike.box.first, alike.box.step, alike.box.count))] = True
         quiet[alike.box.number(launch.grid)] = False
     blocks = int(np.count_nonzero(quiet))
-    if 2 * blocks < launch.blocks:
+    rest = np.flatnonzero(~quiet)
+    runs = 1 + int(np.count_nonzero(np.diff(rest) != 1))
+    if 2 * blocks < launch.blocks or runs > min(MOST_RUNS, blocks * launch.warps // OF_A_RUN):
         return None
-    return Quiet(np.flatnonzero(~quiet), blocks, found.compiled, counters, found.counts.seconds)
+    return Quiet(rest, blocks, found.compiled, counters, found.counts.seconds)
 
 
 def places(first: Sequence[int], step: Sequence[int], count: Sequence[int]) -> list[slice]:

@@ -32,6 +32,9 @@ extern "C" __global__ void plane(unsigned* out, unsigned n, unsigned a, unsigned
 extern "C" __global__ void sums(unsigned* out, unsigned n, unsigned a, unsigned b) {
     if (blockIdx.x % a == b % a && threadIdx.x < n) atomicAdd(out + threadIdx.x, blockIdx.x);
 }
+extern "C" __global__ void fourth(unsigned* out, unsigned n, unsigned a, unsigned b) {
+    if (blockIdx.x % 4 == 0) atomicAdd(out + threadIdx.x, n + blockIdx.x);
+}
 extern "C" __global__ void loop(unsigned* out, unsigned n, unsigned a, unsigned b) {
     unsigned sum = threadIdx.x;
     for (unsigned k = 0; k < blockIdx.x % 4; ++k) sum = sum * a + b;
@@ -50,7 +53,7 @@ extern "C" __global__ void data(unsigned* out, unsigned n, unsigned a, unsigned 
     out[1 + threadIdx.x] = 5;
 }
 """
-NAMES = ("line", "plane", "sums", "loop", "timed", "data")
+NAMES = ("line", "plane", "sums", "fourth", "loop", "timed", "data")
 
 
 @pytest.fixture(scope="module", name="kernels")
@@ -63,6 +66,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Kernel]:
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quiet_blocks, "_known", {})
+    monkeypatch.setattr(quiet_blocks, "OF_A_RUN", 1)
 
 
 def seen(run: Run, out: np.ndarray) -> tuple[object, ...]:
@@ -130,6 +134,23 @@ def test_where_it_is_not_known(kernels: Mapping[str, Kernel], name: str, monkeyp
     """Blocks that read memory are executed, and so are those of a grid of which few are quiet."""
     monkeypatch.setattr(quiet_blocks, "LEAST", 1)
     assert quiet(kernels, name, 3000, 1, 2000, 1) is None
+
+
+def test_many_short_runs_of_others_are_not_worth_it(
+    kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is handed to a worker by itself."""
+    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
+    found = quiet(kernels, "fourth", 3000, 1, 5, 1)
+    assert found
+    assert len(found.rest) > 500
+    for name, less in (("OF_A_RUN", 64), ("MOST_RUNS", 500)):
+        monkeypatch.setattr(quiet_blocks, "_known", {})
+        with monkeypatch.context() as patched:
+            patched.setattr(quiet_blocks, name, less)
+            assert quiet(kernels, "fourth", 3000, 1, 5, 1) is None
+    monkeypatch.setattr(quiet_blocks, "OF_A_RUN", 64)
+    assert quiet(kernels, "line", 3000, 1000, 1, 1)
 
 
 def test_looking_for_them_can_be_interrupted(kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
