@@ -47,10 +47,12 @@ def test_it_waits_while_a_kernel_is_made(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_it_waits_while_a_loop_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numba.core import types, untyped_passes
+    from numba.core import types
+
+    from banksim.system import compiler
 
     seen = []
-    run_pass = untyped_passes.TranslateByteCode.run_pass
+    run_pass = compiler.Read.run_pass
 
     def noted(one: Any, state: Any) -> bool:
         seen.append(gc.isenabled())
@@ -59,7 +61,7 @@ def test_it_waits_while_a_loop_is_compiled(monkeypatch: pytest.MonkeyPatch) -> N
     def one_more(number: Any) -> Any:
         return number + 1
 
-    monkeypatch.setattr(untyped_passes.TranslateByteCode, "run_pass", noted)
+    monkeypatch.setattr(compiler.Read, "run_pass", noted)
     monkeypatch.setattr(jit, "trusted", lambda *_: False)  # it is not kept
     assert jit.callback(types.int64(types.int64))(one_more).address
     assert jit.outer(one_more)(2) == 3

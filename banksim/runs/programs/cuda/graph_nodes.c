@@ -114,9 +114,6 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraph
                                  CUevent event) {
     MAKE(banksim_submit(NULL, perform_wait, &event, sizeof event));
 }
-/* Memory that a graph allocates is there as soon as its node is made, and stays. */
-CUresult banksim_perform_allocation(void *arguments) { return CUDA_SUCCESS; }
-CUresult banksim_perform_release(void *arguments) { return CUDA_SUCCESS; }
 CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
     CUresult failed = cuMemAlloc(&parameters->dptr, parameters->bytesize);
@@ -168,7 +165,8 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
                  {banksim_perform_fill, CU_GRAPH_NODE_TYPE_MEMSET},   {banksim_perform_callback, CU_GRAPH_NODE_TYPE_HOST},
                  {perform_child, CU_GRAPH_NODE_TYPE_GRAPH},           {banksim_perform_nothing, CU_GRAPH_NODE_TYPE_EMPTY},
                  {perform_record, CU_GRAPH_NODE_TYPE_EVENT_RECORD},   {perform_wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT},
-                 {banksim_perform_allocation, CU_GRAPH_NODE_TYPE_MEM_ALLOC},  {banksim_perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE}};
+                 {banksim_perform_allocation, CU_GRAPH_NODE_TYPE_MEM_ALLOC},
+                 {banksim_perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE}};
     if (!node || !type) return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < sizeof types / sizeof *types; n++)
         if (types[n].perform == node->perform) {
