@@ -8,7 +8,6 @@
    The program sees pinned and managed memory where the machine code sees it. Memory of cudaMalloc is mapped elsewhere, so
    that host code that follows such a pointer fails as it does beside a GPU. */
 #include "memory.h"
-#include "graphs.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -214,7 +213,7 @@ void banksim_let_go(struct memory *memory) {
     banksim_announce(memory);
 }
 
-static CUresult release(CUdeviceptr start, bool of_host) {
+CUresult banksim_release(CUdeviceptr start, bool of_host) {
     if (!start) return CUDA_SUCCESS;
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
@@ -266,64 +265,11 @@ CUresult cuMemAllocHost(void **start, size_t size) { return cuMemHostAlloc(start
 CUresult cuMemFree(CUdeviceptr start) {
     BEGIN();
     CUresult failed = banksim_wait();
-    return failed ? failed : release(start, false);
+    return failed ? failed : banksim_release(start, false);
 }
 
 CUresult cuMemFreeHost(void *start) {
     BEGIN();
     CUresult failed = banksim_wait();
-    return failed ? failed : release((CUdeviceptr)start, true);
-}
-
-/* ---- pools: there is one, which allocates like cuMemAlloc */
-#define POOL ((CUmemoryPool)0x10)
-/* Memory that a graph allocates is there as soon as its node is made, and stays: the nodes do nothing. */
-CUresult banksim_perform_allocation(void *arguments) { return CUDA_SUCCESS; }
-CUresult banksim_perform_release(void *arguments) { return CUDA_SUCCESS; }
-CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
-    BEGIN();
-    CUstreamCaptureStatus status;
-    CUresult failed = cuStreamIsCapturing(stream, &status);
-    if (!failed) failed = cuMemAlloc(start, size);
-    if (failed || status == CU_STREAM_CAPTURE_STATUS_NONE) return failed;
-    banksim_find(*start)->of_graph = true;
-    CUDA_MEM_ALLOC_NODE_PARAMS made = {.bytesize = size, .dptr = *start};
-    return banksim_submit(stream, banksim_perform_allocation, &made, sizeof made);
-}
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
-    return cuMemAllocAsync(start, size, stream);
-}
-CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
-    BEGIN();
-    CUstreamCaptureStatus status;
-    CUresult failed = cuStreamIsCapturing(stream, &status);
-    if (failed) return failed;
-    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return release(start, false);
-    return banksim_submit(stream, banksim_perform_release, &start, sizeof start); /* a graph's memory stays */
-}
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
-    *pool = POOL;
-    return CUDA_SUCCESS;
-}
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
-    *pool = POOL;
-    return CUDA_SUCCESS;
-}
-CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) { return CUDA_SUCCESS; }
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
-    *pool = POOL;
-    return CUDA_SUCCESS;
-}
-CUresult cuMemPoolDestroy(CUmemoryPool pool) { return CUDA_SUCCESS; }
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) { return CUDA_SUCCESS; }
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
-    memset(value, 0, which >= CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? sizeof(cuuint64_t) : sizeof(int));
-    return CUDA_SUCCESS;
-}
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) { return CUDA_SUCCESS; }
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) { return CUDA_SUCCESS; }
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *place) {
-    if (!flags || !place || place->type != CU_MEM_LOCATION_TYPE_DEVICE || place->id) return CUDA_ERROR_INVALID_VALUE;
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return CUDA_SUCCESS;
+    return failed ? failed : banksim_release((CUdeviceptr)start, true);
 }

@@ -1,4 +1,5 @@
-/* What the parts that know of memory share: memory_file.c, memory.c, host_memory.c, pointers.c. */
+/* What the parts that know of memory share: memory_file.c, memory.c, host_memory.c,
+   pointers.c, pools.c. */
 #ifndef BANKSIM_MEMORY_H
 #define BANKSIM_MEMORY_H
 
@@ -15,6 +16,7 @@ extern char *banksim_whole_file; /* where all of it is mapped in this process */
 CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken);
 void banksim_announce(const struct memory *memory);
 void banksim_let_go(struct memory *memory);
+CUresult banksim_release(CUdeviceptr start, bool of_host); /* free; `of_host`: what is pinned, else what is not */
 
 /* ---- host_memory.c */
 struct memory *banksim_registered(const void *host); /* the registered memory around a byte, or NULL */
