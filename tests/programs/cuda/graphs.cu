@@ -1,18 +1,6 @@
 // Graphs by hand: nodes of every kind, dependencies, changes of what was instantiated, and how graphs are looked at.
-#include <cstdio>
 #include <vector>
-#include <cuda_runtime.h>
-
-#define OK(CALL)                                                                                     \
-    do {                                                                                             \
-        cudaError_t status_ = CALL;                                                                  \
-        if (status_) printf("line %d: %s\n", __LINE__, cudaGetErrorName(status_));                   \
-    } while (0)
-#define IS(VALUE, WANTED)                                                                            \
-    do {                                                                                             \
-        long long got_ = (long long)(VALUE), wanted_ = (long long)(WANTED);                          \
-        if (got_ != wanted_) printf("line %d: %s is %lld, not %lld\n", __LINE__, #VALUE, got_, wanted_); \
-    } while (0)
+#include "expect.h"
 
 __device__ int variable;
 __global__ void add(int *x, int value) { atomicAdd(x, value); }

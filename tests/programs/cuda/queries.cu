@@ -1,18 +1,6 @@
 // What programs ask of what they set or made: attributes of streams, textures, pools, entry points, libraries, graphs.
-#include <cstdio>
 #include <cstring>
-#include <cuda_runtime.h>
-
-#define OK(CALL)                                                                                     \
-    do {                                                                                             \
-        cudaError_t status_ = CALL;                                                                  \
-        if (status_) printf("line %d: %s\n", __LINE__, cudaGetErrorName(status_));                   \
-    } while (0)
-#define IS(VALUE, WANTED)                                                                            \
-    do {                                                                                             \
-        long long got_ = (long long)(VALUE), wanted_ = (long long)(WANTED);                          \
-        if (got_ != wanted_) printf("line %d: %s is %lld, not %lld\n", __LINE__, #VALUE, got_, wanted_); \
-    } while (0)
+#include "expect.h"
 
 __global__ void work(int *x, char small, double wide) { *x += small; }
 

@@ -40,7 +40,7 @@ bool banksim_recording(banksim_perform perform, const void *arguments, size_t si
 /* The node of an executable graph that was made from a node of the original graph. */
 CUgraphNode banksim_node_of(CUgraphExec made, CUgraphNode node);
 
-/* What kinds of nodes perform: graphs.c, launches.c, copies.c, streams.c. */
+/* What kinds of nodes perform: graphs.c, launches.c, copies.c, streams.c, pools.c. */
 CUresult banksim_perform_nothing(void *arguments);
 CUresult banksim_perform_launch(void *arguments);
 CUresult banksim_perform_copy(void *arguments);
