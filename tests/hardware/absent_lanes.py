@@ -7,16 +7,13 @@ it was inside its segment; 0xDEAD where a lane took no part.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
 from driver import Driver
+from recorder import DATA, commands, compile_kernels
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 ROWS = 96
 THREADS = {"elsewhere": 32, "gone": 32, "guarded": 32, "never": 21}
 """The kernels, and how many threads a block of each has."""
@@ -50,8 +47,7 @@ def launch(folder: Path) -> None:
 
 
 def compile_all(nvcc: str = "nvcc") -> None:
-    command = [nvcc, "-cubin", "-arch=sm_90", "-lineinfo", "-o", DATA / "absent_lanes.cubin", "absent_lanes.cu"]
-    subprocess.run(command, cwd=HERE, check=True)
+    compile_kernels(nvcc, "absent_lanes.cu", DATA / "absent_lanes.cubin", "-lineinfo")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
+from recorder import commands, compile_kernels
 
-HERE = Path(__file__).parent
 SHARED = 224 << 10
 ALL = 132
 COPIES = ("bulk_in_", "tensor_in_", "bulk_ring", "tensor_ring", "bulk_out_", "tensor_out_", "bulk_add_", "tensor_add_")
@@ -97,8 +96,8 @@ def products() -> str:
 
 
 def compile_all(folder: Path) -> None:
-    to = folder / "async_latency.cubin"
-    subprocess.run(["nvcc", "-w", "-cubin", "-arch=sm_90a", "-O3", "-o", to, HERE / "async_latency.cu"], check=True)
+    folder = folder.resolve()
+    compile_kernels("nvcc", "async_latency.cu", folder / "async_latency.cubin", "-w", "-O3", arch="sm_90a")
     file = folder / "async_products.ptx"
     file.write_text(products())
     subprocess.run(["ptxas", "-arch=sm_90a", "-o", folder / "async_products.cubin", file], check=True)

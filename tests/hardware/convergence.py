@@ -24,13 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
 from convergence_programs import BARRIERS, Operation, programs
 from driver import Driver
 from elftools.elf.elffile import ELFFile
+from recorder import DATA, commands, compile_kernels
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 BYTES, FIRST, LOGGED = 16, 32, 2 + BARRIERS
 """Of an instruction; the first register of a log; words of one log."""
 ROOM = 1 << 15
@@ -283,8 +281,7 @@ PARAMETERS = [
 
 
 def compile_template(folder: Path, nvcc: str = "nvcc") -> None:
-    command = [nvcc, "-cubin", "-arch=sm_90", "-o", folder / "template.cubin", "convergence.cu"]
-    subprocess.run(command, cwd=HERE, check=True)
+    compile_kernels(nvcc, "convergence.cu", folder.resolve() / "template.cubin")
 
 
 if __name__ == "__main__":

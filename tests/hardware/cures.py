@@ -28,11 +28,10 @@ from typing import Any
 import numpy as np
 from driver import Driver, raw
 from launches import argument
+from recorder import DATA, HERE, commands
 
 from banksim.runs.validation import profiler
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 COUNTERS = (
     *(f"{profiler.SHARED}_op_{kind}.sum" for kind in ("ld", "st", "atom")),
     "smsp__inst_executed.sum",
@@ -194,4 +193,4 @@ def convert(file: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"prepare": prepare, "run": run, "device": device, "convert": convert}[sys.argv[1]](*map(Path, sys.argv[2:]))
+    commands(__doc__, prepare=prepare, run=run, device=device, convert=convert)

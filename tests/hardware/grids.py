@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from recorder import DATA, HERE, commands
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 SMALL = 4 << 20
 """Bytes of each array of launches that do not say how much memory they need."""
 COUNTERS = (
@@ -97,7 +96,7 @@ def compile_all() -> None:
     (DATA / "grids.cubin").write_bytes(compile_cuda(HERE / "grids.cu", "sm_90"))
 
 
-def launch_all(names: Sequence[str]) -> None:
+def launch_all(names: list[str]) -> None:
     from driver import Driver, raw
 
     driver = Driver()
@@ -160,14 +159,4 @@ def convert(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    command, *rest = sys.argv[1:]
-    if command == "compile":
-        compile_all()
-    elif command == "launch":
-        launch_all(rest)
-    elif command == "device":
-        device(Path(rest[0]))
-    elif command == "convert":
-        convert(Path(rest[0]))
-    else:
-        sys.exit(__doc__)
+    commands(__doc__, compile=compile_all, launch=launch_all, device=device, convert=convert)

@@ -13,16 +13,14 @@ tests/data/hardware/timing/latency.npz holds
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
 from driver import Driver
+from recorder import DATA, commands, compile_kernels
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware" / "timing" / "latency.npz"
+RECORDING = DATA / "timing" / "latency.npz"
 PASSES, SLOTS, SEED, LINE = 3, 49, 1, 128
 ALL = 0xFFFFFFFF
 SUB_CORE = (0x1, 0x11, 0x1111, 0x11111111)
@@ -77,7 +75,7 @@ def settled(clocks: np.ndarray, active: int) -> np.ndarray:
     return np.where(on[:, None, None], found - first[None, :, None], -1).astype(np.int32)
 
 
-def record(cubin: Path, npz: Path = DATA) -> None:
+def record(cubin: Path, npz: Path = RECORDING) -> None:
     code = cubin.read_bytes()
     names = sorted(kernels(code) - {"barrier_skew", "chase_fill", "chase_plain", "chase_cg"})
     driver = Driver()
@@ -118,7 +116,7 @@ def kernels(cubin: bytes) -> set[str]:
 
 
 def compile_all(cubin: Path, nvcc: str = "nvcc") -> None:
-    subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", cubin, HERE / "latency.cu"], check=True)
+    compile_kernels(nvcc, "latency.cu", cubin.resolve())
 
 
 if __name__ == "__main__":

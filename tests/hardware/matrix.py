@@ -6,17 +6,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
 from driver import Driver
+from recorder import DATA, commands, compile_kernels
 
-DATA = Path(__file__).parents[1] / "data" / "hardware"
 TILES = 64
 
 
@@ -189,8 +187,7 @@ def launch(folder: Path) -> None:
 
 
 def compile_all(nvcc: str = "nvcc") -> None:
-    command = [nvcc, "-x", "cu", "-cubin", "-arch=sm_90", "-o", DATA / "matrix.cubin", "-"]
-    subprocess.run(command, input=source().encode(), check=True)
+    compile_kernels(nvcc, source().encode(), DATA / "matrix.cubin")
 
 
 if __name__ == "__main__":

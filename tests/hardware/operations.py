@@ -6,18 +6,15 @@ writes `operations.npz`: for each group of expressions the 64-bit slots of its r
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
 from driver import Driver
+from recorder import DATA, commands, compile_kernels
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 COUNT, BLOCK, IN_ONE_KERNEL = 512, 128, 24
 KINDS = {
     "int": (np.uint32, "r"), "unsigned": (np.uint32, "r"), "float": (np.uint32, "f"),
@@ -412,8 +409,7 @@ def launch(folder: Path) -> None:
 
 
 def compile_all(nvcc: str = "nvcc") -> None:
-    command = [nvcc, "-x", "cu", "-cubin", "-w", "-arch=sm_90", "-o", DATA / "operations.cubin", "-"]
-    subprocess.run(command, input=source().encode(), check=True)
+    compile_kernels(nvcc, source().encode(), DATA / "operations.cubin", "-w")
 
 
 if __name__ == "__main__":

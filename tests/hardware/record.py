@@ -22,7 +22,6 @@ Launches that never ended are listed with `hangs`.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import re
@@ -36,13 +35,13 @@ from typing import Any
 import numpy as np
 from driver import Driver, raw
 from launches import LAUNCHES, Launch, argument
+from recorder import DATA, HERE, commands, compile_kernels
 
 from banksim.runs.validation import profiler
 from banksim.runs.validation.profiler import InstructionCounts
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 SOURCES = sorted({launch.source for launch in LAUNCHES})
+ALL = ",".join(SOURCES)
 METRICS = (
     tuple(f"{profiler.SHARED}_op_{kind}.sum" for kind in ("ld", "st", "atom")),
     (f"{profiler.SHARED}.sum", "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
@@ -83,34 +82,37 @@ class Recorder(Driver):
         return found
 
 
-def chosen(names: list[str]) -> list[Launch]:
-    return [launch for launch in LAUNCHES if launch.name in names] if names else LAUNCHES
+def only(sources: str) -> None:
+    """Leave out all other sources."""
+    SOURCES[:] = sources.split(",")
+    LAUNCHES[:] = [launch for launch in LAUNCHES if launch.source in SOURCES]
 
 
-def compile_all(nvcc: str) -> None:
-    DATA.mkdir(parents=True, exist_ok=True)
+def compile_all(nvcc: str = "nvcc", sources: str = ALL) -> None:
+    only(sources)
     for source in SOURCES:
         if source in ("python_kernels", "triton_kernels"):
             (DATA / f"{source}.cubin").write_bytes(import_module(source).assembled())
-            continue
-        command = [nvcc, "-cubin", "-arch=sm_90", "-lineinfo", "-o", str(DATA / f"{source}.cubin")]
-        command.append(f"{source}.cu")
-        subprocess.run(command, cwd=HERE, check=True)
+        else:
+            compile_kernels(nvcc, f"{source}.cu", DATA / f"{source}.cubin", "-lineinfo")
 
 
-def launch_all(names: list[str], repeats: int, folder: Path | None) -> None:
+def launch_all(names: list[str], repeats: int = 1, folder: str = "", sources: str = ALL) -> None:
     """Run launches; with a folder, write their arrays, and whether all repeats agreed, into it."""
+    only(sources)
     driver = Recorder()
-    for launch in chosen(names):
-        first = driver.run(launch, folder is not None)
+    for launch in LAUNCHES:
+        if names and launch.name not in names:
+            continue
+        first = driver.run(launch, bool(folder))
         same = True
         for _ in range(repeats - 1):
             again = driver.run(launch, True)
             same &= all(a.tobytes() == b.tobytes() for a, b in zip(first, again, strict=True))
-        if folder is not None:
-            np.savez(folder / f"{launch.name.replace('/', '@')}.npz", *first, same=same)
-            attributes = json.dumps(driver.attributes(launch))
-            (folder / f"{launch.name.replace('/', '@')}.json").write_text(attributes)
+        if folder:
+            file = f"{folder}/{launch.name.replace('/', '@')}"
+            np.savez(f"{file}.npz", *first, same=same)
+            Path(f"{file}.json").write_text(json.dumps(driver.attributes(launch)))
 
 
 def shell(command: list[str], log: Path, limit: float) -> bool:
@@ -126,21 +128,22 @@ def shell(command: list[str], log: Path, limit: float) -> bool:
     return code == 0
 
 
-def device(out: Path) -> None:
+def device(out: Path, sources: str = ALL) -> None:
     """All that is done on the machine with the GPU."""
+    only(sources)
     started = time.monotonic()
     work, log = Path("/tmp/record"), out / "log.txt"
     results = work / "results"
     results.mkdir(parents=True, exist_ok=True)
-    this = [sys.executable, str(HERE / "record.py"), "--sources", ",".join(SOURCES)]
+    this, own = [sys.executable, str(HERE / "record.py")], [] if sources == ALL else ["--sources", sources]
     safe = [launch.name for launch in LAUNCHES if not launch.may_hang]
-    if not shell([*this, "launch", "--repeats", "1", safe[0]], log, 60):
+    if not shell([*this, "launch", *own, safe[0]], log, 60):
         print("the cubins do not load: compile here", flush=True)
-        shell([*this, "compile", "--nvcc", "nvcc"], log, 120)
-    shell([*this, "launch", "--repeats", "3", "--folder", str(results), *safe], log, 120)
+        shell([*this, "compile", *own], log, 120)
+    shell([*this, "launch", *own, "--repeats", "3", "--folder", str(results), *safe], log, 120)
     finished = []
     for launch in LAUNCHES:
-        command = [*this, "launch", "--repeats", "3", "--folder", str(results), launch.name]
+        command = [*this, "launch", *own, "--repeats", "3", "--folder", str(results), launch.name]
         if launch.may_hang and shell(command, log, 6):
             finished.append(launch.name)
     collect = {"source": ["--section", "SourceCounters"]}
@@ -157,7 +160,7 @@ def device(out: Path) -> None:
                     break
                 report = work / f"{kind}-{group}-{round_}.ncu-rep"
                 command = ["ncu", *profiler.QUIET, "-f", *what, "-o", str(report)]
-                command += [*this, "launch", "--repeats", "1", *names]
+                command += [*this, "launch", *own, *names]
                 if not shell(command, log, 120):
                     continue
                 page = ["ncu", "--import", str(report), "--csv", "--page", "source" if kind == "source" else "raw"]
@@ -207,7 +210,8 @@ def ranked(launch: Launch, number: int, values: Any) -> Any:
     return values
 
 
-def convert(folder: Path) -> None:
+def convert(folder: Path, sources: str = ALL) -> None:
+    only(sources)
     log = (folder / "log.txt").read_text()
     hangs = [launch.name for launch in LAUNCHES if launch.may_hang and re.search(rf"{launch.name}\n→ 124", log)]
     groups = {
@@ -230,33 +234,22 @@ def convert(folder: Path) -> None:
         for launch, one, two, *counters in zip(launches, *profiles, *metrics, strict=True):
             file = folder / "results" / launch.name.replace("/", "@")
             entries[launch.name] = json.loads(Path(f"{file}.json").read_text())
-            entries[launch.name] |= {
-                "rows_vary": one != two,
-                "rows": one,
-                "hardware": counters[0] | counters[1],
-            }
+            entries[launch.name] |= {"rows_vary": one != two, "rows": one, "hardware": counters[0] | counters[1]}
     versions = (
         re.search(r"^name, driver_version\n(.*), (.*)$", log, re.M),
         re.search(r"^Version (.*?) ", log, re.M),
     )
     assert versions[0]
     assert versions[1]
-    recorded = {
-        "device": versions[0][1],
-        "driver": versions[0][2],
-        "profiler": f"Nsight Compute {versions[1][1]}",
-    }
+    profiled = f"Nsight Compute {versions[1][1]}"
+    recorded = {"device": versions[0][1], "driver": versions[0][2], "profiler": profiled}
     for source in SOURCES:
         launches, arrays, opcodes = [], {}, {}
         for launch in LAUNCHES:
             if launch.source != source:
                 continue
-            what: dict[str, Any] = {"name": launch.name, "kernel": launch.kernel, "grid": launch.grid}
-            what |= {
-                "block": launch.block,
-                "dynamic_shared": launch.dynamic_shared,
-                "arguments": launch.arguments,
-            }
+            kept = ("name", "kernel", "grid", "block", "dynamic_shared", "arguments")
+            what: dict[str, Any] = {name: getattr(launch, name) for name in kept}
             if launch.name in hangs:
                 launches.append(what | {"hangs": True})
                 continue
@@ -273,32 +266,5 @@ def convert(folder: Path) -> None:
         (DATA / f"{source}.json").write_text(re.sub(r'(\{"name"|\[\d+,\d+,)', r"\n\1", text) + "\n")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sources", default=",".join(SOURCES), help="names with commas between")
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("compile")
-    one.add_argument("--nvcc", default="nvcc")
-    one = commands.add_parser("launch")
-    one.add_argument("names", nargs="*")
-    one.add_argument("--repeats", type=int, default=1)
-    one.add_argument("--folder", type=Path)
-    one = commands.add_parser("device")
-    one.add_argument("out", type=Path)
-    one = commands.add_parser("convert")
-    one.add_argument("folder", type=Path)
-    options = parser.parse_args()
-    SOURCES[:] = options.sources.split(",")
-    LAUNCHES[:] = [launch for launch in LAUNCHES if launch.source in SOURCES]
-    if options.command == "compile":
-        compile_all(options.nvcc)
-    elif options.command == "launch":
-        launch_all(options.names, options.repeats, options.folder)
-    elif options.command == "device":
-        device(options.out)
-    elif options.command == "convert":
-        convert(options.folder)
-
-
 if __name__ == "__main__":
-    main()
+    commands(__doc__, compile=compile_all, launch=launch_all, device=device, convert=convert)

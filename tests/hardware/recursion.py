@@ -1,14 +1,13 @@
 """Recursive calls of different depth on a GPU, without a profiler: who runs together, and which threads B6 gathers.
 
-`python recursion.py FOLDER`, on a machine with the GPU, launches schedule_recursion (schedule.cu) twice, once with its
-readings of the active threads replaced by readings of B6, and writes recursion.npz: for each block that lanes call to
-different depths the `script`, what was logged as `active` and as `masks`, and the `order`: the rank of a log in time
-and, in its three lowest bits, its place in the code.
+`python recursion.py record FOLDER`, on a machine with the GPU, launches schedule_recursion (schedule.cu) twice, once
+with its readings of the active threads replaced by readings of B6, and writes recursion.npz: for each block that lanes
+call to different depths the `script`, what was logged as `active` and as `masks`, and the `order`: the rank of a log in
+time and, in its three lowest bits, its place in the code.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
 import struct
@@ -19,9 +18,9 @@ from typing import Any
 import numpy as np
 from driver import Driver, raw
 from elftools.elf.elffile import ELFFile
+from recorder import DATA, commands
 
-HERE = Path(__file__).parent
-CUBIN = HERE.parent / "data" / "hardware" / "schedule.cubin"
+CUBIN = DATA / "schedule.cubin"
 LENGTH, BLOCKS, DEEPEST = 16, 384, 6
 """Bytes of a lane's script; blocks; levels that a lane calls down at most."""
 KEPT = [1, 2, 3, 5, 8, 11, 14, 17]
@@ -97,6 +96,4 @@ def ranked(clock: Any) -> Any:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    record(parser.parse_args().folder)
+    commands(__doc__, record=record)

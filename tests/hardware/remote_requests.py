@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import csv
 import ctypes
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
+from recorder import commands, compile_kernels
 
-HERE = Path(__file__).parent
 WIDTHS = dict(enumerate((4, 8, 16, 4, 8, 16, 4, 4, 4, 4, 8, 1, 1, 2, 2, 4, 8, 16)))
 """By the kernel's cases: bytes of a lane."""
 METRIC = "l1tex__t_set_accesses_pipe_lsu_mem_dshared.sum"
@@ -75,8 +73,7 @@ def convert(table: Path, npz: Path) -> None:
 
 
 def compile_all(folder: Path) -> None:
-    to = folder / "remote_requests.cubin"
-    subprocess.run(["nvcc", "-cubin", "-arch=sm_90a", "-o", to, HERE / "remote_requests.cu"], check=True)
+    compile_kernels("nvcc", "remote_requests.cu", folder.resolve() / "remote_requests.cubin", arch="sm_90a")
 
 
 def metrics() -> None:

@@ -9,7 +9,6 @@ shapes and requests to other blocks of a cluster, and writes their clocks.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 import math
 import subprocess
@@ -20,10 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
+from recorder import DATA, commands, compile_kernels, digest
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 SIZES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
 """Bytes of an element, by the driver's number of its type."""
 SPACE = 1 << 17
@@ -300,11 +297,6 @@ def launch(folder: Path, first: int = 0) -> None:
     np.savez_compressed(folder / f"tensor_copies_{first}.npz", **results)
 
 
-def digest(*arrays: Any) -> Any:
-    joined = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
-    return np.frombuffer(hashlib.sha256(joined).digest()[:8], np.uint64)[0]
-
-
 def convert(folder: Path) -> None:
     found: dict[str, Any] = {}
     for file in folder.glob("tensor_copies_*.npz"):
@@ -407,8 +399,7 @@ def count(folder: Path) -> None:
 
 
 def compile_all(nvcc: str = "nvcc") -> None:
-    command = [nvcc, "-cubin", "-arch=sm_90a", "-lineinfo", "-o", DATA / "tensor_copies.cubin", "tensor_copies.cu"]
-    subprocess.run(command, cwd=HERE, check=True)
+    compile_kernels(nvcc, "tensor_copies.cu", DATA / "tensor_copies.cubin", "-lineinfo", arch="sm_90a")
 
 
 if __name__ == "__main__":

@@ -6,17 +6,13 @@ runs them and writes `texture_fetches.npz`. `convert FILE` keeps a digest of eac
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import itertools
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
+from recorder import DATA, HERE, commands, compile_kernels, digests
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 LANES = 32
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 FORMATS = {"u1": 1, "u2": 2, "u4": 3, "i1": 8, "i2": 9, "i4": 10, "f2": 16, "f4": 32}
@@ -266,12 +262,6 @@ def launch(folder: Path) -> None:
     save(folder, results)
 
 
-def digests(out: Any) -> Any:
-    """A digest of each row of results."""
-    rows = (hashlib.sha256(np.ascontiguousarray(row).tobytes()).digest()[:8] for row in out)
-    return np.array([np.frombuffer(row, np.uint64)[0] for row in rows])
-
-
 def convert(file: Path) -> None:
     with np.load(file) as found:
         rows = np.array([digests(found[f"fetch/{number}"]) for number in range(len(fetches()))])
@@ -283,8 +273,7 @@ def save(folder: Path, results: dict[str, Any]) -> None:
 
 
 def compile_all(nvcc: str = "nvcc") -> None:
-    source = HERE.parent / "data" / "kernels" / "textures.cu"
-    subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", HERE / "texture_fetches.cubin", source], check=True)
+    compile_kernels(nvcc, "../data/kernels/textures.cu", HERE / "texture_fetches.cubin")
 
 
 if __name__ == "__main__":

@@ -15,18 +15,15 @@ from __future__ import annotations
 
 import csv
 import ctypes
-import hashlib
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import commands
 from matrix import Kind, numbers
+from recorder import DATA, HERE, commands, digests
 
-HERE = Path(__file__).parent
-DATA = HERE.parent / "data" / "hardware"
 IMAGE = 40960
 """Bytes of shared memory."""
 KINDS = {
@@ -287,11 +284,6 @@ def launch(folder: Path) -> None:
 
 def count() -> None:
     launched(one_by_one=True)
-
-
-def digests(out: Any) -> Any:
-    """A digest of 8 bytes for each tile."""
-    return np.array([np.frombuffer(hashlib.sha256(tile.tobytes()).digest()[:8], np.uint64)[0] for tile in out])
 
 
 def convert(table: Path) -> None:
