@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "hardware")]
-
-from launches import argument
 
 import banksim
 from banksim.errors import BanksimError
@@ -25,7 +22,7 @@ from banksim.runs.outcome import Run
 from cuda_kernels import evidence_records
 from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
-from helpers.recorded_launches import ENDING, ENTRIES, kernels, without_clock
+from helpers.recorded_launches import ENDING, launched
 
 EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 FEW = [name for name in ENDING if name.split(".")[0] in ("order", "copies")][::16]
@@ -66,14 +63,7 @@ def of_catalogue(name: str) -> tuple[Run, Run]:
 
 
 def of_recorded(name: str) -> tuple[Run, Run]:
-    entry = ENTRIES[name]
-    kernel = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
-    runs = []
-    for values in (False, True):
-        given: list[Any] = [argument(rule) for rule in entry["arguments"]]
-        shared = entry["dynamic_shared"]
-        runs.append(banksim.run(kernel, entry["grid"], entry["block"], given, dynamic_shared=shared, values=values))
-    return runs[0], runs[1]
+    return launched(name, values=False)[0], launched(name, values=True)[0]
 
 
 def check(mine: Run, full: Run) -> None:

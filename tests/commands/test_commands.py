@@ -49,13 +49,7 @@ def environment(**more: str) -> dict[str, str]:
         ("row-all", [*ROW, "--picture", "all"]),
         (
             "several",
-            [
-                *COLUMN,
-                "tile[threadIdx.y][threadIdx.x] = 0",
-                "--arch",
-                "kepler-4,kepler-8,sm_90",
-                "--no-picture",
-            ],
+            [*COLUMN, "tile[threadIdx.y][threadIdx.x] = 0", "--arch", "kepler-4,kepler-8,sm_90", "--no-picture"],
         ),
         ("arch", ["arch"]),
         ("arch-sm_90", ["arch", "sm_90"]),
@@ -63,11 +57,7 @@ def environment(**more: str) -> dict[str, str]:
     ],
 )
 def test_a_command_prints_its_report(
-    name: str,
-    words: list[str],
-    width: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, words: list[str], width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
     assert main(words) == 0
@@ -101,15 +91,7 @@ def test_json_of_ranges_and_unknown_counts(capsys: pytest.CaptureFixture[str]) -
     assert main(words) == 0
     (tesla,) = json.loads(capsys.readouterr().out)["conflicts"]
     assert tesla["transactions"]["low"] < tesla["transactions"]["high"]
-    words = [
-        "pattern",
-        "atomicAdd(&c[threadIdx.x], 1)",
-        "--declare",
-        "int c[256]",
-        "--arch",
-        "fermi",
-        "--json",
-    ]
+    words = ["pattern", "atomicAdd(&c[threadIdx.x], 1)", "--declare", "int c[256]", "--arch", "fermi", "--json"]
     assert main(words) == 0
     (fermi,) = json.loads(capsys.readouterr().out)["conflicts"]
     assert (fermi["transactions"], fermi["sites"][0]["status"]) == (None, "unknown")
@@ -152,19 +134,7 @@ def test_every_option_of_a_pattern_reaches_it(capsys: pytest.CaptureFixture[str]
         ([*COLUMN, "--fail-above", "500", "--arch", "kepler-4"], 0),
         ([*COLUMN, "--fail-above", "500", "--arch", "kepler-4,sm_90"], 1),
         ([*ROW, "--fail-above", "0"], 0),
-        (
-            [
-                "pattern",
-                "atomicAdd(&c[0], 1)",
-                "--declare",
-                "int c[1]",
-                "--arch",
-                "fermi",
-                "--fail-above",
-                "1000",
-            ],
-            1,
-        ),
+        (["pattern", "atomicAdd(&c[0], 1)", "--declare", "int c[1]", "--arch", "fermi", "--fail-above", "1000"], 1),
     ],
 )
 def test_the_exit_status_tells_of_conflicts_above_the_limit(
@@ -379,11 +349,7 @@ def on_a_terminal(**more: str) -> str:
     """What a terminal is sent."""
     outer, inner = pty.openpty()
     process = subprocess.Popen(
-        [*BANKSIM, *COLUMN],
-        stdout=inner,
-        stderr=inner,
-        stdin=inner,
-        env=environment(TERM="xterm-256color", **more),
+        [*BANKSIM, *COLUMN], stdout=inner, stderr=inner, stdin=inner, env=environment(TERM="xterm-256color", **more)
     )
     os.close(inner)
     sent = b""

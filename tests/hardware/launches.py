@@ -101,12 +101,7 @@ def order() -> None:
     for variant, rule in cases.items():
         one("order_switch", variant, f"int32[32] = {rule}", "int32 = 2", sink)
         one("order_indirect", variant, f"int32[32] = {rule}", "int32 = 2", sink)
-    for variant, rule in {
-        "up": "i % 5",
-        "down": "4 - i % 5",
-        "hash": "hash(i) % 6",
-        "first": "i // 8",
-    }.items():
+    for variant, rule in {"up": "i % 5", "down": "4 - i % 5", "hash": "hash(i) % 6", "first": "i // 8"}.items():
         one("order_loop_return", variant, f"int32[32] = {rule}", "int32 = 2")
         one("order_loop_break", variant, f"int32[32] = {rule}", "int32 = 2")
         one("order_barrier_after_loop", variant, f"int32[32] = {rule}", "int32 = 2", sink)
@@ -259,12 +254,7 @@ def memory() -> None:
         for mask in (0xFFFFFFFF, 0x0FF3A5C1):
             arguments = (f"int32[256] = {rule}", "int32[256] = 0", f"uint32 = {mask:#x}")
             launch("memory", "wide_pairs", 1, 64, *arguments, variant=f"{variant}-{mask:08x}")
-    for variant, rule in {
-        "hash": "hash(i) % 16",
-        "pairs": "i // 2",
-        "one": "0",
-        "reverse": "(31 - i) // 3",
-    }.items():
+    for variant, rule in {"hash": "hash(i) % 16", "pairs": "i // 2", "one": "0", "reverse": "(31 - i) // 3"}.items():
         outputs = ("int32[160] = 0", "int32[128] = 0", "int32[256] = 0")
         launch("memory", "store_collision", 1, 32, f"int32[32] = {rule}", *outputs, variant=variant)
     launch("memory", "array_of_structs", 1, 96, "float32[98] = unit(i)", "float32[96] = 0")
@@ -322,16 +312,7 @@ def arithmetic() -> None:
     one("functions_fast", "float32[1536] = 0", inputs=1)
     one("functions_exact", "float32[3072] = 0", inputs=1)
     for variant, rule in {"bits": "uint32[512] = hash(i)", "unit": "float32[512] = unit(i) * 4 - 2"}.items():
-        launch(
-            "arithmetic",
-            "special_functions",
-            1,
-            64,
-            rule,
-            "float32[4096] = 0",
-            "int32 = 512",
-            variant=variant,
-        )
+        launch("arithmetic", "special_functions", 1, 64, rule, "float32[4096] = 0", "int32 = 512", variant=variant)
     one("special_functions_double", "float64[256] = 0")
 
 
@@ -366,57 +347,26 @@ def textbook() -> None:
         mangled, name = f"_Z13scan_blellochILb{padded}EEvPKiPi", f"scan_blelloch<{bool(padded)}>".lower()
         launch("textbook", name, 2, 128, *scan, mangled=mangled, dynamic_shared=shared)
     launch("textbook", "scan_warps", 2, 256, *scan)
-    for variant, rule in {
-        "even": "hash(i) % 256",
-        "skewed": "hash(i) % 256 * (hash(i, 1) % 256) // 256",
-    }.items():
+    for variant, rule in {"even": "hash(i) % 256", "skewed": "hash(i) % 256 * (hash(i, 1) % 256) // 256"}.items():
         arguments = (f"uint8[2000] = {rule}", "uint32[256] = 0", "int32 = 2000")
         launch("textbook", "histogram", 2, 256, *arguments, variant=variant)
     launch("textbook", "histogram_64", 1, 64, "uint32[200] = hash(i)", "uint32[64] = 0", "int32 = 200")
     launch("textbook", "stencil_1d", 2, 128, "float32[256] = unit(i)", "float32[256] = 0", "int32 = 256")
-    launch(
-        "textbook",
-        "stencil_2d",
-        (3, 3),
-        (16, 16),
-        "float32[1600] = unit(i)",
-        "float32[1600] = 0",
-        "int32 = 40",
-    )
+    launch("textbook", "stencil_2d", (3, 3), (16, 16), "float32[1600] = unit(i)", "float32[1600] = 0", "int32 = 40")
     launch("textbook", "convolve_columns", (4, 2), (16, 8), matrix, result, "int32 = 64")
     launch("textbook", "bitonic_sort", 1, 256, "uint32[512] = hash(i)", "uint32[512] = 0")
     launch("textbook", "odd_even_sort", 1, 128, "int32[128] = hash(i) % 1000", "int32[128] = 0")
     launch("textbook", "radix_sort", 1, 256, "uint32[256] = hash(i) % 64", "uint32[256] = 0", "int32 = 6")
-    sizes = (
-        "float32[20000] = unit(i)",
-        "float32[200] = unit(i, 1)",
-        "float32[100] = 0",
-        "int32 = 100",
-        "int32 = 200",
-    )
+    sizes = ("float32[20000] = unit(i)", "float32[200] = unit(i, 1)", "float32[100] = 0", "int32 = 100", "int32 = 200")
     launch("textbook", "matrix_vector", 1, 128, *sizes)
-    sizes = (
-        "float32[1000] = unit(i)",
-        "float32[100] = unit(i, 1)",
-        "float32[10] = 0",
-        "int32 = 10",
-        "int32 = 100",
-    )
+    sizes = ("float32[1000] = unit(i)", "float32[100] = unit(i, 1)", "float32[10] = 0", "int32 = 10", "int32 = 100")
     launch("textbook", "matrix_vector_warps", 3, 128, *sizes)
     row = ("float32[400] = unit(i) * 8", "float32[400] = 0", "int32 = 200")
     launch("textbook", "softmax", 2, 128, *row)
     launch("textbook", "layer_norm", 2, 128, row[0], "float32[200] = unit(i, 1)", *row[1:])
     launch("textbook", "n_body", 2, 64, "float32[512] = unit(i)", "float32[512] = 0", "int32 = 128")
     launch("textbook", "fft", 2, 128, "float32[1024] = unit(i) - 0.5", "float32[1024] = 0")
-    launch(
-        "textbook",
-        "game_of_life",
-        (2, 4),
-        (16, 8),
-        "uint8[900] = hash(i) % 2",
-        "uint8[900] = 9",
-        "int32 = 30",
-    )
+    launch("textbook", "game_of_life", (2, 4), (16, 8), "uint8[900] = hash(i) % 2", "uint8[900] = 9", "int32 = 30")
     arguments = ("int32[256] = hash(i) % 100", "int32 = 16")
     launch("textbook", "floyd_warshall", 1, (16, 16), *arguments, dynamic_shared=1024)
     arguments = ("float32[300] = unit(i)", "float32[300] = unit(i, 1)", "float32[300] = 0", "int32 = 300")
@@ -433,12 +383,7 @@ def tensor() -> None:
     arguments = ("uint32[192] = hash(i)", "float32[512] = 0", "int32[128] = 0", "float64[64] = 0")
     launch("tensor", "matrix_shapes", 1, 32, *arguments)
     launch("tensor", "gemm_wmma", (2, 2), 32, *halves, "float32[1024] = 0", "int32 = 32")
-    product = (
-        "float32[4096] = unit(i) - 0.5",
-        "float32[4096] = unit(i, 1) - 0.5",
-        "float32[4096] = 0",
-        "int32 = 64",
-    )
+    product = ("float32[4096] = unit(i) - 0.5", "float32[4096] = unit(i, 1) - 0.5", "float32[4096] = 0", "int32 = 64")
     launch("tensor", "gemm_async", (4, 4), (16, 16), *product)
     for stride in (1, 2, 32):
         arguments = ("float32[64] = unit(i)", "float32[64] = 0", f"int32 = {stride}")
@@ -469,15 +414,7 @@ def schedule() -> None:
             rule, log = script(blocks, 24, choices, end, seed), f"uint32[{blocks * 32 * 24 * 8}] = 0"
             arguments = (rule, log, "int32 = 24")
             hang = kernel == "syncwarp"
-            launch(
-                "schedule",
-                f"schedule_{kernel}",
-                blocks,
-                32,
-                *arguments,
-                variant=f"{blocks}-{seed}",
-                may_hang=hang,
-            )
+            launch("schedule", f"schedule_{kernel}", blocks, 32, *arguments, variant=f"{blocks}-{seed}", may_hang=hang)
     for seed in (0, 1):
         arguments = (f"uint8[512] = hash(i, {seed}) % 7", "uint32[4096] = 0", "int32 = 16")
         launch("schedule", "schedule_recursion", 1, 32, *arguments, variant=f"{seed}")
@@ -503,13 +440,7 @@ def samples() -> None:
     launch("samples", "haar", 2, 256, *arguments)
     arguments = ("uint32[64] = hash(i)", "float32[600] = 0", "int32 = 300")
     launch("samples", "sobol", (2, 2), 64, *arguments)
-    vectors = (
-        "float32[1500] = unit(i)",
-        "float32[1500] = unit(i, 1)",
-        "float32[5] = 0",
-        "int32 = 5",
-        "int32 = 300",
-    )
+    vectors = ("float32[1500] = unit(i)", "float32[1500] = unit(i, 1)", "float32[5] = 0", "int32 = 5", "int32 = 300")
     launch("samples", "scalar_products", 2, 128, *vectors)
     arguments = ("float32[1280] = unit(i)", "float32[1280] = 0", "int32 = 128", "int32 = 10")
     launch("samples", "march", 2, 64, *arguments)
@@ -526,28 +457,11 @@ def samples() -> None:
         "int32 = 24",
     )
     launch("samples", "spheres", (2, 4), (16, 8), *arguments)
-    arguments = (
-        "int32[40] = 1 + hash(i) % 40",
-        "int32[40] = hash(i, 1) % 100",
-        "int32[256] = 0",
-        "int32 = 20",
-    )
+    arguments = ("int32[40] = 1 + hash(i) % 40", "int32[40] = hash(i, 1) % 100", "int32[256] = 0", "int32 = 20")
     launch("samples", "knapsack", 2, 128, *arguments)
     letters = ("uint8[60] = hash(i) % 4", "uint8[60] = hash(i, 1) % 4", "int32[1] = 0", "int32 = 60")
     launch("samples", "common_subsequence", 1, 64, *letters, dynamic_shared=368)
 
 
-for group in (
-    divergence,
-    order,
-    warp,
-    atomics,
-    barriers,
-    memory,
-    arithmetic,
-    textbook,
-    tensor,
-    schedule,
-    samples,
-):
+for group in (divergence, order, warp, atomics, barriers, memory, arithmetic, textbook, tensor, schedule, samples):
     group()

@@ -81,11 +81,7 @@ def products() -> None:
         launch("products", f"sparse_rows<{tile}>", -(-60 * tile // 96), 96, *arguments, mangled=mangled)
     row, column = "i // 16 % 16", "i % 16"
     pair = f"hash(np.minimum({row}, {column}) * 16 + np.maximum({row}, {column}) + i // 256 * 999) % 5 / 4"
-    arguments = (
-        f"float64[512] = np.where({row} == {column}, 20, {pair})",
-        "float64[32] = unit(i)",
-        "float64[32] = 0",
-    )
+    arguments = (f"float64[512] = np.where({row} == {column}, 20, {pair})", "float64[32] = unit(i)", "float64[32] = 0")
     launch("products", "cholesky_solve", 2, (16, 16), *arguments)
     arguments = ("float32[840] = unit(i) - 0.5", "float32[40] = 0", "int32 = 20")
     launch("products", "eliminate", 2, 32, *arguments)
@@ -154,12 +150,7 @@ def sorts() -> None:
     arguments = ("int32[29] = hash(i) % 6", "int32[6] = 0", "int32[29] = 0", "int32 = 29")
     launch("sorts", "aggregate_labels", 1, 32, *arguments)
     launch("sorts", "hash_count", 1, 32, "uint32[300] = hash(i) % 100", "uint32[100] = 0", "int32 = 300")
-    arguments = (
-        "int32[101] = i * 4",
-        "int32[400] = hash(i) % 100",
-        "int32[100] = -1",
-        "int32 = 3",
-    )
+    arguments = ("int32[101] = i * 4", "int32[400] = hash(i) % 100", "int32[100] = -1", "int32 = 3")
     launch("sorts", "breadth_first", 1, 32, *arguments)
     arguments = ("float32[600] = hash(i) % 97 / 4", "float32[10] = 0", "int32[10] = 0", "int32 = 300", "int32 = 5")
     launch("sorts", "greatest", 2, 128, *arguments)

@@ -11,13 +11,8 @@ from helpers.assembler import run
 
 ENGINES = pytest.mark.parametrize("engine", ["numpy", "llvm"])
 
-
 WORD = 1 << 32
-
-
 ODD = [0, 1, 2, 3, 31, 32, 33, 63, 64, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0x80000001]
-
-
 ODD += [0xFFFFFFFF, 0xFFFFFFFE, 0x55555555, 0xAAAAAAAA, 0x12345678, 0x80808080]
 
 
@@ -31,6 +26,17 @@ def words(seed: int = 0) -> Any:
 def signed(v: int, bits: int = 32) -> int:
     v %= 1 << bits
     return v - (1 << bits) if v >> (bits - 1) else v
+
+
+def parts(v: int, bits: int, sign: bool = False) -> list[int]:
+    """The parts of a word, the lowest first."""
+    found = [v >> at & ((1 << bits) - 1) for at in range(0, 32, bits)]
+    return [signed(p, bits) for p in found] if sign else found
+
+
+def joined(found: list[int], bits: int) -> int:
+    """The word of these parts."""
+    return sum((p & ((1 << bits) - 1)) << at for p, at in zip(found, range(0, 32, bits), strict=True))
 
 
 def compare(lines: list[str], expected: Any, engine: str, seed: int = 0) -> None:

@@ -37,14 +37,15 @@ def without_clock(kernel: Any) -> Any:
     return replace(kernel, instructions=code, cubin=kernel.cubin + b"without clock")
 
 
+def launched(name: str, **options: Any) -> tuple[Any, list[Any]]:
+    """The run of a launch by these options, and its arguments after it."""
+    entry, arguments = ENTRIES[name], [argument(rule) for rule in ENTRIES[name]["arguments"]]
+    kernel = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
+    options["dynamic_shared"] = entry["dynamic_shared"]
+    return banksim.run(kernel, entry["grid"], entry["block"], arguments, **options), arguments
+
+
 @functools.cache
 def executed(name: str, trace: Any = None) -> tuple[Any, list[Any]]:
     """The run of a launch, and its arguments after it."""
-    entry, arguments = ENTRIES[name], [argument(rule) for rule in ENTRIES[name]["arguments"]]
-    kernel = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
-    grid, block, shared = entry["grid"], entry["block"], entry["dynamic_shared"]
-    limit = 5_000_000
-    run = banksim.run(
-        kernel, grid, block, arguments, dynamic_shared=shared, workers=1, max_instructions=limit, trace=trace
-    )
-    return run, arguments
+    return launched(name, workers=1, max_instructions=5_000_000, trace=trace)

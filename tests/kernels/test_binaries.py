@@ -21,6 +21,7 @@ from banksim.kernels.cubin import decode
 from banksim.kernels.elf import Elf
 from banksim.kernels.load import SeveralCubins
 from banksim.kernels.triton import preset
+from helpers.operations import ENGINES
 from helpers.places import TRITON
 
 SOURCE = """\
@@ -36,7 +37,6 @@ int main() {
     shift<3><<<1, 32>>>(nullptr);
 }
 """
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 
 
 # ---- fat binaries
@@ -188,7 +188,7 @@ def triton(name: str) -> Any:
     return banksim.load(TRITON / f"{name}.cubin")[name.rpartition("/")[2]]
 
 
-@both_engines
+@ENGINES
 def test_vector_addition(engine: str) -> None:
     """Block size, the two hidden pointers and the name come from the metadata."""
     rng = np.random.default_rng(1)
@@ -200,7 +200,7 @@ def test_vector_addition(engine: str) -> None:
     assert banksim.run(triton("add"), 4, None, everything).instructions == done.instructions
 
 
-@both_engines
+@ENGINES
 def test_softmax(engine: str) -> None:
     x = np.random.default_rng(2).standard_normal((5, 200)).astype(np.float32)
     out = np.zeros((5, 200), np.float32)
@@ -210,7 +210,7 @@ def test_softmax(engine: str) -> None:
     assert done.launch.shared_bytes == 1024 + preset_of("softmax").dynamic_shared
 
 
-@both_engines
+@ENGINES
 def test_transpose_and_the_lines_of_its_requests(engine: str) -> None:
     x = np.random.default_rng(3).random((128, 64), np.float32)
     out = np.zeros((64, 128), np.float32)
@@ -223,7 +223,7 @@ def test_transpose_and_the_lines_of_its_requests(engine: str) -> None:
     }
 
 
-@both_engines
+@ENGINES
 def test_product_on_the_tensor_cores_of_ampere(engine: str) -> None:
     a, b = np.random.default_rng(4).integers(-4, 5, (2, 64, 64)).astype(np.float16)
     c = np.zeros((64, 64), np.float32)
@@ -231,7 +231,7 @@ def test_product_on_the_tensor_cores_of_ampere(engine: str) -> None:
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
-@both_engines
+@ENGINES
 def test_product_on_the_tensor_cores_of_hopper(engine: str) -> None:
     a, b = np.random.default_rng(4).integers(-4, 5, (2, 64, 64)).astype(np.float16)
     c = np.zeros((64, 64), np.float32)

@@ -21,10 +21,10 @@ from banksim.kernels.compilers.numba_without_gpu import importable
 from banksim.kernels.global_addresses import PROGRAM, STRIDE
 from banksim.machine.addresses import address_of, place_of
 from banksim.machine.host_memory import Stretches, copied, extent
+from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
 FILE = KERNELS / "arguments.cu"
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 f4 = np.float32
 
 
@@ -42,7 +42,7 @@ def mapped(size: int) -> Any:
     return mmap.mmap(-1, size)
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("owner", [bytearray, mapped, lambda size: memoryview(bytearray(size))[::1]])
 def test_a_view_reaches_as_far_as_its_memory(owner: Any, engine: str) -> None:
     memory = owner(33 * 4)
@@ -52,7 +52,7 @@ def test_a_view_reaches_as_far_as_its_memory(owner: Any, engine: str) -> None:
     assert np.array_equal(out, np.arange(32))
 
 
-@both_engines
+@ENGINES
 def test_views_of_one_array_are_one_memory(engine: str) -> None:
     a = np.arange(66, dtype=f4)
     run("before", a[:32], a[33:65], engine=engine)
@@ -83,7 +83,7 @@ def test_several_architectures_begin_with_the_same_memory() -> None:
     assert np.array_equal(a, expected)
 
 
-@both_engines
+@ENGINES
 def test_a_fault_tells_the_byte_of_the_argument(engine: str) -> None:
     a = np.zeros(64, f4)
     message = r"at byte 64 of argument 2 \(64 bytes, in an array of 256\)"
@@ -163,7 +163,7 @@ def test_what_lies_beside_a_programs_memory_is_none_of_it() -> None:
     assert all(PROGRAM.place_of(address)[0] >= PROGRAM.slots for address in ends)
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("bits", [29, 30, 31, 32, 33, 34])
 def test_a_slip_is_a_fault(bits: int, engine: str) -> None:
     arrays = [np.zeros(32, f4) for _ in range(2)]
@@ -188,7 +188,7 @@ def test_hundreds_of_buffers() -> None:
 
 
 # ---- shared memory
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
 @pytest.mark.parametrize(
     ("index", "what"),
@@ -208,7 +208,7 @@ def test_outside_of_what_a_kernel_declared(index: int, what: str, arch: str, eng
         run("at", np.zeros(32, np.int32), index, engine=engine, arch=arch)
 
 
-@both_engines
+@ENGINES
 def test_copies_outside_of_what_a_kernel_declared(engine: str) -> None:
     out = np.arange(64, dtype=np.int32)
     run("copied", out, 3, engine=engine)
@@ -218,7 +218,7 @@ def test_copies_outside_of_what_a_kernel_declared(engine: str) -> None:
             run("copied", out, index, engine=engine, arch="sm_80" if index < 0 else "sm_90")
 
 
-@both_engines
+@ENGINES
 def test_dynamic_shared_memory_to_the_byte(engine: str) -> None:
     out = np.zeros(32, f4)
     assert not run("grown", out, engine=engine, dynamic_shared=128).out_of_bounds

@@ -16,8 +16,8 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from helpers.operations import ENGINES
 
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 OWN = 28
 GIVEN = 1152
 """Bytes of a block with `OWN` bytes of its own, those that are reserved included."""
@@ -79,7 +79,7 @@ def touch(kernels: Any, which: int, at: int, engine: str, own: int = OWN) -> Any
     return banksim.run(kernels["touch"], 1, 32, [out, numbers, which, at, 0], dynamic_shared=own, engine=engine)
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("which", range(10))
 def test_what_the_block_is_given_can_be_accessed_and_is_told(kernels: Any, which: int, engine: str) -> None:
     width = WIDTHS.get(which, 4)
@@ -93,7 +93,7 @@ def test_what_the_block_is_given_can_be_accessed_and_is_told(kernels: Any, which
             touch(kernels, which, at, engine)
 
 
-@both_engines
+@ENGINES
 def test_a_wide_load_that_begins_inside(kernels: Any, engine: str) -> None:
     """As compilers widen them."""
     run = touch(kernels, 3, 1024 + 16, engine)
@@ -104,7 +104,7 @@ def test_a_wide_load_that_begins_inside(kernels: Any, engine: str) -> None:
         touch(kernels, 3, 1024 + 20, engine)
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("which", [which for which in range(10) if WIDTHS.get(which, 4) > 1])
 def test_what_is_wrong_with_a_misaligned_address_outside(kernels: Any, which: int, engine: str) -> None:
     """A GPU lets the place pass, but not the address; beyond all that the block is given it is the place."""
@@ -115,7 +115,7 @@ def test_what_is_wrong_with_a_misaligned_address_outside(kernels: Any, which: in
         touch(kernels, which, GIVEN + 2, engine)
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("own", [1, 127, 128, 129, 1000, 40_000])
 def test_the_unit_of_allocation(kernels: Any, own: int, engine: str) -> None:
     end = -(-(1024 + own) // 128) * 128
@@ -124,7 +124,7 @@ def test_the_unit_of_allocation(kernels: Any, own: int, engine: str) -> None:
         touch(kernels, 1, end, engine, own)
 
 
-@both_engines
+@ENGINES
 def test_a_store_below_an_array_goes_on(kernels: Any, engine: str) -> None:
     out = np.zeros(32, np.int32)
     run = banksim.run(kernels["declared"], 2, 32, [out, -33], engine=engine)
@@ -133,7 +133,7 @@ def test_a_store_below_an_array_goes_on(kernels: Any, engine: str) -> None:
     assert all("touch.cu:" in text for text in run.out_of_bounds)
 
 
-@both_engines
+@ENGINES
 def test_copies_of_one_line_of_the_source_are_told_together(kernels: Any, engine: str) -> None:
     stored, loaded = banksim.run(kernels["unrolled"], 1, 32, [np.zeros(32, np.int32), -64], engine=engine).out_of_bounds
     for told, name in ((stored, "STS"), (loaded, "LDS")):

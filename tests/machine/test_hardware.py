@@ -51,7 +51,7 @@ from banksim.machine.reference import warp
 from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace
 from helpers.places import EXAMPLES, H200, ROOT
-from helpers.recorded_launches import ENDING, ENTRIES, SOURCES, because, executed, kernels, without_clock
+from helpers.recorded_launches import ENDING, ENTRIES, SOURCES, because, executed, kernels, launched
 from helpers.recordings import text
 
 TIMED = {
@@ -351,9 +351,7 @@ UNPATCHED = {
 def test_without_patches_executions_are_the_counters(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`smsp__inst_executed`, which is read without patches: the slot keeps what a branch parked."""
     monkeypatch.setattr(warp, "touches_memory", lambda i: False)
-    entry, arguments = ENTRIES[name], [argument(rule) for rule in ENTRIES[name]["arguments"]]
-    kernel = without_clock(kernels(name.split(".")[0])[entry["kernel"]])
-    run = banksim.run(kernel, entry["grid"], entry["block"], arguments, engine="numpy", workers=1)
+    entry, (run, _) = ENTRIES[name], launched(name, engine="numpy", workers=1)
     assert run.instructions == entry["hardware"]["smsp__inst_executed.sum"]
     assert run.instructions - sum(row[1] for row in entry["rows"]) == UNPATCHED[name]
 

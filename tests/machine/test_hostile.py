@@ -27,9 +27,8 @@ from banksim.requests.kinds import LANES
 from banksim.timing import multiprocessor
 from helpers import hostile
 from helpers.assembler import PARAMETERS, instruction
+from helpers.operations import ENGINES
 from helpers.places import PACKAGES, TESTS
-
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 
 
 def program(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -103,7 +102,7 @@ def test_no_atomic_reaches_local_memory(text: str, place: int) -> None:
         assert "global atomic operation" in found.pop()[1]
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("target", [0x12FD1, 0x8, 0x7FFF0])
 def test_a_branch_to_nowhere_is_told_without_a_wrong_place(engine: str, target: int) -> None:
     lines = ["S2R R0, SR_TID.X", "ISETP.LT.U32.AND P0, PT, R0, 0x3, PT", "@P0 EXIT", f"MOV R4, {target:#x}"]
@@ -173,7 +172,7 @@ def instruction_to(i: Instruction, line: str) -> Instruction:
     return replace(i, operands=(*i.operands[:-1], Operand("code", int(line.split()[-1], 16))))
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("name", ENDLESS)
 def test_code_that_never_ends_is_stopped_at_the_limit(name: str, engine: str) -> None:
     with pytest.raises(Fault, match="the instruction limit is used up"):
@@ -218,7 +217,7 @@ def test_code_that_never_ends_is_stopped_by_an_interrupt(name: str) -> None:
     assert done.instructions > 1000
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [

@@ -21,6 +21,7 @@ from banksim.kernels.compilers import assemble, tools
 from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import BYTES
 from helpers import numba_kernels
+from helpers.operations import joined, parts, signed
 from helpers.places import KERNELS
 
 COMPILED_BY_LLVM = {"sm_75", "sm_120"}
@@ -74,24 +75,9 @@ def odd(seed: int, count: int, kind: str) -> Any:
     return values
 
 
-def signed(v: int, bits: int = 32) -> int:
-    v &= (1 << bits) - 1
-    return v - (1 << bits) if v >> (bits - 1) else v
-
-
 def quotient(a: int, b: int) -> int:
     """A quotient rounded toward zero, as C divides."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-def parts(v: int, bits: int, sign: bool = False) -> list[int]:
-    """The parts of a word, the lowest first."""
-    found = [v >> at & ((1 << bits) - 1) for at in range(0, 32, bits)]
-    return [signed(p, bits) for p in found] if sign else found
-
-
-def word(found: list[int], bits: int) -> int:
-    return sum((p & ((1 << bits) - 1)) << at for p, at in zip(found, range(0, 32, bits), strict=True))
 
 
 def rounded(v: Any, up: bool) -> Any:
@@ -202,8 +188,8 @@ def words() -> Any:
         lowest = (x & -x).bit_length()
         out += [
             quotient(x, d) + x - quotient(x, d) * d, u // e - u % e, (x * y >> 32) ^ (u * w >> 32),
-            permuted + (both >> (w & 31)), min(max(x, y), signed(x ^ y) >> 3), word(largest, 8) - word(sixteen, 16),
-            word(apart, 8) + dot, (x >> (y & 31)) + (x << (y & 15)) + (u & 0x00FF00FF | w & ~u),
+            permuted + (both >> (w & 31)), min(max(x, y), signed(x ^ y) >> 3), joined(largest, 8) - joined(sixteen, 16),
+            joined(apart, 8) + dot, (x >> (y & 31)) + (x << (y & 15)) + (u & 0x00FF00FF | w & ~u),
             lowest * (32 - w.bit_length()) + (u ^ w).bit_count(), signed(x, 8) + (w & 0xFFFF),
             max(signed(x + y), x) + min(u, w, 77), abs(x) - (y if x < 0 else u > w),
         ]  # fmt: skip

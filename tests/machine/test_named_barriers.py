@@ -9,6 +9,7 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from helpers.operations import ENGINES
 
 SOURCE = """
 extern "C" __global__ void meet(int *out, unsigned first, unsigned second, unsigned threads) {
@@ -24,7 +25,6 @@ extern "C" __global__ void apart(int *out, unsigned first, unsigned second, unsi
     out[threadIdx.x] = 1;
 }
 """
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def run(meet: Any, engine: str, *numbers: int, name: str = "meet") -> list[int]:
     return [int(n) for n in np.unique(out)]
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize(
     ("first", "second"), [(77, 13), (13, 77), (16, 0), (32, 16), (259, 3), (0x80000003, 3), (65539, 3), (15, 15)]
 )
@@ -50,20 +50,20 @@ def test_the_lowest_bits_name_a_barrier(meet: Any, engine: str, first: int, seco
     assert run(meet, engine, first, second, 64, name="apart") == [1]
 
 
-@both_engines
+@ENGINES
 def test_other_barriers_do_not_meet(meet: Any, engine: str) -> None:
     with pytest.raises(Fault, match=r"32 threads wait for barrier 13 at .*; 32 threads wait for barrier 12 at "):
         run(meet, engine, 77, 12, 64)
 
 
-@both_engines
+@ENGINES
 def test_the_lowest_bits_tell_how_many_threads(meet: Any, engine: str) -> None:
     assert run(meet, engine, 3, 3, 4128) == [1]
     assert run(meet, engine, 3, 5, 4128) == [1]  # 32 threads: each warp by itself
     assert run(meet, engine, 3, 3, 4096) == run(meet, engine, 3, 3, 0) == [1]  # all
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("threads", [33, 63, 1])
 def test_a_number_that_is_no_multiple_of_32_is_an_illegal_instruction(meet: Any, engine: str, threads: int) -> None:
     with pytest.raises(Fault, match="a barrier for a number of threads that is no multiple of 32, which is an illegal"):

@@ -15,10 +15,10 @@ from banksim.__main__ import main
 from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.machine.llvm import driver_callbacks
 from banksim.machine.services import SERVICES
+from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
 FILE = KERNELS / "services.cu"
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 TEXT = np.frombuffer(b"a string\0", np.uint8).copy()
 PRINTED = """\
 0.0    7|7    |00007|+7|2.500 7 (nil)
@@ -35,7 +35,7 @@ def kernels() -> Any:
     return banksim.load(FILE)
 
 
-@both_engines
+@ENGINES
 def test_printing(engine: str) -> None:
     """In the order of blocks; within a warp, one call after the other, lane by lane."""
     run = banksim.run(kernels()["prints"], 2, 2, [7, 2.5, TEXT], engine=engine)
@@ -55,7 +55,7 @@ def test_the_command_prints_what_the_kernel_prints(capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["output"].count("\n") == 3
 
 
-@both_engines
+@ENGINES
 def test_an_assertion_is_a_fault_with_its_place(engine: str) -> None:
     banksim.run(kernels()["asserts"], 2, 32, [64], engine=engine)
     line = 1 + next(n for n, text in enumerate(FILE.read_text().splitlines()) if "assert(i < n)" in text)
@@ -97,7 +97,7 @@ def test_what_is_timed_twice_prints_once(tmp_path: Path) -> None:
     assert out.tolist() == list(range(32))
 
 
-@both_engines
+@ENGINES
 def test_the_heap(engine: str) -> None:
     out = np.zeros(32, np.int32)
     banksim.run(kernels()["allocates"], 1, 32, [out], engine=engine)
@@ -107,7 +107,7 @@ def test_the_heap(engine: str) -> None:
     assert out[0] == 7
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("in_shared", [0, 1, 2])
 def test_atomics_wherever_the_pointer_leads(in_shared: int, engine: str) -> None:
     """In global memory, in shared memory, and half of the lanes in each."""
@@ -124,7 +124,7 @@ def test_atomics_wherever_the_pointer_leads(in_shared: int, engine: str) -> None
         assert (doubles[0], words[0], words[1]) == (1 + 0.25 * n, n, max(n - 1, 0))
 
 
-@both_engines
+@ENGINES
 def test_atomics_of_halves_and_pairs(engine: str) -> None:
     h, b, f = np.zeros(68, np.float16), np.zeros(2, np.uint16), np.zeros((33, 2), np.float32)
     banksim.run(kernels()["half_atomics"], 1, 32, [h, b, f], engine=engine)
@@ -155,7 +155,7 @@ def nearest(values: Any, v: Any) -> Any:
     return np.where(np.isnan(v), 0x7F, best | np.signbit(v) << 7).astype(np.uint8)
 
 
-@both_engines
+@ENGINES
 def test_floats_of_eight_bits(engine: str) -> None:
     """Against a search among all values; infinities become the largest number."""
     e4m3, e5m2 = eighths(3, 7), eighths(2, 15)
@@ -176,7 +176,7 @@ def test_floats_of_eight_bits(engine: str) -> None:
     assert out[2][0x17C] == np.inf
 
 
-@both_engines
+@ENGINES
 def test_bulk_copies(engine: str) -> None:
     given, out, total = np.arange(256, dtype=np.int32), np.zeros(256, np.int32), np.zeros(64, np.int32)
     run = banksim.run(kernels()["bulk"], 1, 64, [given, out, total, 4], engine=engine)
@@ -205,14 +205,14 @@ def test_bulk_copies_stay_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked[4:] == ["copy_in"], "Python says what is wrong"
 
 
-@both_engines
+@ENGINES
 def test_transaction_barriers_that_threads_leave(engine: str) -> None:
     given, out = np.arange(128, dtype=np.int32), np.zeros(64, np.int32)
     banksim.run(kernels()["leaves"], 1, 128, [given, out], engine=engine)
     np.testing.assert_array_equal(out, 63 - np.arange(64))
 
 
-@both_engines
+@ENGINES
 def test_blocks_wait_for_the_whole_grid(engine: str) -> None:
     a = np.zeros((2, 192), np.int32)
     a[0] = np.arange(192)
@@ -224,7 +224,7 @@ def test_blocks_wait_for_the_whole_grid(engine: str) -> None:
     assert run.blocks == 4
 
 
-@both_engines
+@ENGINES
 def test_a_grid_that_waits_for_ever_is_stopped(engine: str) -> None:
     with pytest.raises(Fault, match="the instruction limit is used up"):
         banksim.run(kernels()["grid_alone"], 3, 1, [np.zeros(1, np.int32)], engine=engine, max_instructions=20_000)
@@ -232,7 +232,7 @@ def test_a_grid_that_waits_for_ever_is_stopped(engine: str) -> None:
         banksim.run(kernels()["grid_alone"], 5000, 1, [np.zeros(1, np.int32)])
 
 
-@both_engines
+@ENGINES
 def test_products_of_bits(engine: str) -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(0, 1 << 32, (rows, 8), np.uint64).astype(np.uint32) for rows in (16, 8))

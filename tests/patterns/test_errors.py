@@ -126,11 +126,7 @@ def test_an_index_outside_its_array_names_thread_lane_index_and_dimension() -> N
         ("s[1 >> ((int)lane - 5)]", "a shift by -5 is undefined" + at(0), "1 >> ((int)lane - 5)"),
         # addresses
         ("f(&s[lane])", "what is done with this address in shared memory is not known here", "&s[lane]"),
-        (
-            "s[(size_t)&s[lane]]",
-            "an address made into a number: its value is not known here",
-            "(size_t)&s[lane]",
-        ),
+        ("s[(size_t)&s[lane]]", "an address made into a number: its value is not known here", "(size_t)&s[lane]"),
         ("*(int*)lane", "this reads or writes no array that is declared in shared memory", "*(int*)lane"),
         ("s[s - s]", "`-` has no meaning for an address in shared memory here", "s - s"),
         ("s[s]", "`s` is an address: a number is needed here", "s"),
@@ -183,11 +179,7 @@ def test_messages(access: str, message: str | None, marked: str | None) -> None:
         ("int s[blockIdx.x + 1]", "`blockIdx.x`: a constant is needed here", "blockIdx.x"),
         ("int s[1 / 0]", "division by zero", "1 / 0"),
         ("int s[]", "only the first length of an `extern __shared__` array may be missing", "[]"),
-        (
-            "extern __shared__ int s[4][]",
-            "only the first length of an `extern __shared__` array may be missing",
-            "[]",
-        ),
+        ("extern __shared__ int s[4][]", "only the first length of an `extern __shared__` array may be missing", "[]"),
         ("int s[4]; float s[5]", "`s` is declared twice", "s"),
         ("int *s[4]", "pointers are not supported: declare the arrays themselves", "*"),
         ("struct {int a : 3;} s[4]", "bit-fields are not supported", ":"),
@@ -215,11 +207,7 @@ def test_messages(access: str, message: str | None, marked: str | None) -> None:
             "`flaot32` is no type of a shared array: give float32, int32, …",
             "flaot32",
         ),
-        (
-            "s = cuda.shared.array(4, int8, order='C')",
-            "`cuda.shared.array` takes shape, dtype and alignment",
-            "order",
-        ),
+        ("s = cuda.shared.array(4, int8, order='C')", "`cuda.shared.array` takes shape, dtype and alignment", "order"),
         ("s = cuda.shared.array((4, 0), int8)", "only the shape 0 means dynamic shared memory", "(4, 0)"),
     ],
 )
@@ -258,10 +246,7 @@ def test_messages_for_declarations(declare: str, message: str, marked: str) -> N
         ({"let": {"n": 1.5}}, "let n: 1.5 is neither a whole number nor an expression"),
         ({"let": {"n": 2**64}}, "let n: the number does not fit in 64 bits"),
         (
-            {
-                "loops": "k=0..999999",
-                "let": {"n": "0" + " + k" * 150 + " + tid" * 49, "m": "n" + " * n" * 150},
-            },
+            {"loops": "k=0..999999", "let": {"n": "0" + " + k" * 150 + " + tid" * 49, "m": "n" + " * n" * 150}},
             "this takes 22496000000 operations; the limit is 8589934592: give fewer blocks or iterations",
         ),
         ({"stores": [3]}, "stores: 3 is no string"),

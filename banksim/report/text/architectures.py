@@ -10,7 +10,7 @@ from rich.text import Text
 from banksim.architectures.bank_rules import AccessRule, Architecture
 from banksim.architectures.gpus import GPUS, gpus_of
 from banksim.report.text.style import QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.requests.kinds import LANES
 from banksim.wording import listed
 
@@ -61,7 +61,7 @@ def named_gpus(before: str, gpus: Sequence[str], width: int) -> list[Text]:
 
 
 def lines_of(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text]:
-    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    return fitted(labels, columns, width)
 
 
 class Sources:

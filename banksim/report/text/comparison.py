@@ -8,7 +8,7 @@ from rich.text import Text
 
 from banksim.banks.comparison import Change, Comparison
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.requests.counts import Count
 from banksim.wording import number, plural
 
@@ -29,7 +29,7 @@ def part(one: Comparison, width: int, all_lines: bool) -> Text:
             Column(("", head), [Text(cell(change), colour(change)) for change in rows], left=head == "verdict")
             for head, cell in COLUMNS.items()
         ]
-        lines += beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+        lines += fitted(labels, columns, width)
     same = len(one.changes) - len(shown)
     if same:
         lines.append(Text(f"{plural(same, 'line')} with no change", QUIET))

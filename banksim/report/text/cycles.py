@@ -10,7 +10,7 @@ from rich.text import Text
 
 from banksim.banks.source_lines import label
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.timing.spent_cycles import Cycles, Spent
 from banksim.timing.whole_grid import MOST_ASSUMED, Estimate, estimate
 from banksim.wording import listed, plural
@@ -80,7 +80,7 @@ def table(cycles: Cycles, width: int) -> list[Text]:
         if figure(cycles.spent):
             style = HOT if head[1] == "conflicts" else ""
             columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
-    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    lines = fitted(labels, columns, width)
     if cycles.spent.memory:
         lines += fold(Text(f"assumed: {assumption(cycles)}", QUIET), width)
     return lines

@@ -13,7 +13,7 @@ from banksim.kernels.unfilled_variables import in_words
 from banksim.report.text.conflict_table import figures
 from banksim.report.text.pattern import drawn, title
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.requests.counts import Count, ends
 from banksim.wording import listed, number, place, plural
 
@@ -144,7 +144,7 @@ def listing(run: Run, width: int) -> list[Text]:
     columns = [*executions(rows), requests(run.judged[0], rows)]
     for conflicts in run.judged:
         columns += judgements(conflicts, rows, conflicts.arch.name if len(run.judged) > 1 else "")
-    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    lines = fitted(labels, columns, width)
     never = sum(not executed.warps for executed in run.profile)
     return [*lines, Text(f"{plural(never, 'instruction')} never executed", QUIET)] if never else lines
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from banksim.advise.kernels.advice import KernelAdvice
 from banksim.advise.kernels.search import Tried
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import listed, number
 
 SHOWN = 4
@@ -53,7 +53,7 @@ def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
         columns.append(Column(("cycles", "per block"), cells))
     columns.append(Column(("bytes", "per block"), [Text(number(one.size)) for _, one in ran]))
     labels = [Text(name) for name, _ in ran]
-    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    return fitted(labels, columns, width)
 
 
 def reasons(one: Tried, width: int) -> Iterator[Text]:

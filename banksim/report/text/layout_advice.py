@@ -10,7 +10,7 @@ from banksim.advise.layouts.advice import JudgedLayout, LayoutAdvice
 from banksim.banks.replay import explain
 from banksim.report.text.picture import diagnosis
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import listed, number, plural
 
 SHOWN = 6
@@ -46,7 +46,7 @@ def table(rows: Sequence[JudgedLayout], advice: LayoutAdvice, width: int) -> Tex
     columns.append(Column(("requests", ""), [Text(number(row.requests)) for row in rows]))
     columns.append(Column(("bytes", ""), [Text(number(row.bytes)) for row in rows]))
     labels = [Text(row.layout.name) for row in rows]
-    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    lines = fitted(labels, columns, width)
     return Text("\n").join(lines)
 
 

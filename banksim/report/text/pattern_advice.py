@@ -11,7 +11,7 @@ from banksim.advise.patterns.judge import Judged
 from banksim.advise.patterns.layouts import SharedArray
 from banksim.patterns.types import Record
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import listed, number, plural
 
 SHOWN = 6
@@ -69,7 +69,7 @@ def table(rows: Sequence[Judged], advice: ArrayAdvice, width: int) -> Text:
     columns.append(Column(("bytes", "added"), [Text(number(row.bytes)) for row in rows]))
     columns.append(Column(("index", "operations"), [Text(operations(row)) for row in rows]))
     labels = [Text(row.names) for row in rows]
-    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    lines = fitted(labels, columns, width)
     return Text("\n").join(lines)
 
 

@@ -15,7 +15,7 @@ from banksim.report.text.conflict_table import figures, notes
 from banksim.report.text.kernel import flat
 from banksim.report.text.pattern import drawn, title
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.requests.counts import Count, ends, largest
 from banksim.wording import listed, mean, number, plural, ways
 
@@ -100,7 +100,7 @@ def others(launches: Launches, width: int) -> list[Text]:
 def kernels(launches: Launches, width: int) -> list[Text]:
     """The table of the kernels."""
     labels, columns = kernel_columns(launches)
-    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    return fitted(labels, columns, width)
 
 
 def kernel_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
@@ -126,9 +126,7 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     if not entries:
         return
     labels, columns = time_columns(launches)
-    yield Text("\n").join(
-        beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
-    )
+    yield Text("\n").join(fitted(labels, columns, width))
     said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
     note = "Time: the blocks that one SM holds at first, of each launch; the estimate is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))

@@ -12,7 +12,7 @@ from banksim.project.file import Entry, Project
 from banksim.project.verdicts import Verdict, unused_excuses
 from banksim.report.text.program import tone, withheld, worst
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import mean, number, plural, ways
 
 WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR"}
@@ -21,7 +21,7 @@ WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR"}
 def report(verdicts: Sequence[Verdict], width: int) -> Text:
     """What became of the entries, at most `width` columns wide."""
     labels, columns = table(verdicts)
-    lines = beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    lines = fitted(labels, columns, width)
     paragraphs = [Text("\n").join(lines)]
     paragraphs += [Text("\n").join(reasons(one, width)) for one in verdicts if one.outcome != "passed"]
     unused = [Text(f"unused excuse: {excuse}", QUIET) for excuse in unused_excuses(verdicts)]

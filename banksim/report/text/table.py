@@ -80,6 +80,11 @@ def prose(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list
     return lines
 
 
+def fitted(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text]:
+    """The first of these forms for which there is room."""
+    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+
+
 class Grid:
     """Columns with the widths that they take, `gap` spaces before each; `short`: heads over two lines."""
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from banksim.advise.layouts.tiles import WHAT, JudgedTile, Reading, TileAdvice
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import number, plural
 
 
@@ -38,7 +38,7 @@ def table(advice: TileAdvice, width: int) -> list[Text]:
     columns = [Column((c.head[0], ""), [*c.cells, last]) for c, last in zip(columns, least, strict=True)]
     columns.insert(0, Column(("copies", ""), [*(Text(number(one.layout.copies)) for one in advice.judged), Text("")]))
     labels = [*(Text(label(one)) for one in advice.judged), Text("the least that any could take", QUIET)]
-    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    return fitted(labels, columns, width)
 
 
 def label(one: JudgedTile) -> str:

@@ -60,8 +60,7 @@ def test_random_numbers_are_the_same_on_every_run_and_differ_between_arguments(d
 
 
 @pytest.mark.parametrize(
-    ("dtype", "low", "high"),
-    [("int32", -3, 4), ("uint8", 0, 256), ("float32", 2.0, 3.0), ("int8", -128, 128)],
+    ("dtype", "low", "high"), [("int32", -3, 4), ("uint8", 0, 256), ("float32", 2.0, 3.0), ("int8", -128, 128)]
 )
 def test_random_keeps_within_its_bounds(dtype: str, low: float, high: float) -> None:
     found = parse(f"{dtype}[4096]=random({low},{high})", 3)
@@ -135,24 +134,7 @@ def test_a_wrong_argument_is_named(text: str, complaint: str) -> None:
 
 pieces = st.lists(
     st.sampled_from(
-        [
-            "float32",
-            "int8",
-            "[",
-            "]",
-            "4",
-            ",",
-            "=",
-            "random",
-            "(",
-            ")",
-            "nan",
-            "1e999",
-            "-",
-            ".npy",
-            "*",
-            "x",
-        ]
+        ["float32", "int8", "[", "]", "4", ",", "=", "random", "(", ")", "nan", "1e999", "-", ".npy", "*", "x"]
     )
 )
 

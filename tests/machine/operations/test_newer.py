@@ -13,7 +13,7 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.compilers import assemble
 from banksim.kernels.disassembly import split
 from helpers.assembler import run
-from helpers.operations import ENGINES, WORD, compare, signed, with_predicate, words
+from helpers.operations import ENGINES, WORD, compare, joined, parts, signed, with_predicate, words
 
 LONG = 1 << 64
 
@@ -21,15 +21,6 @@ LONG = 1 << 64
 def pair(r: list[int], number: int) -> int:
     """The 64 bits of a pair of registers. Rows 0 and up are R8 and up."""
     return r[number - 8] | r[number - 7] << 32
-
-
-def pieces(v: int, bits: int, sign: bool) -> list[int]:
-    found = [v >> at & ((1 << bits) - 1) for at in range(0, 32, bits)]
-    return [signed(p, bits) for p in found] if sign else found
-
-
-def joined(found: list[int], bits: int) -> int:
-    return sum((p & ((1 << bits) - 1)) << at for p, at in zip(found, range(0, 32, bits), strict=True))
 
 
 @ENGINES
@@ -70,11 +61,11 @@ def test_parts_of_words(engine: str) -> None:
     def expected(n: int, r: list[int], p: list[bool]) -> Any:
         if n < 2:
             bits = (8, 16)[n]
-            both = zip(pieces(r[0], bits, False), pieces(r[1], bits, False), strict=True)
+            both = zip(parts(r[0], bits, False), parts(r[1], bits, False), strict=True)
             return (joined([u - v for u, v in both], bits),)
         kinds = [(8, False, max, 2), (8, True, min, 2), (32, True, min, 2), (8, False, max, 3)]
         bits, sign, choose, count = kinds[n - 2]
-        return (joined([choose(s) for s in zip(*(pieces(v, bits, sign) for v in r[:count]), strict=True)], bits),)
+        return (joined([choose(s) for s in zip(*(parts(v, bits, sign) for v in r[:count]), strict=True)], bits),)
 
     compare(lines, expected, engine)
 

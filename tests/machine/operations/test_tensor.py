@@ -15,6 +15,7 @@ import banksim
 from banksim.errors import Fault, UnsupportedError
 from banksim.runs.outcome import Run
 from helpers import recordings
+from helpers.operations import ENGINES
 
 RECORDED = {one["name"]: one for one in recordings.text("tensor")["launches"]}
 
@@ -45,13 +46,12 @@ def recorded_results(name: str, number: int) -> Any:
     return recordings.arrays("tensor")[f"tensor.{name}/{number}"]
 
 
-both_engines = pytest.mark.parametrize("engine", ["llvm", "numpy"])
 COPIES = ["copy_async_words/1", "copy_async_words/2", "copy_async_words/32", "gemm_async"]
 PRODUCTS = ["gemm_half", "gemm_wmma", "matrix_shapes"]
 ROWS = [f"matrix_load_store/{pitch}" for pitch in (16, 32, 48, 80, 128)]
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("name", ROWS)
 def test_matrices_between_shared_memory_and_registers(name: str, engine: str) -> None:
     done, arguments = run(name, engine)
@@ -90,7 +90,7 @@ def test_copies_are_counted_where_the_count_is_known() -> None:
     assert (copy.requests, copy.transactions, copy.ideal, copy.status) == (2, 4, 2, "measured")
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_kernels_of_matrix_products(name: str, engine: str) -> None:
     done, arguments = run(name, engine)
@@ -100,7 +100,7 @@ def test_kernels_of_matrix_products(name: str, engine: str) -> None:
     assert all(site.transactions is not None for site in done.conflicts.sites)
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize("product", matrix.products(), ids=lambda p: p.name)
 def test_products_equal_the_h200_bit_for_bit(product: Any, engine: str) -> None:
     """Tiles of numbers near one, of all magnitudes, with zeros, denormal, huge, infinite and NaN, and of any bits."""
@@ -113,7 +113,7 @@ def test_products_equal_the_h200_bit_for_bit(product: Any, engine: str) -> None:
     np.testing.assert_array_equal(out[:tiles], expected[:tiles])
 
 
-@both_engines
+@ENGINES
 @pytest.mark.parametrize(
     ("name", "opcode"),
     [
@@ -137,7 +137,7 @@ def test_other_forms_are_refused(name: str, opcode: str, engine: str) -> None:
         banksim.run(changed, 1, 32, arguments, engine=engine)
 
 
-@both_engines
+@ENGINES
 def test_threads_wait_at_a_transaction_barrier(engine: str) -> None:
     """Instructions are executed as often as on the H200: one that waits is executed once."""
     done, arguments = run("transaction_barrier", engine)
@@ -196,7 +196,7 @@ def barrier(count: int, bytes_: int, parity: int, engine: str, folder: Path) -> 
     return out
 
 
-@both_engines
+@ENGINES
 def test_a_phase_ends_when_all_have_arrived_and_all_bytes_have_come(engine: str, tmp_path: Path) -> None:
     for count in (1, 7, 1 << 19):
         out = barrier(count, 64, 0, engine, tmp_path)
@@ -204,7 +204,7 @@ def test_a_phase_ends_when_all_have_arrived_and_all_bytes_have_come(engine: str,
         assert out[0] == 1, "over before its bytes had come"
 
 
-@both_engines
+@ENGINES
 def test_a_phase_that_never_ends_is_a_fault(engine: str, tmp_path: Path) -> None:
     for bytes_, parity in ((65, 0), (64, 1)):
         with pytest.raises(Fault, match=r"not all can reach.*SYNCS\.PHASECHK\.TRANS64\.TRYWAIT"):
