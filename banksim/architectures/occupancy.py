@@ -69,7 +69,8 @@ class Occupancy:
         return tuple(name for name, blocks in self.by.items() if blocks == self.blocks)
 
 
-_CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
+_CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196)
+"""Sizes in KiB that an SM's shared memory can be set to from 8.0 on, beside all of it."""
 
 
 def limits(arch: str | Architecture) -> Limits:
@@ -107,7 +108,7 @@ def _carveouts(version: tuple[int, int], shared: int) -> tuple[int, ...]:
         return tuple(size * KIB for size in (0, 8, 16, 32, 64, 96))
     if version < (8, 0):
         return (32 * KIB, 64 * KIB)
-    return tuple(size * KIB for size in _CARVEOUTS if size <= shared)
+    return tuple(size * KIB for size in (*(size for size in _CARVEOUTS if size < shared), shared))
 
 
 def occupancy(

@@ -1,4 +1,4 @@
-"""What banksim asks of the operating system: files, processes, signals, caches, terminals.
+"""What banksim asks of the computer: files, processes, signals, caches, terminals; and how its own loops are compiled.
 
 writing.py          files are written whole or not at all
 cache.py            the user's cache folder

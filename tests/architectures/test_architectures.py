@@ -61,7 +61,7 @@ def test_every_real_architecture_has_a_name() -> None:
 
 NEW = """
 from banksim.architectures import capabilities as table
-row = table.CAPABILITIES[-1]._replace(number="990", threads=1024, code="hopper", suffixes="a")
+row = table.CAPABILITIES[-1]._replace(number="990", threads=1024, shared=256, code="hopper", suffixes="a")
 table.CAPABILITIES += (row,)
 import banksim
 from banksim.architectures.code_layout import machine
@@ -71,6 +71,7 @@ arch = banksim.architecture("sm_990")
 assert banksim.architecture("sm_990a").capability == arch.capability == (99, 0)
 assert banksim.transactions([128 * lane for lane in range(32)], arch=arch) == 32
 assert (limits(arch).threads, limits("sm_90").threads) == (1024, 2048)
+assert limits(arch).carveouts[-2:] == (196 << 10, 256 << 10)
 assert rates(arch) == rates(banksim.architecture(f"sm_{table.CAPABILITIES[-2].number}"))
 assert machine("sm_990") == machine("sm_90")
 """

@@ -10,7 +10,7 @@ DEFINED = {
     ),
     "banksim.machine.llvm.arrivals": ("arrive", "cluster_arrive", "cluster_release", "leave"),
     "banksim.machine.llvm.request_counts": ("judge_new", "note", "settle"),
-    "banksim.machine.races.touched": ("touch",),
+    "banksim.machine.races.probed_requests": ("touch",),
     "banksim.machine.races.watched_requests": ("watch", "watch_bulk", "watch_pieces", "watch_sent"),
     "banksim.machine.races.ordering_events": (
         "watch_block", "commit_copies", "await_copies", "commit_products", "await_products", "fence_proxies",

@@ -1,4 +1,4 @@
-"""Products of matrices: HMMA, IMMA, DMMA.
+"""Products of matrices: HMMA, IMMA, BMMA, DMMA.
 
 D = A·B + C for A of 8 or 16 rows and k columns, B of k rows and 8 columns. Lane l holds of a register's e numbers,
 with g = l / 4 and t = l mod 4 (PTX ISA, matrix fragments for mma): A's of row g, columns e·t to e·t + e − 1; B's of

@@ -18,5 +18,5 @@ vector_clocks.py        which earlier accesses are ordered before later ones
 recorded_findings.py    findings, as compiled code records them
 findings.py             findings, as a user reads them
 probe.py                hints at races in every run, without the check
-touched.py              … what is done at each request
+probed_requests.py      … what is done at each request
 """

@@ -1,5 +1,5 @@
-"""Stands in for a GPU while an unchanged program runs: a Python program that uses numba.cuda in this process, any other
-CUDA program in processes of its own.
+"""Stands in for a GPU while an unchanged program runs: a Python program of numba-cuda, Triton or Warp in this process,
+any other CUDA program in processes of its own.
 
 device.py        what the simulated GPU says of itself
 launches.py      what the launches cost, kernel by kernel
