@@ -129,9 +129,14 @@ def test_lines_above_a_limit_are_named(capsys: pytest.CaptureFixture[str]) -> No
 
 
 # ---- excuses
-def test_a_comment_excuses_its_line_up_to_its_limit(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
-    file = tmp_path / "k.cu"
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A source at the root of a project, which is named from there whatever lies above."""
+    (tmp_path / ".git").mkdir()
+    return tmp_path / "k.cu"
+
+
+def test_a_comment_excuses_its_line_up_to_its_limit(file: Path) -> None:
     file.write_text('a; // banksim: allow(4, "four are fine")\nb; // banksim: allow(4, "not eight")\nc;\n')
     found = check([strided(4, 8, 2, file=file)], Guard((Limit(),)))
     assert [one.site.line for one in found.above] == [2, 3]
@@ -140,8 +145,7 @@ def test_a_comment_excuses_its_line_up_to_its_limit(tmp_path: Path) -> None:
     assert found.unused == ()
 
 
-def test_a_cost_that_nobody_knows_has_an_excuse_of_its_own(tmp_path: Path) -> None:
-    file = tmp_path / "k.cu"
+def test_a_cost_that_nobody_knows_has_an_excuse_of_its_own(file: Path) -> None:
     file.write_text('a; // banksim: allow(unknown, "a copy")\nb; // banksim: allow(32, "is known")\n')
     sites = [Site("LDGSTS", 16 * line, str(file), line, "copy") for line in (1, 2)]
     judged = banksim.replay(Trace.from_arrays("cas", 16, 1, np.zeros((2, 32), int), site=[0, 1], sites=sites))
@@ -151,16 +155,13 @@ def test_a_cost_that_nobody_knows_has_an_excuse_of_its_own(tmp_path: Path) -> No
     assert [one.site.line for one in found.above] == [2]
 
 
-def test_what_is_excused_is_not_part_of_the_total(tmp_path: Path) -> None:
-    file = tmp_path / "k.cu"
+def test_what_is_excused_is_not_part_of_the_total(file: Path) -> None:
     file.write_text("a; // banksim: allow(32, 'known')\nb;\n")
     assert above(strided(32, 2, file=file), "excess=1") == []
     assert above(strided(32, 4, file=file), "excess=1") == ["s[4 * t]"]
 
 
-def test_an_excuse_without_a_reason_excuses_nothing(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
-    file = tmp_path / "k.cu"
+def test_an_excuse_without_a_reason_excuses_nothing(file: Path) -> None:
     file.write_text('a; // banksim: allow(32)\nb; // banksim: allow(unknown, "")\nc; // banksim: allow(8)\n')
     found = check([strided(4, 8, 1, file=file)], Guard((Limit(),)))
     assert [one.site.line for one in found.above] == [1, 2]
@@ -171,9 +172,8 @@ def test_an_excuse_without_a_reason_excuses_nothing(tmp_path: Path) -> None:
     assert [excuse.line for excuse in found.unused] == [3]
 
 
-def test_an_unused_excuse_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / ".git").mkdir()  # whatever lies above, the file is named from here
-    file = tmp_path / "kernel.py"
+def test_an_unused_excuse_is_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = file.with_name("kernel.py")
     file.write_text(KERNEL)
     words = ["kernel", f"{file}:transpose", "--block", "32,32", "--arg", "float32[32,32]", "--arg", "float32[32,32]"]
     assert main([*words, "--fail-above", "0"]) == 0

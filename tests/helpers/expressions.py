@@ -21,6 +21,10 @@ TYPES = {
     "f32": ("float", np.float32), "f64": ("double", np.float64),
 }  # fmt: skip
 OPERANDS = ("a", "b", "c")
+COMPARISONS: tuple[tuple[str, str, Callable[[Any, Any], Any]], ...] = (
+    ("lt", "<", operator.lt), ("le", "<=", operator.le), ("gt", ">", operator.gt), ("ge", ">=", operator.ge),
+    ("eq", "==", operator.eq), ("ne", "!=", operator.ne),
+)  # fmt: skip
 COUNT = 256
 """Threads, each with operands of its own."""
 
@@ -204,10 +208,7 @@ def integer_rows() -> None:
                 # signed overflow is undefined in C++: compute unsigned
                 c = TYPES["u" + bits][0]
                 row(name, f"{t} {t}", t, f"{TYPES[t][0]})(({c}){{0}} {symbol} ({c}){{1}}", compute)
-            for name, symbol, compare in (
-                ("lt", "<", operator.lt), ("le", "<=", operator.le), ("gt", ">", operator.gt),
-                ("ge", ">=", operator.ge), ("eq", "==", operator.eq), ("ne", "!=", operator.ne),
-            ):  # fmt: skip
+            for name, symbol, compare in COMPARISONS:
                 row(name, f"{t} {t} {t} {t}", t, f"{{0}} {symbol} {{1}} ? {{2}} : {{3}}",
                     lambda a, b, c, d, compare=compare: np.where(compare(a, b), c, d))  # fmt: skip
             row("min", f"{t} {t}", t, "min({0}, {1})", np.minimum)
@@ -283,10 +284,7 @@ def float_rows() -> None:
         row("negate", t, t, "-{0}", operator.neg)
         for name, how in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("rint", np.rint)):
             row(name, t, t, f"{name}{suffix}({{0}})", how)
-        for name, symbol, compare in (
-            ("lt", "<", operator.lt), ("le", "<=", operator.le), ("gt", ">", operator.gt),
-            ("ge", ">=", operator.ge), ("eq", "==", operator.eq), ("ne", "!=", operator.ne),
-        ):  # fmt: skip
+        for name, symbol, compare in COMPARISONS:
             row(name, f"{t} {t} {t} {t}", t, f"{{0}} {symbol} {{1}} ? {{2}} : {{3}}",
                 lambda a, b, c, d, compare=compare: np.where(compare(a, b), c, d))  # fmt: skip
             row(f"not {name}", f"{t} {t} u32 u32", "u32", f"!({{0}} {symbol} {{1}}) ? {{2}} : {{3}}",

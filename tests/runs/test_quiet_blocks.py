@@ -64,9 +64,10 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Kernel]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet_blocks, "_known", {})
-    monkeypatch.setattr(quiet_blocks, "OF_A_RUN", 1)
+def small_grids_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known yet, and no grid is too small or too much in pieces to be looked at."""
+    for name, value in (("_known", {}), ("OF_A_RUN", 1), ("LEAST", 1)):
+        monkeypatch.setattr(quiet_blocks, name, value)
 
 
 def seen(run: Run, out: np.ndarray) -> tuple[object, ...]:
@@ -101,10 +102,7 @@ def quiet(
     return quiet_blocks.quiet_blocks(launched(call, rules, options), options)
 
 
-def test_all_but_the_first_of_each_class_are_left_out(
-    kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
+def test_all_but_the_first_of_each_class_are_left_out(kernels: Mapping[str, Kernel]) -> None:
     found = quiet(kernels, "line", 3000, 1000, 1, 1)
     assert found
     assert found.rest.tolist() == list(range(33))
@@ -118,7 +116,6 @@ def test_all_but_the_first_of_each_class_are_left_out(
 
 
 def test_the_same_launch_is_looked_at_once(kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
     monkeypatch.setattr(quiet_blocks, "MOST_KNOWN", 2)
     first, other = quiet(kernels, "line", 3000, 1000, 1, 1), quiet(kernels, "line", 3000, 500, 1, 1)
     assert first
@@ -130,9 +127,8 @@ def test_the_same_launch_is_looked_at_once(kernels: Mapping[str, Kernel], monkey
 
 
 @pytest.mark.parametrize("name", ["data", "timed"])
-def test_where_it_is_not_known(kernels: Mapping[str, Kernel], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_is_not_known(kernels: Mapping[str, Kernel], name: str) -> None:
     """Blocks that read memory are executed, and so are those of a grid of which few are quiet."""
-    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
     assert quiet(kernels, name, 3000, 1, 2000, 1) is None
 
 
@@ -140,7 +136,6 @@ def test_many_short_runs_of_others_are_not_worth_it(
     kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is handed to a worker by itself."""
-    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
     found = quiet(kernels, "fourth", 3000, 1, 5, 1)
     assert found
     assert len(found.rest) > 500
@@ -153,11 +148,10 @@ def test_many_short_runs_of_others_are_not_worth_it(
     assert quiet(kernels, "line", 3000, 1000, 1, 1)
 
 
-def test_looking_for_them_can_be_interrupted(kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_for_them_can_be_interrupted(kernels: Mapping[str, Kernel]) -> None:
     def interrupt(blocks: int, instructions: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(quiet_blocks, "LEAST", 1)
     with pytest.raises(KeyboardInterrupt):
         quiet(kernels, "endless", 3000, 1, 2000, 1, progress=interrupt)
 

@@ -1,12 +1,8 @@
-// What programs of the tests expect of a call or a value: where it is otherwise, a line says so.
+// What programs of the tests expect of a call (of any of NVIDIA's libraries) or a value: where it is otherwise, a line says so.
 #include <cstdio>
 #include <cuda_runtime.h>
 
-#define OK(CALL)                                                                                     \
-    do {                                                                                             \
-        cudaError_t status_ = CALL;                                                                  \
-        if (status_) printf("line %d: %s\n", __LINE__, cudaGetErrorName(status_));                   \
-    } while (0)
+#define OK(CALL) IS(CALL, 0)
 #define IS(VALUE, WANTED)                                                                            \
     do {                                                                                             \
         long long got_ = (long long)(VALUE), wanted_ = (long long)(WANTED);                          \

@@ -1,18 +1,13 @@
 // cuBLAS and cuRAND's host functions, as programs use them: their results against loops on the host.
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 #include "cublas_v2.h"
 #include <curand.h>
 #include <cuda_fp16.h>
+#include "expect.h"
 
-#define OK(CALL)                                                                  \
-    do {                                                                          \
-        int status_ = (int)(CALL);                                                \
-        if (status_) printf("line %d: %s is %d\n", __LINE__, #CALL, status_);     \
-    } while (0)
 #define NEAR(A, B)                                                                                          \
     do {                                                                                                    \
         double a_ = (A), b_ = (B);                                                                          \

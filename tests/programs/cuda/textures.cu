@@ -1,15 +1,5 @@
 // Arrays, textures and surfaces by every way of the runtime to make, fill and read them. Prints what each gives.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-
-#define OK(CALL)                                                                            \
-    do {                                                                                    \
-        cudaError_t e = (CALL);                                                             \
-        if (e) { printf("%s: %s\n", #CALL, cudaGetErrorName(e)); exit(3); }                 \
-    } while (0)
-#define REFUSED(ERROR, CALL) \
-    do { if ((CALL) != ERROR) { printf("%s\n", #CALL); exit(4); } cudaGetLastError(); } while (0)
+#include "expect.h"
 
 const int W = 8, H = 4, D = 3;
 __global__ void sample(cudaTextureObject_t t, float *out, float dx, float dy) {
@@ -65,7 +55,7 @@ int main(int argc, char **argv) {
     OK(cudaMallocArray(&a, &real, W, H, cudaArraySurfaceLoadStore));
     if (argc > 1) {  // something that is refused
         cudaMipmappedArray_t levels;
-        REFUSED(cudaErrorNotSupported, cudaMallocMipmappedArray(&levels, &real, make_cudaExtent(W, H, 0), 3));
+        IS(cudaMallocMipmappedArray(&levels, &real, make_cudaExtent(W, H, 0), 3), cudaErrorNotSupported);
         return 0;
     }
     OK(cudaMemcpy2DToArray(a, 0, 0, host, W * 4, W * 4, H, cudaMemcpyHostToDevice));
@@ -82,7 +72,7 @@ int main(int argc, char **argv) {
     OK(cudaMemcpy2DArrayToArray(b, 4, 1, a, 0, 0, W * 4 - 4, H - 1, cudaMemcpyDeviceToDevice));
     OK(cudaMemcpy2DFromArray(out, W * 4, b, 0, 0, W * 4, H, cudaMemcpyDefault));
     print("twice, shifted", W * H);
-    REFUSED(cudaErrorInvalidValue, cudaMemcpy2DToArray(b, 8, 0, host, W * 4, W * 4, H, cudaMemcpyHostToDevice));
+    IS(cudaMemcpy2DToArray(b, 8, 0, host, W * 4, W * 4, H, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
 
     cudaExtent extent = make_cudaExtent(W, H, D);
     OK(cudaMalloc3DArray(&volume, &real, extent));
@@ -133,9 +123,9 @@ int main(int argc, char **argv) {
     cudaTextureDesc fractions = how(cudaFilterModeLinear);
     cudaTextureObject_t none;
     cudaResourceDesc of_line = of(line), of_reals = of(a);
-    REFUSED(cudaErrorInvalidFilterSetting, cudaCreateTextureObject(&none, &of_line, &fractions, NULL));
+    IS(cudaCreateTextureObject(&none, &of_line, &fractions, NULL), cudaErrorInvalidFilterSetting);
     fractions.readMode = cudaReadModeNormalizedFloat;
-    REFUSED(cudaErrorInvalidNormSetting, cudaCreateTextureObject(&none, &of_reals, &fractions, NULL));
+    IS(cudaCreateTextureObject(&none, &of_reals, &fractions, NULL), cudaErrorInvalidNormSetting);
     cudaTextureObject_t paint = texture(of(line), fractions);
     colours<<<1, 2>>>(paint, (float4 *)out);
     print("colours", 8);

@@ -1,14 +1,7 @@
 // A vector that grows in place by virtual memory, and moves where it cannot; what is not mapped is out of bounds.
-#include <cstdio>
 #include <cstring>
 #include <cuda.h>
-#include <cuda_runtime.h>
-
-#define OK(CALL)                                                                    \
-    do {                                                                            \
-        int status_ = (int)(CALL);                                                  \
-        if (status_) printf("line %d: %s is %d\n", __LINE__, #CALL, status_);       \
-    } while (0)
+#include "expect.h"
 
 __global__ void put(int *x, size_t at, int value) { x[at] = value; }
 
