@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 import banksim
+from cuda_kernels.kernels.products import tiled
 
 sys.path.append(str(Path(__file__).parents[1]))
-from helpers.numba_kernels import histogram, product, reduction, transpose
+from helpers.numba_kernels import histogram, reduction, transpose
 
 CHECKS = ((), ("races",), ("uninitialized",), ("races", "uninitialized"))
 ROUNDS = 5
@@ -42,7 +43,7 @@ def main() -> None:
     a = [random.random((256, 256), np.float32) for _ in range(3)]
     for tile, pad in ((16, 0), (16, 1), (32, 0), (32, 1)):
         n = 256 // tile
-        compare(f"product 256³, tile {tile}, pad {pad}", product(tile, pad), (n, n), (tile, tile), a)
+        compare(f"product 256³, tile {tile}, pad {pad}", tiled(tile, pad), (n, n), (tile, tile), a)
     numbers = random.random(4096 * 256, np.float32)
     compare("reduction, 4,096 blocks", reduction, 4096, 256, (np.zeros(4096, np.float32), numbers))
     keys = random.integers(0, 256, 1 << 22).astype(np.int32)

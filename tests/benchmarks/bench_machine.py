@@ -20,9 +20,10 @@ import numpy as np
 import banksim
 from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.machine.llvm import compile
+from cuda_kernels.kernels.products import tiled
 
 sys.path.append(str(Path(__file__).parents[1]))
-from helpers.numba_kernels import histogram, product, reduction
+from helpers.numba_kernels import histogram, reduction
 
 
 def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
@@ -58,7 +59,7 @@ def main() -> None:
     show("NumPy: additions in cache", f"{2000 * a.size / seconds / 1e9:.3f} G/s")
 
     small = [random.random((256, 256), np.float32) for _ in range(3)]
-    matmul = product(16, 0)
+    matmul = tiled(16, 0)
     first, _ = best(1, lambda: banksim.run(matmul, (16, 16), (16, 16), small))
     show("first launch, all compilers run", f"{first:.3f} s")
     kernel, _ = banksim.runs.resolve.numba_kernel(matmul, tuple(argument_type(m) for m in small), "sm_90")
@@ -73,7 +74,7 @@ def main() -> None:
     before = memory()
     for tile, pad in ((16, 0), (16, 1), (32, 0), (32, 1)):
         n = 256 // tile
-        rate(f"product 256³, tile {tile}, pad {pad}", product(tile, pad), (n, n), (tile, tile), small)
+        rate(f"product 256³, tile {tile}, pad {pad}", tiled(tile, pad), (n, n), (tile, tile), small)
     numbers = random.random(4096 * 256, np.float32)
     rate("reduction, 4,096 blocks", reduction, 4096, 256, (np.zeros(4096, np.float32), numbers))
     keys = random.integers(0, 256, 1 << 22).astype(np.int32)

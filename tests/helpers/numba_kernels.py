@@ -5,30 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import cuda, float32, float64, int32, uint8
-
-
-def product(tile: int, pad: int) -> Any:
-    """C = A·B through tiles in shared memory whose rows are `pad` elements longer than the tile."""
-    row = tile + pad
-
-    @cuda.jit
-    def matmul(a, b, c):
-        shared_a = cuda.shared.array((tile, row), float32)
-        shared_b = cuda.shared.array((tile, row), float32)
-        x, y = cuda.grid(2)
-        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-        total = float32(0)
-        for t in range(a.shape[1] // tile):
-            shared_a[ty, tx] = a[y, t * tile + tx]
-            shared_b[ty, tx] = b[t * tile + ty, x]
-            cuda.syncthreads()
-            for k in range(tile):
-                total += shared_a[ty, k] * shared_b[k, tx]
-            cuda.syncthreads()
-        c[y, x] = total
-
-    return matmul
+from numba import cuda, float32, int32, uint8
 
 
 @cuda.jit
@@ -89,97 +66,12 @@ def collatz(out):
 
 
 @cuda.jit
-def warp_sum(out, a):
-    i = cuda.grid(1)
-    v = a[i]
-    for distance in (16, 8, 4, 2, 1):
-        v += cuda.shfl_down_sync(0xFFFFFFFF, v, distance)
-    if cuda.laneid == 0:
-        out[i // 32] = v
-
-
-@cuda.jit
-def row_softmax(out, a):
-    """One block a row; the greatest element and the sum go through shared memory."""
-    s = cuda.shared.array(128, float64)
-    t, row = cuda.threadIdx.x, cuda.blockIdx.x
-    s[t] = a[row, t]
-    cuda.syncthreads()
-    half = 64
-    while half:
-        if t < half:
-            s[t] = max(s[t], s[t + half])
-        cuda.syncthreads()
-        half //= 2
-    top = s[0]
-    cuda.syncthreads()
-    v = 1.0 / (1.0 + (top - a[row, t]))
-    s[t] = v
-    cuda.syncthreads()
-    half = 64
-    while half:
-        if t < half:
-            s[t] += s[t + half]
-        cuda.syncthreads()
-        half //= 2
-    out[row, t] = v / s[0]
-
-
-@cuda.jit
 def bytes_reversed(out, a):
     s = cuda.shared.array(0, uint8)
     t = cuda.threadIdx.x
     s[t] = a[t]
     cuda.syncthreads()
     out[t] = s[cuda.blockDim.x - 1 - t]
-
-
-@cuda.jit
-def tickets(out, counter):
-    """Every thread takes a number; the numbers are all different."""
-    i = cuda.grid(1)
-    out[i] = cuda.atomic.add(counter, 0, 1)
-
-
-@cuda.jit
-def local_sort(out, a):
-    """Each thread sorts eight numbers in an array of its own, indexed by registers."""
-    mine = cuda.local.array(8, int32)
-    i = cuda.grid(1)
-    for k in range(8):
-        mine[k] = a[i, k]
-    for k in range(1, 8):
-        v, j = mine[k], k - 1
-        while j >= 0 and mine[j] > v:
-            mine[j + 1] = mine[j]
-            j -= 1
-        mine[j + 1] = v
-    for k in range(8):
-        out[i, k] = mine[k]
-
-
-@cuda.jit
-def divide(out, a, b):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = a[i] / b[i]
-
-
-@cuda.jit
-def stencil(out, a):
-    """Sums of seven neighbours, with a halo in shared memory."""
-    s = cuda.shared.array(256 + 6, int32)
-    i, t = cuda.grid(1), cuda.threadIdx.x
-    s[t + 3] = a[i] if i < a.size else 0
-    if t < 3:
-        s[t] = a[i - 3] if i >= 3 else 0
-        s[t + 259] = a[i + 256] if i + 256 < a.size else 0
-    cuda.syncthreads()
-    total = 0
-    for k in range(7):
-        total += s[t + k]
-    if i < out.size:
-        out[i] = total
 
 
 @cuda.jit

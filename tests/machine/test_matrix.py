@@ -20,6 +20,7 @@ from banksim.architectures.code_layout import MACHINES
 from banksim.kernels.compilers import assemble, tools
 from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import BYTES
+from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels
 from helpers.operations import joined, parts, signed
 from helpers.places import KERNELS
@@ -320,7 +321,7 @@ def test_numba(arch: str) -> None:
     """Numba compiles for each architecture; data goes through tiles in shared memory."""
     a, b = (numba_kernels.random("f4", 32, 32, seed=seed) for seed in (0, 1))
     c = np.zeros_like(a)
-    got = banksim.run(numba_kernels.product(16, 1), (2, 2), (16, 16), [a, b, c], arch=arch)
+    got = banksim.run(tiled(16, 1), (2, 2), (16, 16), [a, b, c], arch=arch)
     expected = np.zeros_like(c)
     for k in range(32):
         expected = (expected + a[:, k, None].astype("f8") * b[k].astype("f8")).astype("f4")

@@ -14,6 +14,7 @@ from numba import cuda, float32, int32
 import banksim
 from banksim.__main__ import main
 from banksim.errors import InputError
+from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
 from helpers.places import EXAMPLES, H200, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
@@ -265,7 +266,7 @@ def test_the_guide_tells_how_many_kernels_racecheck_agrees_on():
 def test_a_check_costs_little():
     """tests/benchmarks/bench_checks.py measures it; here only that it stays in that order on a busy machine."""
     a = [kernels.random("f4", 128, 128, seed=s) for s in range(3)]
-    product = kernels.product(16, 0)
+    product = tiled(16, 0)
     shortest = {}
     for check in ((), ("races", "uninitialized")):
         taken = []

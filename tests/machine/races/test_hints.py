@@ -14,6 +14,7 @@ from banksim.__main__ import main
 from banksim.machine.races import probe
 from banksim.machine.races.findings import hinted
 from cuda_kernels import catalogue
+from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
 from helpers.html_page import Page
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
@@ -140,7 +141,7 @@ def test_program(tmp_path, capsys):
 def test_a_look_costs_little(monkeypatch):
     """Measured, it is below 10 % of launches of 64 blocks; here only that it stays in that order on a busy machine."""
     a = [kernels.random("f4", 256, 256, seed=s) for s in range(3)]
-    product = kernels.product(16, 0)
+    product = tiled(16, 0)
     shortest = {False: float("inf"), True: float("inf")}
     looking = probe.every
     for _ in range(8):
