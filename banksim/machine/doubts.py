@@ -83,7 +83,7 @@ def told(kernel: Kernel, pc: int, bits: int) -> int:
     """For which reasons other threads may run together behind an instruction. Threads that meet at a BSYNC go on as one
     group in any case; only how often they execute it may be other, as in one of 31 recorded launches in which they met
     there. Which threads go first behind a YIELD shows in what they do to the same shared memory: without atomics,
-    recorded launches are equal. (That of generic addresses may be shared memory.)"""
+    recorded launches are equal. (Atomics on generic addresses count too: these may be shared memory.)"""
     bits &= ~OUTSIDE
     if kernel.instructions[pc // BYTES].name == "BSYNC":
         bits &= ~JOINED

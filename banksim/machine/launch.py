@@ -31,7 +31,7 @@ Specifications per Compute Capability")."""
 WORKSPACE_BYTES = 64
 """More than the words that cooperative_groups' grid barrier uses."""
 COPIED = 1 << 20
-"""Bytes of a buffer up to which its stand-in has its contents."""
+"""The stand-in of a buffer of up to so many bytes has its contents; that of a larger one is all zeros."""
 WITHOUT_OPT_IN = 48 << 10
 """Bytes of shared memory, static and dynamic, that a block gets without being asked for (CUDA programming guide,
 "Shared Memory": more is dynamic and needs cudaFuncSetAttribute)."""
@@ -76,7 +76,8 @@ class Buffer:
         return replace(self, data=content.reshape(-1).view(np.uint8), absent=None)
 
     def stand_in(self) -> Buffer:
-        """The same with memory of its own, which is all zeros where it is much; it takes room only where touched."""
+        """The same with memory of its own: a copy, or where that would be much (`COPIED`) zeros, which take room only
+        where they are touched."""
         if self.absent is None and self.data.nbytes <= COPIED:
             return self.copy()
         return replace(self, data=np.asarray(absent(self.data.nbytes, np.uint8)), absent=None)

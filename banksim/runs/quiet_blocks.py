@@ -24,13 +24,14 @@ from banksim.runs.counts_to_conflicts import by_instruction
 from banksim.runs.options import Options
 
 LEAST = 1 << 20
-"""Warps of a launch from which on looking for quiet blocks takes less than they do."""
+"""Warps of a launch below which it takes less to execute quiet blocks than to look for them."""
 MOST = 1 << 24
-"""Blocks of a launch up to which a byte is kept for each."""
+"""The most blocks of a launch that is looked at: each takes a byte."""
 KEPT, MOST_KNOWN = 1 << 20, 16
-"""Of so many launches it is kept what was found, where no more blocks than that are left."""
+"""What was found is kept where at most `KEPT` blocks are left to execute, and of the last `MOST_KNOWN` launches."""
 OF_A_RUN, MOST_RUNS = 64, 1 << 18
-"""To execute a run of blocks by itself takes as long as so many quiet warps; and more runs are not kept in memory."""
+"""What is left to execute lies in runs of neighbouring blocks. To begin a run takes as long as to execute `OF_A_RUN`
+quiet warps; a launch that would fall into more than `MOST_RUNS` is executed whole."""
 NAMES = (
     "S2R S2UR MOV UMOV SEL USEL NOP EXIT BRA ISETP UISETP PLOP3 UPLOP3 IMAD UIMAD IADD3 UIADD3 LEA ULEA LOP3 ULOP3 "
     "SHF USHF IMNMX UIMNMX VIMNMX IABS POPC FLO I2F I2FP F2I MUFU FADD FMUL FFMA FSETP"
@@ -42,8 +43,8 @@ CONSTANTS = frozenset({"LDC", "ULDC"})
 
 @dataclass(frozen=True)
 class Quiet:
-    """`rest`: the numbers of the blocks that are to be executed, in ascending order; and what the others, so many,
-    count, by `compiled`."""
+    """`rest`: the numbers of the blocks that are to be executed, in ascending order. The other `blocks` are quiet;
+    `counters` is what they count together, laid out as `compiled` says."""
 
     rest: npt.NDArray[np.int64]
     blocks: int
@@ -52,13 +53,14 @@ class Quiet:
     seconds: float
 
     def beside(self, executed: Counts) -> Counts:
-        """What these blocks count, beside what the others did. They made no request."""
+        """The counts of the quiet blocks, to be added to those of the blocks that were executed: they made no
+        request."""
         return Counts(self.counters, np.zeros_like(executed.tallies), self.blocks, self.seconds, stop=None)
 
 
 def is_quiet(i: Instruction) -> bool:
-    """Whether an instruction changes nothing but registers and cannot fail. Constants are read at a place that is known
-    when the code is, the same in each block."""
+    """Whether an instruction changes nothing but registers and cannot fail. A load of a constant is quiet if the code
+    itself names the place, which is then the same in each block."""
     if i.name in CONSTANTS:
         return all(part.kind == "imm" or part.is_zero for o in i.operands if o.kind == "const" for part in o.parts)
     return i.name in QUIET
@@ -107,7 +109,8 @@ def quiet_blocks(launch: Launch, options: Options) -> Quiet | None:
 
 
 def look_for_quiet_blocks(launch: Launch, progress: Callable[[int, int], None] | None) -> Quiet | None:
-    """The quiet blocks of a launch whose kernel may have some. None of them is done yet, but `progress` may end it."""
+    """The quiet blocks of a launch whose kernel may have some. `progress` is called meanwhile, with nothing done, so
+    that it can end the search."""
     from banksim.classes.counting import Counted, count
 
     def step(blocks: int, instructions: int) -> None:

@@ -112,7 +112,7 @@ def unboxed(kind: Bundle, value: ir.Value, c: Any) -> NativeValue:
 
 
 def hidden(b: ir.IRBuilder, place: ir.Value) -> ir.Value:
-    """The same address, of which LLVM does not know that it is the same: else, where it inlines what is called, it may
-    move loads of what is `constant` before the stores."""
+    """The same address, but so that LLVM cannot tell where it comes from. Otherwise, once the called function is
+    inlined, it may move loads that are said to be `constant` in front of the stores above."""
     kind = ir.FunctionType(place.type, [place.type])
     return b.asm(kind, "", "=r,0,~{memory}", [place], side_effect=True)

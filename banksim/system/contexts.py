@@ -40,7 +40,8 @@ class LoopTarget(CPUContext):
 
 
 class LoopTyping(Context):
-    """Here is remembered what a call of a function with arguments of some types gives."""
+    """Remembers what a call of a function with arguments of some types gives. Numba finds it out at each call anew,
+    first for arguments that are literals, and the outcome is always the same."""
 
     known: dict[tuple[object, tuple[NumbaType, ...]], Signature]
 

@@ -129,9 +129,9 @@ def kept(function: Callable[..., object], compiled: Callable[..., object]) -> An
 
 
 class KeptCode(FunctionCache):
-    """Numba's cache of the code of a function. Before it looks there, numba itself registers the types and code of all
-    that it knows, which takes a fifth of a second and which code that is ready does not need; what is not there yet is
-    compiled, and this begins so too."""
+    """Numba's cache of the code of a function, read without what numba does before it looks there: to register the
+    types and code of all that it knows takes a fifth of a second, and code that is ready needs none of it. (Where code
+    is not there yet, compiling it begins with this anyway.)"""
 
     code: bytes | None = None
     """The object that was found there."""

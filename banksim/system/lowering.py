@@ -1,8 +1,7 @@
 """How the loops' LLVM code is written: as numba does it, in a third of the instructions.
 
-Numba writes some sixty for an element of an array: all that an array consists of goes to the stack and back before and
-after. Here an array is a value of which only what is asked for is taken. And it resolves every call anew each time that
-it meets it, with literal arguments first; what that gives is the same each time.
+Numba writes some sixty instructions to read an element of an array: it puts all that an array consists of on the stack,
+and takes it back. Here an array is a value of which only what is asked for is taken.
 """
 
 from __future__ import annotations
