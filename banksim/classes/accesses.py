@@ -13,17 +13,28 @@ import llvmlite.ir as ir
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
-from banksim.classes.footprint import LOCAL, refuse
+from banksim.classes.footprint import GLOBAL, LOCAL, refuse
+from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
 from banksim.kernels.kernel import Instruction, Operand
+from banksim.machine import codes
 from banksim.machine.codes import READ, WRITTEN
-from banksim.machine.llvm.values import INT, LANES, POINTER, Value
+from banksim.machine.llvm.buffers import find_buffer
+from banksim.machine.llvm.engine import LLVMEngine
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, Value, splat, vector
 from banksim.machine.operations.loads_and_stores import request
-from banksim.machine.state import CONTEXT
+from banksim.machine.state import CONTEXT, ERROR
 
 
 class MemoryFollower(Follower):
-    """An access is judged as a request, and moves no data unless it is to local or constant memory."""
+    """An access is judged as a request, and moves no data unless it is to local or constant memory. `placed`: those to
+    global memory must lie in buffers, in every block."""
+
+    def __init__(
+        self, inner: LLVMEngine, needed: Needed, axes: tuple[int, ...], period: int, placed: bool = False
+    ) -> None:
+        super().__init__(inner, needed, axes, period)
+        self.placed = placed
 
     def load(self, i: Instruction, space: str, address: Followed, width: int, to: Operand, signed: bool) -> None:
         if space == "const":
@@ -101,10 +112,15 @@ class MemoryFollower(Follower):
         """Have a request judged for those lanes whose address lies in shared memory."""
         refuse(space)
         if space == "global" or request(i) is None:
+            if self.placed and space in GLOBAL:
+                self.place(i, address, width, None if lanes is None else self.decided(lanes))
             return
         chosen = None if lanes is None else self.decided(lanes)
         if space == "generic":
-            address, chosen = self.in_window(address, chosen)
+            whole, among = address, chosen
+            address, chosen = self.in_window(whole, among)
+            if self.placed:
+                self.place(i, whole, width, ~chosen if among is None else ~chosen & among)
         mask = self.inner.executing()
         if chosen is not None:
             mask = self.e.b.and_(mask, self.e.as_mask(chosen.spread().ir))
@@ -158,6 +174,61 @@ class MemoryFollower(Follower):
             self.bound(address, down, up, firsts, 0)
         finally:
             inner.guard = guard
+
+    # ---- places in global memory
+    def place(self, i: Instruction, address: Followed, width: int, chosen: Value | None) -> None:
+        """Make sure that in every block those lanes access the buffer that they access here, at multiples of the width,
+        and note how the buffer is used. What accesses several buffers at once is left undecided."""
+        inner, e = self.inner, self.e
+        guard = inner.guard
+        if chosen is not None:
+            inner.guard = chosen if guard is None else guard & chosen
+        try:
+            mask = inner.executing()
+            self.undecided(address.unknown, mask)
+            use = READ if i.name.startswith("LD") else WRITTEN if i.name.startswith("ST") else READ | WRITTEN
+
+            def build(context: ir.Value, pc: ir.Value, lanes: ir.Value, at: ir.Value) -> None:
+                self.build_place(context, pc, lanes, at, width, use)
+
+            function = e.outline(f"place_{width}_{use}", INT[64], [POINTER, INT[32], INT[32], LONGS], build)
+            at = address.plain.like(address.plain.ir, "u")
+            size = e.b.call(function, [inner.context, INT[32](i.pc), mask, at.spread().ir])
+            if not address.slopes:
+                return
+            offset = at & 0xFFFFFFFF
+            last = inner.new("u", 64, 1, e.b.sub(size, INT[64](width)))
+            self.bound(address, offset, last - offset, address.slopes, 0)
+            zero, bits = offset ^ offset, width.bit_length() - 1
+            if bits:
+                shift = 64 - bits
+                rests = tuple(inner.unsigned(inner.signed(s << shift) >> shift) for s in address.slopes)
+                self.bound(address, zero, zero, rests, bits)
+        finally:
+            inner.guard = guard
+
+    def build_place(self, context: ir.Value, pc: ir.Value, mask: ir.Value, at: ir.Value, width: int, use: int) -> None:
+        """The bytes of the buffer that all lanes of the mask access; else the error that nothing is decided."""
+        e, b = self.e, self.e.b
+        with b.if_then(e.empty(mask), likely=False):
+            b.ret(INT[64](0))
+        upper = b.trunc(b.lshr(at, vector([32] * LANES, 64)), WORDS)
+        leader = b.extract_element(upper, e.first_lane(mask))
+        known, number, _, size = find_buffer(e, context, self.inner.memory.layout, leader)
+        offsets = b.and_(at, vector([0xFFFFFFFF] * LANES, 64))
+        ends = b.add(offsets, vector([width] * LANES, 64))
+        good = b.and_(b.icmp_unsigned("==", upper, splat(b, leader)), b.icmp_unsigned("<=", ends, splat(b, size)))
+        low_bits = b.and_(offsets, vector([width - 1] * LANES, 64))
+        good = b.and_(good, b.icmp_unsigned("==", low_bits, ir.Constant(LONGS, None)))
+        with b.if_then(b.not_(b.and_(known, e.everywhere(good, b.not_(mask)))), likely=False):
+            error = e.get(context, CONTEXT, "error", as_type=POINTER)
+            with b.if_then(e.empty(e.get(error, ERROR, "code"))):
+                e.set(error, ERROR, "code", INT[32](codes.UNDECIDED))
+                e.set(error, ERROR, "pc", pc)
+            b.ret(INT[64](0))
+        noted = e.at(e.get(context, CONTEXT, "touched", as_type=POINTER), b.zext(number, INT[64]))
+        e.store(b.or_(b.load(noted, typ=INT[8]), INT[8](use)), noted)
+        b.ret(size)
 
     # ---- local memory: beside its content a copy for each axis with slopes, and one that marks what is unknown (where
     # any mark in a word counts for all of it)

@@ -86,12 +86,14 @@ class Alike:
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of all blocks, the number of classes, and the `first` of these."""
+    """The counts of all blocks, the number of classes, and the `first` of these. `touched`: how each buffer is used, if
+    that was asked for, by the bits of `banksim.machine.codes`."""
 
     compiled: Compiled
     counts: Counts
     classes: int
     first: tuple[Alike, ...]
+    touched: npt.NDArray[np.uint8]
 
 
 class Narrowing:
@@ -167,6 +169,8 @@ class Counting:
         self.blocks = self.classes = self.work = 0
         self.hints: list[tuple[int, Hint]] = []
         self.first: list[Alike] = []
+        self.touched = np.zeros(len(launch.buffers), np.uint8)
+        self.worker.context[0]["touched"] = self.touched.ctypes.data
 
     def execute(self, box: Box) -> int:
         """Execute the first block of a box; its counts are then the worker's. 0 or an error code."""
@@ -273,8 +277,10 @@ def count(
     launch: Launch,
     rules: Sequence[Architecture],
     progress: Callable[[int, int], None] | None = None,
+    placed: bool = False,
 ) -> Counted | Undecided:
-    """The counts of a launch, as executing every block would give them; or why every block must be executed."""
+    """The counts of a launch, as executing every block would give them; or why every block must be executed. `placed`:
+    there are counts only where all accesses to global memory lie in its buffers, whatever these hold."""
     axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
     if not launch.apart:
         why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"
@@ -283,7 +289,9 @@ def count(
     llvm.add_symbol("narrow", ctypes.cast(narrow, ctypes.c_void_p).value)
     began = time.perf_counter()
     try:
-        compiled = compile_class(launch.kernel, axes, period_of(rules))
+        if placed and (found := needed(launch.kernel, axes, LONGEST, placed).origins):
+            return undecided(launch.kernel, min(found), axes)
+        compiled = compile_class(launch.kernel, axes, period_of(rules), placed)
     except UnsupportedError as error:
         return Undecided(None, None, str(error))
     counting = Counting(launch, compiled, rules, axes)
@@ -305,4 +313,4 @@ def count(
         stop=stop,
         hint=min(counting.hints, key=lambda one: one[0], default=(0, None))[1],
     )
-    return Counted(compiled, counts, counting.classes, tuple(counting.first))
+    return Counted(compiled, counts, counting.classes, tuple(counting.first), counting.touched)

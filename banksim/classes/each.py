@@ -37,7 +37,7 @@ def count_each(
         box = Box.of_one(number, launch.grid)
         counting.execute(box)
         counting.add(box)
-    return Counted(compiled, counts, launch.blocks, tuple(counting.first))
+    return Counted(compiled, counts, launch.blocks, tuple(counting.first), counting.touched)
 
 
 def add_marks(worker: Worker) -> None:

@@ -25,6 +25,8 @@ THREAD = ("thread", 0)
 """Which thread of its warp it is."""
 DECIDING = frozenset({"shared", "generic"})
 """Spaces whose accesses may be requests to shared memory."""
+GLOBAL = frozenset({"global", "generic"})
+"""Spaces whose accesses may be to global memory."""
 NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
 REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
 """Beginnings of opcodes on which counts may depend in ways that are not followed: mbarriers, bulk copies, calls of the
@@ -56,12 +58,14 @@ RESULTS: dict[str, int] = {}
 @dataclass
 class Footprint:
     """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on;
-    `places`: what its addresses in global memory depend on. `guarded`: whether it may be left out; `guard`: the
-    predicate of those threads that alone read and write anything for it (None: all, or it is not known which)."""
+    `places`: what its addresses in global memory depend on, and `reaches`: whether it has any there. `guarded`: whether
+    it may be left out; `guard`: the predicate of those threads that alone read and write anything for it (None: all, or
+    it is not known which)."""
 
     writes: dict[Source, Dependences] = field(default_factory=dict)
     needs: Dependences = NOTHING
     places: Dependences = NOTHING
+    reaches: bool = False
     guarded: bool = False
     guard: Guard | None = None
 
@@ -184,8 +188,9 @@ class Tracer(Unfollowed):
         refuse(space)
         if space in DECIDING:
             self.need(*deciding)
-        if space in ("global", "generic"):
+        if space in GLOBAL:
             self.found.places = self.found.places.joined(*deciding)
+            self.found.reaches = True
 
     def read(self, space: str, address: Dependences) -> Dependences:
         if space == "const":

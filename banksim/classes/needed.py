@@ -51,14 +51,16 @@ class Needed:
 
 
 @lru_cache(maxsize=256)
-def needed(kernel: Kernel, axes: tuple[int, ...], longest: int) -> Needed:
+def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = False) -> Needed:
     """What the counts of a kernel need where the grid has several blocks along `axes`, by blocks of instructions of up
-    to `longest`. `UnsupportedError` for what is not followed."""
+    to `longest`; `placed`: and its addresses in global memory. `UnsupportedError` for what is not followed."""
     blocks = basic_blocks(kernel, longest)
     prints = footprints(kernel, blocks)
+    if placed:
+        prints = {pc: replace(one, needs=one.needs.joined(one.places)) for pc, one in prints.items()}
     followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
     chosen = backwards(blocks, prints, followed)
-    chosen |= {pc for pc in prints if always(kernel.instructions[pc // BYTES])}
+    chosen |= {pc for pc, one in prints.items() if always(kernel.instructions[pc // BYTES]) or (placed and one.reaches)}
     data, decided = forwards(blocks, prints, chosen, of_data, followed)
     changing, _ = forwards(
         blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None, followed

@@ -19,11 +19,11 @@ from banksim.machine.supported import check
 class ClassTranslator(Translator):
     """Leaves out what the counts do not need, and follows what they do."""
 
-    def __init__(self, kernel: Kernel, chosen: Needed, axes: tuple[int, ...], period: int) -> None:
+    def __init__(self, kernel: Kernel, chosen: Needed, axes: tuple[int, ...], period: int, placed: bool) -> None:
         super().__init__(kernel, traced=False, stepwise=False, watched=False, clustered=False)
         self.chosen = chosen.instructions
         self.reach = chosen
-        self.follower = MemoryFollower(self.x, chosen, axes, period)
+        self.follower = MemoryFollower(self.x, chosen, axes, period, placed)
         self.out.spare = self.follower.spare
 
     def translate(self, progress: Callable[[int], object] | None) -> Translation:
@@ -72,13 +72,13 @@ class ClassTranslator(Translator):
 
 
 @lru_cache(maxsize=256)
-def compile_class(kernel: Kernel, axes: tuple[int, ...], period: int) -> Compiled:
-    """The code for a kernel whose grid has several blocks along `axes`, judged by rules of that period.
-    `UnsupportedError` for what is not followed."""
+def compile_class(kernel: Kernel, axes: tuple[int, ...], period: int, placed: bool = False) -> Compiled:
+    """The code for a kernel whose grid has several blocks along `axes`, judged by rules of that period. `placed`: it
+    also proves that all accesses to global memory lie in buffers. `UnsupportedError` for what is not followed."""
     check(kernel)
-    chosen = needed(kernel, axes, LONGEST)
+    chosen = needed(kernel, axes, LONGEST, placed)
 
     def make() -> Built:
-        return finished(ClassTranslator(kernel, chosen, axes, period).translate(None))
+        return finished(ClassTranslator(kernel, chosen, axes, period, placed).translate(None))
 
-    return loaded(kernel, f"class {axes} {period}", make)
+    return loaded(kernel, f"class {axes} {period}{' placed' * placed}", make)

@@ -5,7 +5,7 @@ and bytes:
 
 A attributes of the device          M load a module       V place its variables     K what a kernel is
 I bytes of the device's memory      L launch              O blocks on an SM         X a library's function
-C what the launches so far take
+C what the launches so far take     Y memory as it is         Z whether memory that is freed must stay
 
 and these are not:
 
@@ -36,12 +36,14 @@ from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import Buffer, View, prepare
 from banksim.machine.program_memory import ProgramMemory
+from banksim.runs.options import Options
 from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
+from banksim.runs.programs.unseen import Unseen
 
 if TYPE_CHECKING:
     from banksim.machine.launch import Launch
@@ -82,6 +84,7 @@ class Process:
         self.mapped = Mapped(self.memory)
         self.buffers = ProgramMemory(FIRST_SLOT)
         self.repeats = Repeats(self.buffers, connection)
+        self.unseen = Unseen(self.buffers, self.repeats)
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
         self.stopped = ""
@@ -102,7 +105,7 @@ class Process:
         """Answer messages until the process ends."""
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
-            "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock,
+            "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free,
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
@@ -170,6 +173,7 @@ class Process:
 
     def library(self, content: bytes) -> bytes:
         """Compute what cuBLAS or cuRAND would."""
+        self.settle()
         name, answer = libraries.answer(content, self.buffers)
         self.program.launches.called(name)
         return answer
@@ -207,7 +211,16 @@ class Process:
         self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
         self.buffers.hold(HEAP_SLOT, Buffer(np.zeros(size, np.uint8), "the heap of malloc"))
 
+    def settle(self, _: bytes = b"") -> bytes:
+        """Execute the launches that wait: somebody looks at memory."""
+        self.unseen.settle(Options(progress=self.step))
+        return b""
+
+    def free(self, slot: bytes) -> bytes:
+        return b"stays" if self.unseen.free(int.from_bytes(slot, "little")) else b""
+
     def reset(self, _: bytes) -> None:
+        self.unseen.forget()
         for module in self.modules:
             if module.data.size:
                 module.place(module.slot, module.data)
@@ -253,8 +266,7 @@ class Process:
         with shown as tick:
 
             def step(blocks: int, instructions: int) -> None:
-                if program.ending.is_set() or has_ended(self.connection):
-                    raise KeyboardInterrupt
+                self.step(blocks, instructions)
                 if tick:
                     tick(blocks, instructions)
 
@@ -263,11 +275,16 @@ class Process:
             try:
                 with self.called(named.arrays, pieces):
                     program.launches.execute(
-                        launch, shape, options, program.requests, named.signature, self.repeats.execute
+                        launch, shape, options, program.requests, named.signature, self.unseen.execute
                     )
             finally:
                 program.strayed(self.mapped.pages)
         return launch.device.output.encode()
+
+    def step(self, blocks: int, instructions: int) -> None:
+        """Is called while a launch is executed, which need not go on once its program has ended."""
+        if self.program.ending.is_set() or has_ended(self.connection):
+            raise KeyboardInterrupt
 
     @contextmanager
     def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:

@@ -73,6 +73,12 @@ def depends_on_memory_alone(kernel: Kernel) -> bool:
     )
 
 
+def counts_alone(options: Options) -> bool:
+    """Whether nothing is asked of a launch but what it writes and counts."""
+    plain = not options.checks and not options.timing and options.trace is None and options.engine == "llvm"
+    return plain and options.max_instructions is None
+
+
 def has_one_thread(connection: socket.socket) -> bool:
     """Whether the process at the other end has a single thread, which waits for the launch and so writes nothing."""
     try:
@@ -200,8 +206,7 @@ class Repeats:
         return run
 
     def may_repeat(self, launch: Launch, options: Options) -> bool:
-        plain = not options.checks and not options.timing and options.trace is None and options.engine == "llvm"
-        if not plain or options.max_instructions is not None or not launch.apart:
+        if not counts_alone(options) or not launch.apart:
             return False
         return self.bytes <= MOST and has_one_thread(self.connection)
 

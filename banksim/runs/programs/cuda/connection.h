@@ -69,6 +69,9 @@ CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdevicep
 struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
 unsigned banksim_number(const struct memory *memory);
 unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */
+/* banksim executes a launch whose counts it knows only when somebody sees what it wrote. */
+void banksim_launched(void);
+void banksim_settle(void); /* before anything but a launch reads or changes memory */
 void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */
 
 /* ---- modules.c */

@@ -213,16 +213,69 @@ void banksim_let_go(struct memory *memory) {
     banksim_announce(memory);
 }
 
+/* ---- freed memory that launches use which banksim has not executed yet */
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
+static bool launched; /* since memory was settled last */
+static struct memory *kept[64];
+static unsigned kept_count;
+
+void banksim_launched(void) {
+    pthread_mutex_lock(&settling);
+    launched = true;
+    pthread_mutex_unlock(&settling);
+}
+
+static void let_kept_go(void) {
+    launched = false;
+    while (kept_count) banksim_let_go(kept[--kept_count]);
+}
+
+static void settle(void) {
+    struct answer answer = banksim_ask('Y', "", 0);
+    if (answer.status) banksim_pending = answer.status;
+    free(answer.bytes);
+    let_kept_go();
+}
+
+void banksim_settle(void) {
+    pthread_mutex_lock(&settling);
+    if (launched) settle();
+    pthread_mutex_unlock(&settling);
+}
+
+/* Whether memory that is freed stays where it is until memory is settled. */
+static bool keep(struct memory *memory) {
+    bool stays = false;
+    pthread_mutex_lock(&settling);
+    if (launched && memory->capacity <= SLOT_BYTES && kept_count < sizeof kept / sizeof *kept) {
+        uint64_t number = banksim_number(memory);
+        struct answer answer = banksim_ask('Z', &number, sizeof number);
+        stays = answer.size > 0;
+        free(answer.bytes);
+    } else if (launched) {
+        settle();
+    }
+    if (stays) {
+        memory->live = false;
+        kept[kept_count++] = memory;
+    }
+    pthread_mutex_unlock(&settling);
+    return stays;
+}
+
 CUresult banksim_release(CUdeviceptr start, bool of_host) {
     if (!start) return CUDA_SUCCESS;
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!memory->of_graph) banksim_let_go(memory);
+    if (!memory->of_graph && !keep(memory)) banksim_let_go(memory);
     return CUDA_SUCCESS;
 }
 
 void banksim_forget_memory(void) {
+    pthread_mutex_lock(&settling);
+    let_kept_go();
+    pthread_mutex_unlock(&settling);
     for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
         if (slots[n].live && !slots[n].host) banksim_let_go(&slots[n]);
 }

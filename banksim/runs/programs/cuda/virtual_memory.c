@@ -151,6 +151,7 @@ CUresult cuMemMap(CUdeviceptr start, size_t size, size_t offset, CUmemGenericAll
 
 CUresult cuMemUnmap(CUdeviceptr start, size_t size) {
     BEGIN();
+    banksim_settle();
     size_t found = 0;
     pthread_mutex_lock(&lock);
     struct range *range = range_of(start);

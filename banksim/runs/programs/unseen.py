@@ -1,0 +1,150 @@
+"""Launches that are counted, but not executed until somebody wants to see what they wrote: benchmarks often never look.
+
+A launch waits if its classes of blocks (`banksim.classes`) tell all that can be seen of it at once: its counts do not
+depend on what is in memory, it prints nothing, and in every block each access to global memory lies in an allocation.
+Before the program reads or changes memory, and before a launch that cannot wait, those that wait are executed, in their
+order. Of memory that is freed nobody sees anything more, so launches that wrote to nothing else never are.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.kernels.kernel import Kernel
+from banksim.machine.codes import INTERRUPTED, WRITTEN
+from banksim.machine.launch import Dim3, Launch
+from banksim.machine.program_memory import ProgramMemory
+from banksim.runs.by_classes import is_small
+from banksim.runs.counts_to_conflicts import run_of
+from banksim.runs.options import Options
+from banksim.runs.outcome import Run
+from banksim.runs.programs.repeats import Key, Repeats, counts_alone
+from banksim.runs.programs.standins import FIRST_SLOT
+from banksim.runs.run import Rules
+
+LEAST_BLOCKS = 64
+"""Blocks of a launch from which on classes are looked for."""
+MOST_BUFFERS = 1000
+"""Allocations of a program up to which they are."""
+MOST_KNOWN = 256
+SLOW = 0.5
+"""Seconds of an execution from which on a launch was not small after all."""
+
+Shape = tuple[Kernel, Dim3, Dim3]
+
+
+def shape_of(launch: Launch) -> Shape:
+    return launch.kernel, launch.grid, launch.block
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a launch counts as long as allocations lie in these places, and how it uses each: bits of `machine.codes`,
+    by the allocation's number."""
+
+    places: bytes
+    run: Run
+    touched: npt.NDArray[np.uint8]
+
+    @property
+    def slots(self) -> set[int]:
+        return set(np.flatnonzero(self.touched).tolist())
+
+    @property
+    def written(self) -> set[int]:
+        return set(np.flatnonzero(self.touched & WRITTEN).tolist())
+
+
+@dataclass
+class Unseen:
+    """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed, and which
+    they use; `undecided`: kernels for whose launches classes cannot tell all; `small`: launches that are next to no
+    work."""
+
+    memory: ProgramMemory
+    repeats: Repeats
+    waiting: list[tuple[Launch, Counted]] = field(default_factory=list)
+    freed: set[int] = field(default_factory=set)
+    undecided: set[Kernel] = field(default_factory=set)
+    small: set[Shape] = field(default_factory=set)
+    known: OrderedDict[Key, Counted] = field(default_factory=OrderedDict)
+
+    def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
+        """Let a launch wait, or execute it after those that do."""
+        counted = self.counted(launch, rules, options) if counts_alone(options) else None
+        if counted is None:
+            self.settle(options)
+            run = self.repeats.execute(launch, rules, options)
+            if run.seconds > SLOW:
+                self.small.discard(shape_of(launch))
+            return run
+        self.waiting.append((replace(launch, doubts={}), counted))
+        return counted.run
+
+    def settle(self, options: Options) -> None:
+        """Execute the launches that wait and whose results can still be seen. Their counts are known."""
+        todo, self.waiting = self.seen(), []
+        self.freed.clear()
+        for launch, _ in todo:
+            self.repeats.execute(launch, (), Options(progress=options.progress))
+
+    def free(self, slot: int) -> bool:
+        """From now on nobody sees an allocation any more. Whether its memory must stay until all is settled."""
+        if not any(counted.touched[slot : slot + 1].any() for _, counted in self.waiting):
+            return False
+        self.freed.add(slot)
+        self.waiting = self.seen()
+        return True
+
+    def forget(self) -> None:
+        """All memory is gone."""
+        self.waiting.clear()
+        self.freed.clear()
+
+    def seen(self) -> list[tuple[Launch, Counted]]:
+        """The launches that wrote to memory that can still be seen, or that another of these reads."""
+        gone, found = set(self.freed), []
+        for launch, counted in reversed(self.waiting):
+            if not counted.written <= gone:
+                gone -= counted.slots
+                found.append((launch, counted))
+        return found[::-1]
+
+    def counted(self, launch: Launch, rules: Rules, options: Options) -> Counted | None:
+        """What a launch that may wait counts."""
+        if launch.blocks < LEAST_BLOCKS or not launch.apart or launch.kernel in self.undecided:
+            return None
+        if shape_of(launch) in self.small:
+            return None
+        key, places = (launch.key, rules), self.memory.places.tobytes()
+        found = self.known.get(key)
+        if found is None or found.places != places:
+            found = self.count(launch, rules, options, places)
+            if found is None:
+                return None
+            self.known[key] = found
+            if len(self.known) > MOST_KNOWN:
+                self.known.popitem(last=False)
+        outside = found.slots & self.repeats.shared or any(slot < FIRST_SLOT for slot in found.slots)
+        return None if outside else found
+
+    def count(self, launch: Launch, rules: Rules, options: Options, places: bytes) -> Counted | None:
+        """The counts of a large launch by its classes; nothing where they do not tell all."""
+        from banksim.classes import counting
+
+        if len(self.memory) > MOST_BUFFERS:
+            return None
+        if is_small(replace(launch, pages=None, doubts={})):
+            self.small.add(shape_of(launch))
+            return None
+        found = counting.count(launch, rules, options.progress, placed=True)
+        if not isinstance(found, counting.Counted) or found.counts.stop:
+            if isinstance(found, counting.Counted) and found.counts.stop and found.counts.stop.code == INTERRUPTED:
+                raise KeyboardInterrupt
+            self.undecided.add(launch.kernel)
+            return None
+        return Counted(places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)
