@@ -27,6 +27,13 @@ def typed(kind: str, bits: int, lanes: int) -> ir.Type:
     return element(kind, bits) if lanes == 1 else ir.VectorType(element(kind, bits), lanes)
 
 
+class Uniform(ir.Constant):  # type: ignore[misc]
+    """A vector of one scalar, which llvmlite would write out for every lane: half of a kernel's text."""
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.constant[0]})"
+
+
 def vector(numbers: Sequence[int], bits: int = 32) -> ir.Constant:
     """A constant with one number a lane."""
     return numbered(tuple(numbers), bits)
@@ -41,7 +48,7 @@ def numbered(numbers: tuple[int, ...], bits: int) -> ir.Constant:
 
 @lru_cache(1024)
 def uniform(scalar: ir.Constant, lanes: int) -> ir.Constant:
-    return ir.Constant(ir.VectorType(scalar.type, lanes), [scalar] * lanes)
+    return Uniform(ir.VectorType(scalar.type, lanes), scalar)
 
 
 def constant(kind: str, bits: int, lanes: int, c: float) -> ir.Constant:
@@ -123,7 +130,7 @@ class Value:
         return self.like(constant(self.kind, self.bits, self.lanes, o)) - self
 
     def __invert__(self) -> Value:
-        return self.like(self.builder().not_(self.ir))
+        return self ^ -1
 
     def __neg__(self) -> Value:
         return self.like(self.builder().fneg(self.ir) if self.kind == "f" else self.builder().neg(self.ir))
