@@ -37,7 +37,7 @@ from banksim.banks.compiled.rule_words import (
     UNKNOWN,
 )
 from banksim.requests.kinds import WIDTHS
-from banksim.requests.lane_intrinsics import across, equal_to, lowest, ones, pointer, room, word
+from banksim.requests.lane_intrinsics import across, equal_to, ones, pointer, room, word
 from banksim.system.compiled_types import (
     Code,
     Integer,
@@ -240,15 +240,6 @@ def words(
         used |= word(word(word(mask >> word(lane)) & word(1)) << word(group & word(31)))
         key[lane], number[lane] = wants, 0
     free = ones(used) == ones(mask)
-    left: Integer = word(0) if free else mask
-    while left:
-        first = np.int64(lowest(left))
-        number[(first >> part) * groups + np.int64(key[first] & word(groups - 1))] += 1
-        same: Integer = word(word(1) << word(first))
-        if not each_lane:
-            of_part = word(word(ALL >> word(32 - (1 << log_part))) << word(first >> part << part))
-            same = word(equal_to(keys, key[first]) & of_part)
-        left = word(left & ~same)
     total: Integer
     ideal: Integer
     worst: Integer
@@ -257,7 +248,14 @@ def words(
         some = np.int64(word(used & part_field(p, groups)) != 0)
         most: Integer = some
         if not free:
-            for at in range(p * groups, (p + 1) * groups):
+            start = np.int64(p) << part
+            for lane in range(start, start + (1 << part)):
+                # Each lane looks for an earlier one with its word by itself: from one word to the next were a chain.
+                others: Integer = word(0)
+                if not each_lane:
+                    others = equal_to(keys, key[lane]) & mask & word((1 << lane) - (1 << start))
+                at = p * groups + np.int64(key[lane] & word(groups - 1))
+                number[at] += (mask >> word(lane)) & word(others == word(0))
                 most = max(most, np.int64(number[at]))
         total, ideal, worst = total + most, ideal + some, max(worst, most)
     return total, ideal, worst

@@ -1,5 +1,6 @@
 """How loads and stores move their data, as code of the kernel: as one vector where the lanes are neighbours, by a
-broadcast where they have one address, else by gather or scatter."""
+broadcast where they have one address, the same half by half where each half of the warp is so (rows of sixteen
+elements), else by gather or scatter, which take several times as long."""
 
 from __future__ import annotations
 
@@ -49,6 +50,11 @@ def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> N
             b.ret(e.masked_load(e.at(at.base, start), lanes))
         with b.if_then(agree):
             b.ret(splat(b, b.load(e.at(at.base, b.zext(at.first, INT[64])), typ=INT[32])))
+        halves = [Half(e, a, at, number) for number in range(2)]
+        with b.if_then(b.and_(*(half.neighbours for half in halves))):
+            b.ret(joined(b, [half.loaded(e) for half in halves]))
+        with b.if_then(b.and_(*(half.agree for half in halves))):
+            b.ret(joined(b, [half.broadcast(e) for half in halves]))
         b.ret(e.gather(at.base, at.offsets, lanes))
         return
     words = width // 4
@@ -59,7 +65,55 @@ def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> N
             order = vector([lane * words + word for lane in range(LANES)])
             put_result(e, a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.Undefined), order), whole=True)
         b.ret_void()
+    halves = [Half(e, a, at, number) for number in range(2)]
+    with b.if_then(b.and_(*(half.agree for half in halves))):
+        for word in range(words):
+            put_result(e, a, word, joined(b, [half.broadcast(e, word) for half in halves]))
+        b.ret_void()
     few_addresses(e, a, at, words)
+
+
+HALF = LANES // 2
+
+
+class Half:
+    """Half of a request's lanes, and where they access memory: `neighbours`, each 4 bytes behind the one below, from
+    `start` on; or `agree`, all at `first`."""
+
+    def __init__(self, e: Emitter, a: MemoryCall, at: Place, number: int) -> None:
+        b = e.b
+        numbers = vector(range(HALF * number, HALF * (number + 1)))
+        offsets = b.shuffle_vector(at.offsets, ir.Constant(WORDS, ir.Undefined), numbers)
+        mask = b.trunc(b.lshr(a.mask, INT[32](HALF * number)), INT[16])
+        self.lanes = b.bitcast(mask, ir.VectorType(INT[1], HALF))
+        lane = b.and_(b.zext(e.call("llvm.cttz.i16", INT[16], mask, INT[1](0)), INT[32]), INT[32](HALF - 1))
+        # A half that has no lane is where the first lane of the other is: nothing lies beyond what was checked.
+        first = b.select(b.icmp_unsigned("==", mask, INT[16](0)), at.first, b.extract_element(offsets, lane))
+        ahead = b.mul(lane, INT[32](4))
+        steps = vector([4 * one for one in range(HALF)])
+        self.first = e.at(at.base, b.zext(first, INT[64]))
+        self.start = e.at(at.base, b.sub(b.zext(first, INT[64]), b.zext(ahead, INT[64])))
+        self.neighbours = self.all(b, offsets, b.add(splat(b, b.sub(first, ahead), HALF), steps))
+        self.agree = self.all(b, offsets, splat(b, first, HALF))
+
+    def loaded(self, e: Emitter) -> ir.Value:
+        """What neighbours load."""
+        zeros = ir.Constant(ir.VectorType(INT[32], HALF), None)
+        return e.call("llvm.masked.load.v16i32.p0", zeros.type, self.start, INT[32](4), self.lanes, zeros)
+
+    def broadcast(self, e: Emitter, word: int = 0) -> ir.Value:
+        """What lanes load that agree: one of their words."""
+        return splat(e.b, e.b.load(e.at(self.first, 4 * word), typ=INT[32]), HALF)
+
+    def all(self, b: ir.IRBuilder, offsets: ir.Value, expected: ir.Value) -> ir.Value:
+        """Whether all lanes have the offsets expected."""
+        other = b.and_(b.icmp_unsigned("!=", offsets, expected), self.lanes)
+        return b.icmp_unsigned("==", b.bitcast(other, INT[16]), INT[16](0))
+
+
+def joined(b: ir.IRBuilder, halves: list[ir.Value]) -> ir.Value:
+    """The lanes of both halves."""
+    return b.shuffle_vector(*halves, vector(range(LANES)))
 
 
 def are_neighbours(e: Emitter, a: MemoryCall, at: Place, width: int) -> tuple[ir.Value, ir.Value]:
