@@ -39,6 +39,11 @@ class Fault(BanksimError):
     output = ""
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line; the name of its type if it says nothing."""
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
 def near(name: str, known: Iterable[str], before: str = "") -> str:
     """` (did you mean …?)` with the known names that look like `name`, each behind `before`, or nothing."""
     from difflib import get_close_matches  # costs a millisecond, and only an error needs it

@@ -11,7 +11,7 @@ from typing import Any
 
 from banksim.architectures import capabilities
 from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS
-from banksim.errors import BanksimError, InputError
+from banksim.errors import BanksimError, InputError, first_line
 from banksim.kernels import demangling, disassembly
 from banksim.kernels.address_space import AddressSpace
 from banksim.kernels.compilers import tools
@@ -105,7 +105,7 @@ def kernels(cubin: bytes, slot: int | None = None, listing: Listing | None = Non
     except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, BanksimError):
             raise
-        raise InputError(f"a damaged cubin: {(str(error) or type(error).__name__).splitlines()[0]}") from error
+        raise InputError(f"a damaged cubin: {first_line(error)}") from error
 
 
 def read(cubin: bytes, slot: int | None, listing: Listing | None) -> list[Kernel]:

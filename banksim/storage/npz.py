@@ -13,7 +13,7 @@ from typing import IO
 
 import numpy as np
 
-from banksim.errors import InputError
+from banksim.errors import InputError, first_line
 from banksim.requests.kinds import LANES
 from banksim.requests.trace import Trace
 from banksim.storage.files import opened
@@ -41,8 +41,7 @@ def chunks(path: str) -> Iterator[Trace]:
     except FAILURES as error:
         if str(error).startswith(path):
             raise
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{path}: {reason}") from None
+        raise InputError(f"{path}: {first_line(error)}") from None
 
 
 def read(archive: zipfile.ZipFile) -> Iterator[Trace]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from banksim.errors import InputError
+from banksim.errors import InputError, first_line
 from banksim.requests.trace import Piece, Site, Trace
 from banksim.storage import checksums, parquet_pages
 from banksim.storage.checksums import Range, Summed
@@ -100,10 +100,6 @@ def reader(path: str, metadata: object = None, verify: bool = True) -> Iterator[
         ) as found,
     ):
         yield found
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def source(path: str) -> Source:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
+from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.cubin import entry_names
 from banksim.machine.host_memory import Stretch, Stretches
-from banksim.runs.languages.language import Compiled, place_of, refused, without_gpu
+from banksim.runs.languages.language import Compiled, place_of, refusals, without_gpu
 from banksim.runs.options import Call, Grid
 from banksim.wording import takes
 
@@ -69,16 +69,13 @@ def compile(call: Call, arch: str) -> Compiled:
     given = arguments(call)
     compilation = import_module("cuda.tile.compilation")
     output = io.BytesIO()
-    try:
+    with refusals(place(kernel)):
         convention = compilation.CallingConvention.cutile_python_v1()
         signature = compilation.KernelSignature(constraints(call, given), convention, symbol=function(kernel).__name__)
-        compilation.export_kernel(kernel, [signature], output, gpu_code=arch, output_format="cubin")
-    except BanksimError:
-        raise
-    except FileNotFoundError as error:
-        raise CompileError(f"{place(kernel)}: {error}: pip install 'cuda-tile[tileiras]'") from error
-    except Exception as error:  # cuTile raises errors of every kind for what it cannot compile
-        raise refused(place(kernel), error) from error
+        try:
+            compilation.export_kernel(kernel, [signature], output, gpu_code=arch, output_format="cubin")
+        except FileNotFoundError as error:
+            raise CompileError(f"{place(kernel)}: {error}: pip install 'cuda-tile[tileiras]'") from error
     cubin = output.getvalue()
     [name] = entry_names(cubin)
     return Compiled(cubin, name, about=signature.parameters)

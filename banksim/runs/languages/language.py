@@ -6,15 +6,15 @@ package of the kernel's type tells which language it is), and imports its compil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from types import FunctionType
 from typing import Any, Protocol, cast
 
-from banksim.errors import CompileError, InputError
+from banksim.errors import BanksimError, CompileError, InputError
 from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel, Preset
 from banksim.runs.options import Call, Grid
@@ -85,6 +85,17 @@ def refused(where: str, error: Exception, gist: str = "") -> CompileError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     rest = lines if gist and gist != lines[0].strip() else lines[1:]
     return CompileError("\n".join([f"{where}: {gist or lines[0].strip()}", *rest]))
+
+
+@contextmanager
+def refusals(where: str, gist: Callable[[Exception], str] = lambda error: "") -> Iterator[None]:
+    """Within, what a compiler raises, which may be an error of any kind, becomes one that says where."""
+    try:
+        yield
+    except BanksimError:
+        raise
+    except Exception as error:
+        raise refused(where, error, gist(error)) from error
 
 
 def check_constants(where: str, given: Collection[str], known: Sequence[str], required: Sequence[str]) -> None:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from banksim.errors import BanksimError, InputError, UnsupportedError
+from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.tensor_maps import SWIZZLES, tensor_map
 from banksim.runs.languages.diagnostics import outlived
-from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
+from banksim.runs.languages.language import Compiled, check_constants, place_of, refusals
 from banksim.runs.languages.tilelang_lines import folder, kept_by_passes, of_callers, told, without_directives
 from banksim.runs.options import Call
 from banksim.system import cache
@@ -88,16 +88,9 @@ def compile(call: Call, arch: str) -> Compiled:
     tilelang = import_module("tilelang")
     target = tilelang.tvm.target.Target({"kind": "cuda", "arch": target_of(arch)})
     where = place(kernel)
-    try:
-        with target, of_callers():
-            primitive = (
-                kernel if is_primitive(kernel) else kernel.get_tir(*traced(kernel, call), **constants(kernel, call))
-            )
+    with refusals(where, gist), target, of_callers():
+        primitive = kernel if is_primitive(kernel) else kernel.get_tir(*traced(kernel, call), **constants(kernel, call))
         given = Given.of(primitive, outputs_of(kernel, primitive), call, where)
-    except BanksimError:
-        raise
-    except Exception as error:  # TileLang raises errors of every kind for what it cannot compile
-        raise refused(where, error, gist(error)) from error
     made, args, blocks = outlived(partial(lowered, kernel, primitive, given, target), where, arch)
     return replace(made, about=([given.passed(one) for one in args], blocks))
 
@@ -107,7 +100,7 @@ def lowered(
 ) -> tuple[Compiled, list[Passed], tuple[int, ...]]:
     """What TileLang makes of a kernel, what it is passed, and the blocks of its grid."""
     tilelang, where = import_module("tilelang"), place(kernel)
-    try:
+    with refusals(where, gist):
         config = {**(getattr(kernel, "pass_configs", None) or {}), **attribute(primitive, "tilelang_pass_configs", {})}
         config[tilelang.transform.PassConfigKey.TL_EMIT_LINE_DIRECTIVES] = True
         with tilelang.tvm.transform.PassContext(opt_level=3, config=config), target, kept_by_passes():
@@ -115,10 +108,6 @@ def lowered(
         name, function = only_kernel(found.device_mod, where)
         flags = [*(getattr(kernel, "compile_flags", None) or ()), *attribute(primitive, "tilelang_compile_flags", ())]
         cubin = machine_code(found.kernel_source, name, target, config, flags)
-    except BanksimError:
-        raise
-    except Exception as error:  # TileLang raises errors of every kind for what it cannot compile
-        raise refused(where, error, gist(error)) from error
     extents = {tag: given.value(size) for tag, size in function.attrs["thread_extent"].items()}
     block, blocks = ([extents.get(f"{what}Idx.{axis}", 1) for axis in AXES] for what in ("thread", "block"))
     shared = int(function.attrs.get("dyn_shared_memory_buf", 0))

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from banksim.errors import BanksimError, InputError, UnsupportedError
+from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability, replaced
 from banksim.kernels.triton import preset_of
 from banksim.machine.host_memory import Stretches
 from banksim.machine.tensor_maps import Im2col, MappedArray, tensor_map
 from banksim.runs.languages.diagnostics import outlived, uncoloured
-from banksim.runs.languages.language import Compiled, check_constants, place_of, refused
+from banksim.runs.languages.language import Compiled, check_constants, place_of, refusals
 from banksim.runs.languages.triton_lines import own_lines
 from banksim.runs.options import Call, Grid
 from banksim.wording import takes
@@ -177,28 +177,20 @@ def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]
     """What Triton compiles a call's kernel to, with the results of all stages; and the types of the parameters by
     name."""
     function = unwrapped(call.kernel)
-    where = place(function)
     given, const = arguments(call)
     target = gpu(arch)
     compiler, jit = import_module("triton.compiler"), import_module("triton.runtime.jit")
-    with driver(target), own_lines(jit):
+    with driver(target), own_lines(jit), refusals(place(function), gist):
         backend = compiler.make_backend(target)
-        try:
-            binder = jit.create_function_from_signature(function.signature, function.params, backend)
-            bound, specialization, options = binder(**given, **const)
-            options, signature, constexprs, attributes = function._pack_args(
-                backend, const, bound, specialization, options
-            )
-            source = compiler.ASTSource
-            if function.is_gluon():
-                source = import_module("triton.experimental.gluon._runtime").GluonASTSource
-            made = compiler.compile(
-                source(function, signature, constexprs, attributes), target=target, options=options.__dict__
-            )
-        except BanksimError:
-            raise
-        except Exception as error:  # Triton raises errors of every kind for what it cannot compile
-            raise refused(where, error, gist(error)) from error
+        binder = jit.create_function_from_signature(function.signature, function.params, backend)
+        bound, specialization, options = binder(**given, **const)
+        options, signature, constexprs, attributes = function._pack_args(backend, const, bound, specialization, options)
+        source = compiler.ASTSource
+        if function.is_gluon():
+            source = import_module("triton.experimental.gluon._runtime").GluonASTSource
+        made = compiler.compile(
+            source(function, signature, constexprs, attributes), target=target, options=options.__dict__
+        )
     return made, signature
 
 

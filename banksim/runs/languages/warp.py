@@ -24,7 +24,7 @@ from banksim.kernels.compilers.numba_without_gpu import capability
 from banksim.kernels.kernel import Preset
 from banksim.machine.structs import Struct
 from banksim.runs.languages.diagnostics import outlived
-from banksim.runs.languages.language import Compiled, place_of, refused, without_gpu
+from banksim.runs.languages.language import Compiled, place_of, refusals, refused, without_gpu
 from banksim.runs.options import Call
 from banksim.wording import takes
 
@@ -133,12 +133,10 @@ def machine_code(warp: ModuleType, kernel: WarpKernel, arch: str) -> tuple[bytes
     """The cubin of a kernel's module, and bytes of dynamic shared memory by kernel."""
     major, minor = capability(arch)
     with tempfile.TemporaryDirectory() as folder:
-        try:
+        with refusals(place(kernel)):
             [file] = warp.compile_aot_module(
                 kernel.module, arch=10 * major + minor, module_dir=folder, use_ptx=False, strip_hash=False
             )
-        except Exception as error:  # Warp raises errors of every kind for what it cannot compile
-            raise refused(place(kernel), error) from error
         [about] = Path(folder).glob("*.meta")
         return Path(file).read_bytes(), json.loads(about.read_text(encoding="utf-8"))
 
