@@ -73,10 +73,7 @@ def judge_piece(piece: Piece, rules: Sequence[Architecture], progress: OnJudged 
 
 
 def judge_pieces(
-    pieces: Iterable[Piece],
-    rules: Sequence[Architecture],
-    progress: OnJudged | None = None,
-    workers: int | None = None,
+    pieces: Iterable[Piece], rules: Sequence[Architecture], progress: OnJudged | None = None
 ) -> tuple[Conflicts, ...]:
     """What the requests of all pieces cost by each architecture: the same as `replay` of all of them at once.
 
@@ -92,7 +89,7 @@ def judge_pieces(
 
     found = Partial()
     waiting: deque[Future[Partial]] = deque()
-    workers = workers or cores()
+    workers = cores()
     with ThreadPoolExecutor(workers) as pool:
         try:
             for piece in _chain(chunks, more, rest):
