@@ -3,7 +3,8 @@
 A launch waits if its classes of blocks (`banksim.classes`) tell all that can be seen of it at once: its counts do not
 depend on what is in memory, it prints nothing, and in every block each access to global memory lies in an allocation.
 Before the program reads or changes memory, and before a launch that cannot wait, those that wait are executed, in their
-order. Of memory that is freed nobody sees anything more, so launches that wrote to nothing else never are.
+order. Of memory that is freed nobody sees anything more, so launches that wrote to nothing else never are; nor are
+those that come again on the same memory, in a loop that takes their time, but for the last.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.kernels.kernel import Kernel
-from banksim.machine.codes import INTERRUPTED, WRITTEN
+from banksim.machine.codes import INTERRUPTED, READ, WRITTEN
 from banksim.machine.launch import Dim3, Launch
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.by_classes import is_small
@@ -31,6 +32,7 @@ LEAST_BLOCKS = 64
 MOST_BUFFERS = 1000
 """Allocations of a program up to which they are."""
 MOST_KNOWN = 256
+MOST_WAITING = 2048
 SLOW = 0.5
 """Seconds of an execution from which on a launch was not small after all."""
 
@@ -43,9 +45,10 @@ def shape_of(launch: Launch) -> Shape:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a launch counts as long as allocations lie in these places, and how it uses each: bits of `machine.codes`,
-    by the allocation's number."""
+    """A launch, what it counts as long as allocations lie in these places, and how it uses each: bits of
+    `machine.codes`, by the allocation's number."""
 
+    launch: Launch
     places: bytes
     run: Run
     touched: npt.NDArray[np.uint8]
@@ -58,6 +61,15 @@ class Counted:
     def written(self) -> set[int]:
         return set(np.flatnonzero(self.touched & WRITTEN).tolist())
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether it reads nothing that it writes, so that it does the same again."""
+        return not (self.touched == READ | WRITTEN).any()
+
+    def is_apart_from(self, other: Counted) -> bool:
+        """Whether neither writes what the other uses."""
+        return not (self.written & other.slots or other.written & self.slots)
+
 
 @dataclass
 class Unseen:
@@ -67,7 +79,7 @@ class Unseen:
 
     memory: ProgramMemory
     repeats: Repeats
-    waiting: list[tuple[Launch, Counted]] = field(default_factory=list)
+    waiting: list[Counted] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
     undecided: set[Kernel] = field(default_factory=set)
     small: set[Shape] = field(default_factory=set)
@@ -82,19 +94,23 @@ class Unseen:
             if run.seconds > SLOW:
                 self.small.discard(shape_of(launch))
             return run
-        self.waiting.append((replace(launch, doubts={}), counted))
+        self.waiting.append(counted)
+        if len(self.waiting) % MOST_WAITING == 0:
+            self.waiting = self.seen()
+            if len(self.waiting) > MOST_WAITING // 2:
+                self.settle(options)
         return counted.run
 
     def settle(self, options: Options) -> None:
         """Execute the launches that wait and whose results can still be seen. Their counts are known."""
         todo, self.waiting = self.seen(), []
         self.freed.clear()
-        for launch, _ in todo:
-            self.repeats.execute(launch, (), Options(progress=options.progress))
+        for counted in todo:
+            self.repeats.execute(replace(counted.launch, doubts={}), (), Options(progress=options.progress))
 
     def free(self, slot: int) -> bool:
         """From now on nobody sees an allocation any more. Whether its memory must stay until all is settled."""
-        if not any(counted.touched[slot : slot + 1].any() for _, counted in self.waiting):
+        if not any(counted.touched[slot : slot + 1].any() for counted in self.waiting):
             return False
         self.freed.add(slot)
         self.waiting = self.seen()
@@ -105,13 +121,19 @@ class Unseen:
         self.waiting.clear()
         self.freed.clear()
 
-    def seen(self) -> list[tuple[Launch, Counted]]:
-        """The launches that wrote to memory that can still be seen, or that another of these reads."""
-        gone, found = set(self.freed), []
-        for launch, counted in reversed(self.waiting):
-            if not counted.written <= gone:
-                gone -= counted.slots
-                found.append((launch, counted))
+    def seen(self) -> list[Counted]:
+        """The launches that wrote to memory that can still be seen, or that another of these reads. Of one that does
+        the same again, before anybody could see what it did, the last."""
+        gone = set(self.freed)
+        again: list[Counted] = []
+        found: list[Counted] = []
+        for counted in reversed(self.waiting):
+            if counted.written <= gone or any(counted is later for later in again):
+                continue
+            gone -= counted.slots
+            again = [later for later in again if later.is_apart_from(counted)]
+            again += [counted] * counted.is_pure
+            found.append(counted)
         return found[::-1]
 
     def counted(self, launch: Launch, rules: Rules, options: Options) -> Counted | None:
@@ -147,4 +169,4 @@ class Unseen:
                 raise KeyboardInterrupt
             self.undecided.add(launch.kernel)
             return None
-        return Counted(places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)
+        return Counted(launch, places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)
