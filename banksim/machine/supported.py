@@ -73,9 +73,19 @@ def check_code(kernel: Kernel) -> None:
             raise refused(kernel, i, f"the predicate operand of {i.name}", "known")
         if "SP" in i.modifiers:
             raise refused(kernel, i, "a sparse matrix product", "simulated")
+        if i.name in ("LDG", "LDS", "LDL", "LD", "STG", "STS", "STL", "ST") and (odd := unaligned(i)):
+            raise refused(kernel, i, f"{odd}, which a GPU stops at as at an illegal instruction,")
         strange = sorted(i.modifiers - known.modifiers)
         if strange:
             raise refused(kernel, i, f"modifier .{strange[0]} of {i.name}")
+
+
+def unaligned(i: Instruction) -> str | None:
+    """The registers of a load or store that do not begin where registers of its width may. (ptxas makes such code of
+    values that were never written.)"""
+    words = next((n for mark, n in (("64", 2), ("128", 4)) if mark in i.modifiers), 1)
+    registers = (o for o in i.operands if o.kind == "R" and not o.is_zero)
+    return next((f"{words} registers from R{o.number} on" for o in registers if o.number % words), None)
 
 
 FORMS = (LookupError, TypeError, ValueError, AttributeError, StopIteration)

@@ -27,7 +27,7 @@ def kernel(name: str) -> Any:
 def clocks(name: str, threads: int, *given: Any, dynamic_shared: int = 0) -> tuple[np.ndarray, Any]:
     """What a kernel of one block reads, and its simulated cycles."""
     out = np.zeros(4, np.uint32)
-    run = banksim.run(kernel(name), 1, threads, [out, *given], dynamic_shared=dynamic_shared, timing=True)
+    run = banksim.run(kernel(name), 1, threads, [out, *given], dynamic_shared=dynamic_shared, timing=True, cluster=1)
     assert run.cycles is not None
     return out.astype(np.int64), run.cycles
 
