@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,8 @@ def command(extra: str) -> str:
 
 def origin() -> dict[str, Any]:
     """What pip wrote down of a banksim that is not from an index (PEP 610), else nothing."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         text = distribution("banksim").read_text("direct_url.json")
         said = json.loads(text or "{}")
@@ -52,6 +53,8 @@ def origin() -> dict[str, Any]:
 
 def packages(extra: str) -> Iterator[str]:
     """The packages of an extra of the installed banksim, without banksim itself."""
+    from importlib.metadata import distribution
+
     for line in distribution("banksim").requires or ():
         wanted, _, condition = line.partition(";")
         if re.search(rf"extra == ['\"]{extra}['\"]", condition):
@@ -61,6 +64,8 @@ def packages(extra: str) -> Iterator[str]:
 
 def installed(package: str) -> str | None:
     """The version of an installed package; None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # takes some ten milliseconds
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -144,7 +144,7 @@ def test_the_command_installs_from_where_banksim_came(
 ) -> None:
     monkeypatch.setattr(extras, "HERE", tmp_path)
     monkeypatch.setattr(extras, "origin", lambda: came)
-    monkeypatch.setattr(extras, "distribution", lambda name: Distribution)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Distribution)
     if command == "pip install":
         assert extras.command("distributed") == "pip install 'pyarrow>=17' 'distributed>=2024.1'"
     else:

@@ -188,6 +188,7 @@ def test_what_is_kept_is_of_one_numba_and_its_settings(monkeypatch: pytest.Monke
 def test_the_version_of_numba_is_found_without_importing_it() -> None:
     program = """
 import sys
+import banksim.commands.kernel, banksim.runs.loaded_module
 from banksim.system import native_code
 print(native_code.compilers())
 print(*(name for name in sys.modules if name in ("numba", "importlib.metadata")))

@@ -11,13 +11,12 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 
 from banksim.errors import InputError
 from banksim.kernels.compilers.numba_objects import Dispatcher, Types
-from banksim.system.extras import missing
+from banksim.system.extras import installed, missing
 
 SIMULATOR = "NUMBA_ENABLE_CUDASIM"
 NEWEST = (9, 0)
@@ -45,7 +44,7 @@ def numba_cuda() -> object:
             "numba.cuda.np.arrayobj"
         )  # needs more of NumPy than any other module: fails where the versions do not fit
     except (ImportError, AttributeError) as error:
-        found = " and ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba", "numpy"))
+        found = " and ".join(f"{package} {installed(package)}" for package in ("numba-cuda", "numba", "numpy"))
         raise missing(f"{found} do not go together ({error})", "cuda") from error
     finally:
         if wanted is not None:
