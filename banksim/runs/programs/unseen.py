@@ -34,7 +34,7 @@ MOST_BUFFERS = 1000
 MOST_KNOWN = 256
 MOST_WAITING = 2048
 SLOW = 0.5
-"""Seconds of an execution from which on a launch was not small after all."""
+"""Seconds that launches of one shape may take before they are too much, however small each is."""
 
 Shape = tuple[Kernel, Dim3, Dim3]
 
@@ -75,14 +75,14 @@ class Counted:
 class Unseen:
     """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed, and which
     they use; `undecided`: kernels for whose launches classes cannot tell all; `small`: launches that are next to no
-    work."""
+    work, and the seconds that they took."""
 
     memory: ProgramMemory
     repeats: Repeats
     waiting: list[Counted] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
     undecided: set[Kernel] = field(default_factory=set)
-    small: set[Shape] = field(default_factory=set)
+    small: dict[Shape, float] = field(default_factory=dict)
     known: OrderedDict[Key, Counted] = field(default_factory=OrderedDict)
 
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
@@ -91,8 +91,8 @@ class Unseen:
         if counted is None:
             self.settle(options)
             run = self.repeats.execute(launch, rules, options)
-            if run.seconds > SLOW:
-                self.small.discard(shape_of(launch))
+            if shape_of(launch) in self.small:
+                self.small[shape_of(launch)] += run.seconds
             return run
         self.waiting.append(counted)
         if len(self.waiting) % MOST_WAITING == 0:
@@ -140,7 +140,7 @@ class Unseen:
         """What a launch that may wait counts."""
         if launch.blocks < LEAST_BLOCKS or not launch.apart or launch.kernel in self.undecided:
             return None
-        if shape_of(launch) in self.small:
+        if self.small.get(shape_of(launch), SLOW) < SLOW:
             return None
         key, places = (launch.key, rules), self.memory.places.tobytes()
         found = self.known.get(key)
@@ -160,8 +160,8 @@ class Unseen:
 
         if len(self.memory) > MOST_BUFFERS:
             return None
-        if is_small(replace(launch, pages=None, doubts={})):
-            self.small.add(shape_of(launch))
+        if shape_of(launch) not in self.small and is_small(replace(launch, pages=None, doubts={})):
+            self.small[shape_of(launch)] = 0.0
             return None
         found = counting.count(launch, rules, options.progress, placed=True)
         if not isinstance(found, counting.Counted) or found.counts.stop:

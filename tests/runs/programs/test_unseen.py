@@ -20,6 +20,8 @@ CASES = (
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",
     "between", "often",
 )  # fmt: skip
+SMALL = "small"
+"""An argument: each launch by itself is next to no work."""
 SOURCE = """\
 #include <cstdio>
 #include <cstdlib>
@@ -164,7 +166,8 @@ def run_both_ways(
                 return execute_launch(*launch)  # type: ignore[arg-type]
 
             monkeypatch.setattr(unseen, "LEAST_BLOCKS", least)
-            monkeypatch.setattr(unseen, "is_small", lambda launch: False)
+            monkeypatch.setattr(unseen, "is_small", lambda launch: SMALL in arguments)
+            monkeypatch.setattr(unseen, "SLOW", 0.0)
             monkeypatch.setattr(repeats, "LEAST", inf)
             monkeypatch.setattr(repeats, "execute_launch", execute)
             report = tmp_path / "report.json"
@@ -190,3 +193,7 @@ def test_what_a_program_sees(outcome: Callable[..., tuple[int, int]], what: str)
 def test_a_random_program(outcome: Callable[..., tuple[int, int]], seed: int) -> None:
     launches, executed = outcome("random", seed)
     assert executed < launches
+
+
+def test_small_launches_wait_once_they_took_too_long_together(outcome: Callable[..., tuple[int, int]]) -> None:
+    assert outcome("nothing", SMALL) == (6, 1)
