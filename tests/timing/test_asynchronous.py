@@ -14,7 +14,7 @@ import pytest
 import banksim
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
-from helpers.places import H200, KERNELS
+from helpers.places import H200, KERNELS, TESTS
 
 RECORDED = H200 / "timing" / "asynchronous.npz"
 
@@ -119,7 +119,7 @@ def copy_clocks(name: str, size: int, row: int, swizzle: int, count: int) -> flo
 
 @cache
 def recorded_kernels() -> Any:
-    return banksim.load(recorder.HERE / "async_latency.cu", "sm_90a")
+    return banksim.load(TESTS / "hardware" / "async_latency.cu", "sm_90a")
 
 
 @pytest.mark.parametrize(("name", "how"), COPIES, ids=lambda part: str(part))
