@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from banksim.system.processes import cores
 from helpers import goldens
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
@@ -100,6 +101,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         changed = goldens.changed(config.stash[BEFORE])
         terminalreporter.section("rewritten")
         terminalreporter.write_line("\n".join(changed) or "nothing: every golden was as it is printed now")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: with one to a core, these are idle while tests wait for processes."""
+    return cores() + 1
 
 
 @pytest.hookimpl(optionalhook=True)
