@@ -195,12 +195,11 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 
 
 @inlined
-def pending(places: Integers, left: Integer, t: Integer) -> Integer:
-    """How many requests left the queue so recently that their places are not free yet."""
-    n = 0
-    while n < min(left, len(places)) and places[(left - 1 - n) % len(places)] > t:
-        n += 1
-    return n
+def full(places: Integers, count: Integer, left: Integer, here: Integer, t: Integer) -> bool:
+    """Whether none of `count` places is free: `here` requests have one each, and those that left, in order, keep theirs
+    until a cycle that stands in `places`, a ring."""
+    others = count - here
+    return bool(others <= 0 or places[(left - others) & (len(places) - 1)] > t)
 
 
 @inlined
@@ -219,7 +218,7 @@ def grant(path: Path, s: Integer) -> None:
 def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     """Take one request from the sub-cores' queues into the pool. Returns whether there was one."""
     one = path.one[0]
-    if one.pool + pending(path.pool_places, one.left, t) >= f.pool:
+    if full(path.pool_places, f.pool, one.left, one.pool, t):
         return False
     best = -1
     for s in path.order[::-1]:
@@ -255,7 +254,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 def has_place(path: Path, f: Numbers, s: Integer, t: Integer) -> bool:
     """Whether sub-core s may issue a memory instruction."""
     core = path.sub_cores[s]
-    return t >= core.next and core.count + pending(path.queue_places[s], core.left, t) < f.queue
+    return bool(t >= core.next and not full(path.queue_places[s], f.queue, core.left, core.count, t))
 
 
 @inlined
