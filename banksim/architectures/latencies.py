@@ -17,6 +17,7 @@ LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
 STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
+SEQUENCES = "sequences of instructions on 1 to 32 warps of one H200: tests/data/timing/h200_sequences.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
 GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json"
@@ -230,7 +231,7 @@ H200 = Figures(
         "code_apart_l2": Figure(44, "measured", CODE),
         "operand_window": Figure(3, "measured", CODE),
         "barrier": Figure(14, "measured", LATENCY),
-        "defer": Figure(7, "measured", CLOCK),
+        "defer": Figure(8, "measured", SEQUENCES),
         "join": Figure(6, "measured", LATENCY),
         "switch": Figure(10, "measured", LATENCY),
         "server": Figure(2, "measured", LATENCY),

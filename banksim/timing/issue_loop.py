@@ -73,8 +73,8 @@ def request(
     context: Context,
     active: Integer,
 ) -> None:
-    """Put the request of a memory instruction into the queue. Without an active thread it takes one transaction's
-    time."""
+    """Put the request of a memory instruction into the queue. Without an active thread it takes as long as one of one
+    transaction."""
     row = sm.code[i]
     cost, parts, later, what, far = row.cost, 1, row.later, OTHER, NEAR
     number = next_row(path)
@@ -100,7 +100,7 @@ def request(
             cost = max(cost, parts)
         sm.served[0] += 1
         sm.served[1] += cost
-    if not row.returns or not active:
+    if not row.returns:
         parts = 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     path.sub_cores[sm.warps[w].core].next = t + row.apart

@@ -111,11 +111,13 @@ _TABLE = {
     "HMMA.1688 HMMA.1684 IMMA.16816": Unit(TENSOR, 4, 33),
     "DMMA": Unit(TENSOR, 16, 26),
     "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS),
-    "S2R S2UR": Unit(SYSTEM, 2, 23, REGISTERS),
-    "B2R": Unit(SYSTEM, 2, 36, REGISTERS),
+    "S2R": Unit(SYSTEM, 2, 23, REGISTERS),
+    "S2UR": Unit(SYSTEM, 3, 35, REGISTERS),
+    "B2R": Unit(SYSTEM, 2, 26, REGISTERS),
     "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
+    "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, more=10),
     "SYNCS": Unit(SYSTEM, 3, 37),
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
@@ -127,7 +129,8 @@ _TABLE = {
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
-"""Measured on one H200: tests/data/hardware/timing/latency.npz; BSYNC on one H100: tests/data/timing/h100_code.json."""
+"""Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz; BSYNC on one
+H100: tests/data/timing/h100_code.json."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""

@@ -42,7 +42,7 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
     """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that could issue
     before the warp blocked have issued then; they are executed here. Returns OK or a fault."""
     warp = sm.warps[w]
-    warp.ready = warp.released = max(t + f.barrier, warp.ready)
+    warp.ready = warp.released = max(t + f.barrier + sm.code[warp.previous].more, warp.ready)
     warp.state = READY
     waiting.wake[w] = 0
     early = warp.arrived + sm.code[warp.previous].stall

@@ -136,3 +136,16 @@ def test_doubles_and_halves_beside_other_instructions(name: str) -> None:
     """Eight warps of one sub-core."""
     taken = slope(f"rate_{name}", 0x11111111, measured=False)
     assert taken == pytest.approx(slope(f"rate_{name}", 0x11111111, measured=True), rel=0.05)
+
+
+def test_what_barriers_and_special_registers_take_of_one_warp() -> None:
+    """Readings of one warp's clock between S2UR, barriers, barriers with a result, arrivals and loads."""
+    arrays, kernels = chains()
+    row = next(n for n, (a, _, s) in enumerate(arrays["barrier_skew_config"].tolist()) if (a, s) == (1, 0))
+    time, some, buffer = np.zeros(32 * PASSES * 49, np.uint32), np.zeros(64, np.uint32), np.zeros(1 << 14, np.uint32)
+    given = [*map(np.uint32, (1, 1, 1, 0)), time, some, buffer]
+    banksim.run(kernels["barrier_skew"], 1, 32, given, dynamic_shared=41 * 1024, timing=True)
+    simulated = np.diff(time.reshape(32, PASSES, 49)[0, -1, :19].astype(np.int64))
+    measured = np.diff(arrays["barrier_skew"][row, 0, -1].astype(np.int64))
+    assert np.abs(simulated - measured).max() <= 5
+    assert abs(int(simulated.sum() - measured.sum())) <= 3

@@ -1,0 +1,72 @@
+"""Short sequences of instructions over and over, of 1 to 32 warps, beside what one H200 took for each."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.kernels.cubin import decode
+from helpers.places import DATA
+
+ALL, SUB_CORE = 0xFFFFFFFF, 0x11111111
+FEW, MANY = 4, 12
+"""Rounds of the loop."""
+
+
+@cache
+def recorded() -> tuple[dict[str, np.ndarray], dict[str, tuple[Any, int]]]:
+    """The arrays, and of each sequence the kernel and how often its loop's body repeats it."""
+    with np.load(DATA / "timing" / "h200_sequences.npz") as file:
+        arrays = dict(file)
+    kernels = decode(arrays["cubin"].tobytes())
+    return arrays, {name: (kernels[kernel], int(repeats)) for name, kernel, repeats in arrays["kernels"]}
+
+
+def simulated(name: str, active: int, rounds: int) -> np.ndarray:
+    """Clocks (warp, begin or end) of the second pass."""
+    clocks, some = np.zeros(64, np.uint32), np.zeros(64, np.float32)
+    given = [clocks, some, np.uint32(rounds), np.uint32(active)]
+    banksim.run(recorded()[1][name][0], 1, 32 * active.bit_length(), given, dynamic_shared=40 * 1024, timing=True)
+    return clocks.reshape(32, 2)
+
+
+def measured(name: str, active: int, rounds: int) -> np.ndarray:
+    arrays, _ = recorded()
+    rows = (arrays["names"] == name) & (arrays["active"] == active) & (arrays["rounds"] == rounds)
+    return np.asarray(arrays["clocks"][rows][0])
+
+
+def span(clocks: np.ndarray, active: int) -> int:
+    """Cycles from the first warp's begin to the last warp's end."""
+    on = clocks[[w for w in range(32) if active >> w & 1]]
+    since = (on - on[0, 0]).astype(np.int32)  # the clock wraps around
+    return int(since[:, 1].max() - since[:, 0].min())
+
+
+def error(name: str, active: int) -> float:
+    """Of the cycles that a repetition takes more when there are more of them."""
+    taken = [
+        span(clocks(name, active, MANY), active) - span(clocks(name, active, FEW), active)
+        for clocks in (simulated, measured)
+    ]
+    return taken[0] / taken[1] - 1
+
+
+@pytest.mark.parametrize(("name", "active"), [("s2ur_cga", SUB_CORE), ("s2ur_cga_wait", 0x1), ("s2ur_cga_wait", ALL)])
+def test_special_registers_come_later_to_uniform_registers(name: str, active: int) -> None:
+    assert abs(error(name, active)) <= 0.01
+
+
+@pytest.mark.parametrize("active", [0x1, ALL])
+def test_a_load_that_no_thread_executes_takes_as_long_as_one(active: int) -> None:
+    assert abs(error("bar_off", active)) <= 0.03
+
+
+@pytest.mark.parametrize("active", [0x1, 0xFF, ALL])
+@pytest.mark.parametrize("name", ["bar_ffma2", "bar_sts"])
+def test_what_stands_behind_a_barrier_issues_within_eight_cycles(name: str, active: int) -> None:
+    assert abs(error(name, active)) <= 0.01
