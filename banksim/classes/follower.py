@@ -3,7 +3,7 @@ engine of the machine, and beside it for slopes and bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import llvmlite.ir as ir
 
@@ -14,7 +14,7 @@ from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Operand
-from banksim.machine.engine import Routine
+from banksim.machine.engine import Engine, Routine, Table
 from banksim.machine.llvm.engine import CLOCKS, LLVMEngine, Register
 from banksim.machine.llvm.scratch import ROW
 from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, Value
@@ -222,8 +222,10 @@ class Follower(Bounds, Unfollowed):
     def round(self, v: Followed, mode: str) -> Followed:
         return self.pure(lambda u: self.inner.round(u, mode), v)
 
-    def math(self, function: str, v: Followed) -> Followed:
-        return self.pure(lambda u: self.inner.math(function, u), v)
+    def tabulated(
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Followed, numbers: Sequence[int]
+    ) -> Followed:
+        return self.pure(lambda u: self.inner.tabulated(name, function, u, numbers), v)
 
     def popcount(self, v: Followed) -> Followed:
         return self.pure(self.inner.popcount, v)

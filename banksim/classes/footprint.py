@@ -141,7 +141,9 @@ class Tracer(Unfollowed):
     def round(self, v: Dependences, mode: str) -> Dependences:
         return v
 
-    def math(self, function: str, v: Dependences) -> Dependences:
+    def tabulated(
+        self, name: str, function: Callable[..., Dependences], v: Dependences, numbers: Sequence[int]
+    ) -> Dependences:
         return v
 
     def lane(self) -> Dependences:

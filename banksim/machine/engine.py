@@ -19,6 +19,8 @@ from banksim.kernels.kernel import ZERO_REGISTER, Instruction, Operand
 Value = Any
 Routine = Callable[..., tuple[Value, ...]]
 """What makes words of an engine and some values, known by a name: code that many instructions share."""
+Table = Callable[[Value], Value]
+"""The u32 that stands at a place (u32) of a table."""
 
 PTX_NAMES = {"SR_VIRTID": "%warpid", "SR_VIRTUALSMID": "%smid", "SR_VIRTCFG": "%nwarpid"}
 """What PTX calls some of the special registers that have no value here."""
@@ -186,10 +188,6 @@ class Engine(ABC):
         """A float to a whole number; mode nearest (even), floor, ceil, trunc."""
 
     @abstractmethod
-    def math(self, function: str, v: Value) -> Value:
-        """f64 → f64: sqrt, exp2, log2, sin, cos, tanh."""
-
-    @abstractmethod
     def popcount(self, v: Value) -> Value: ...
 
     @abstractmethod
@@ -229,6 +227,12 @@ class Engine(ABC):
     def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         """`function(x, *values)`, which computes one to eight u32 of u32 and of nothing else, as a routine of that
         name: code of some length that many instructions share."""
+
+    @abstractmethod
+    def tabulated(
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
+    ) -> Value:
+        """As `apart`, of a function that makes one u32 of each lane's, by a table of `numbers` below 2³²."""
 
     @abstractmethod
     def read_apart(

@@ -27,8 +27,8 @@ KINDS = {
 @dataclass(frozen=True)
 class Expression:
     """An expression of operands a, b, c of the C type `kind` (or of pairs of halves in an unsigned). With `result` it
-    is a PTX instruction of {d}, {a}, {b}, {c}. `table`: it reads the tables of MUFU, so that its last bits may differ
-    from exact arithmetic. For logarithms near 1, these are the last bits of the number 1 (PTX ISA, lg2.approx)."""
+    is a PTX instruction of {d}, {a}, {b}, {c}. `table`: it reads the tables of MUFU; such expressions
+    have kernels of their own."""
 
     kind: str
     text: str

@@ -8,13 +8,6 @@ from banksim.machine.engine import Engine
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.values import INT, LANES, Value, constant, typed
 
-_INTRINSICS = {
-    "sqrt": "llvm.sqrt",
-    "exp2": "llvm.exp2",
-    "log2": "llvm.log2",
-    "sin": "llvm.sin",
-    "cos": "llvm.cos",
-}
 _ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc"}
 
 
@@ -103,22 +96,6 @@ class Arithmetic(Engine):
 
     def round(self, v: Value, mode: str) -> Value:
         return self.intrinsic(_ROUNDINGS[mode], v)
-
-    def math(self, function: str, v: Value) -> Value:
-        if function == "tanh":
-            return self.each_lane("tanh", v)
-        return self.intrinsic(_INTRINSICS[function], v)
-
-    def each_lane(self, name: str, v: Value) -> Value:
-        """Call a function of the C library for each lane."""
-        e = self.e
-        if v.lanes == 1:
-            return v.like(e.call(name, v.ir.type, v.ir))
-        result: ir.Value = ir.Constant(v.ir.type, ir.Undefined)
-        for lane in range(LANES):
-            one = e.call(name, v.ir.type.element, e.b.extract_element(v.ir, INT[32](lane)))
-            result = e.b.insert_element(result, one, INT[32](lane))
-        return v.like(result)
 
     def popcount(self, v: Value) -> Value:
         return self.intrinsic("llvm.ctpop", v)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.ir as ir
 import numpy as np
 
-from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
+from banksim.machine.llvm.values import BOOLS, INT, LANES, POINTER, VOID, WORDS, typed
 from banksim.machine.state import offset
 
 APART = "noinline"
@@ -145,6 +146,16 @@ class Emitter:
 
     def masked_store(self, where: ir.Value, lanes: ir.Value, v: ir.Value) -> None:
         self.call("masked_store_i32", VOID, where, lanes, v)
+
+    def table(self, name: str, numbers: Sequence[int]) -> ir.GlobalVariable:
+        """Words that do not change, which code of the module reads."""
+        known = self.module.globals.get(name)
+        if known is None:
+            known = ir.GlobalVariable(self.module, ir.ArrayType(INT[32], len(numbers)), name)
+            known.initializer = known.value_type([INT[32](n) for n in numbers])
+            known.global_constant, known.linkage = True, "internal"
+            known.type = POINTER  # so that functions take tables of any length
+        return known
 
     # ---- functions beside the main one
     def outline(self, name: str, result: ir.Type, arguments: list[ir.Type], build: Any) -> ir.Function:

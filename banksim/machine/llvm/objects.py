@@ -53,13 +53,16 @@ def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
     metadata = list(dict.fromkeys(METADATA.findall(bodies)))
     bodies = METADATA.sub(lambda found: f"!prof !{metadata.index(found[1])}", bodies)
     nodes = (str(module.metadata[int(old)]).replace(f"!{old} =", f"!{new} =") for new, old in enumerate(metadata))
-    outside = (MOVES.get(name) or declaration(module.globals[name]) for name in called)
+    outside = (MOVES.get(name) or outer(module.globals[name]) for name in called)
     return "\n".join([*outside, bodies, *nodes])
 
 
-def declaration(function: ir.Function) -> str:
-    kinds = ", ".join(map(str, function.ftype.args))
-    return f"declare {function.ftype.return_type} {function.get_reference()}({kinds})"
+def outer(known: ir.Function | ir.GlobalVariable) -> str:
+    """A function is declared; a table is written out, so that code has it beside itself."""
+    if isinstance(known, ir.GlobalVariable):
+        return str(known)
+    kinds = ", ".join(map(str, known.ftype.args))
+    return f"declare {known.ftype.return_type} {known.get_reference()}({kinds})"
 
 
 @lru_cache(maxsize=1024)

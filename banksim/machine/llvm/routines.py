@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import llvmlite.ir as ir
 
 from banksim.kernels.kernel import Instruction
-from banksim.machine.engine import Routine
+from banksim.machine.engine import Engine, Routine, Table
 from banksim.machine.llvm.arithmetic import Arithmetic
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import RESULT, ROW
-from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, Value
+from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, Value, constant
 from banksim.machine.state import CONTEXT
 
 
@@ -49,6 +49,15 @@ class Routines(Arithmetic):
         routine = self.e.outline(name, VOID, [POINTER, *[WORDS] * len(values)], build)
         self.e.b.call(routine, [self.scratch(RESULT), *(v.spread().ir for v in values)])
         return self.results(self.routines[name])
+
+    def tabulated(
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
+    ) -> Value:
+        def looked_up(x: Routines, u: Value) -> tuple[Value, ...]:
+            table, every = x.e.table(f"{name}_table", numbers), constant("b", 1, LANES, 1)
+            return (function(x, u, lambda place: place.like(x.e.gather(table, (place << 2).ir, every))),)
+
+        return self.apart(name, looked_up, [v])[0]
 
     def read_apart(
         self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None

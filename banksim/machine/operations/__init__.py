@@ -11,6 +11,7 @@ half.py               float16 and bfloat16 in pairs
 rounding.py           rounding modes, denormals and NaN
 conversion.py         from one kind of number to another
 special_functions.py  MUFU: reciprocals, roots, exponentials, sines
+special_function_tables.py  the coefficients that it reads
 matrix_product.py     HMMA, IMMA, BMMA, DMMA
 warpgroup_products.py HGMMA, IGMMA, BGMMA (wgmma)
 moves.py              moves between registers, and what changes nothing here

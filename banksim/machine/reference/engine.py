@@ -6,7 +6,7 @@ This is the arithmetic of the reference; `warp.py`, `block.py` and `memory.py` a
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine, Routine, Value
+from banksim.machine.engine import Engine, Routine, Table, Value
 from banksim.machine.operations.rounding import round_to_odd, two_sum
 from banksim.requests.kinds import LANES
 
@@ -23,9 +23,6 @@ LANE = np.arange(LANES, dtype=np.uint32)
 UNSIGNED: Mapping[int, type[np.generic]] = {1: np.uint32, 4: np.uint32, 8: np.uint64}
 SIGNED: Mapping[int, type[np.generic]] = {4: np.int32, 8: np.int64}
 FLOAT: Mapping[int, type[np.generic]] = {4: np.float32, 8: np.float64}
-MATH: dict[str, np.ufunc] = {
-    "sqrt": np.sqrt, "exp2": np.exp2, "log2": np.log2, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
-}  # fmt: skip
 ROUND: dict[str, np.ufunc] = {
     "nearest": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
 }  # fmt: skip
@@ -159,9 +156,6 @@ class NumpyEngine(Engine):
     def round(self, v: Value, mode: str) -> Value:
         return ROUND[mode](v)
 
-    def math(self, function: str, v: Value) -> Value:
-        return MATH[function](v)
-
     def popcount(self, v: Value) -> Value:
         return np.asarray(np.bitwise_count(v)).astype(np.uint32)
 
@@ -190,6 +184,11 @@ class NumpyEngine(Engine):
 
     def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         return function(self, *values)
+
+    def tabulated(
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
+    ) -> Value:
+        return function(self, v, np.array(numbers, np.uint32).__getitem__)
 
     def read_apart(
         self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None
