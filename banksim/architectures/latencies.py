@@ -26,6 +26,8 @@ MEMORY = "loads, stores and atomics of 1 to 1,056 blocks on one H200: tests/data
 ASSUMED = "assumed: nobody has shown it"
 BEHIND = "copies, mbarriers and products of warp groups on one H100: tests/data/hardware/timing/asynchronous.npz"
 
+CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/data/hardware/timing/clusters.npz"
+
 
 class Figure(NamedTuple):
     """A number of cycles or places, how well it is founded, and on what."""
@@ -103,6 +105,11 @@ class Numbers(NamedTuple):
     bulk_row_out: int
     bulk_out: int
     product: int
+    remote: int
+    remote_sector: int
+    across: int
+    cluster: int
+    near: int
 
     def record(self) -> Numbers:
         """The same to compiled code, which hands it on as one address, not as so many numbers: a NumPy record."""
@@ -170,6 +177,11 @@ class Figures:
     bulk_row_out     … and the way to the L2
     bulk_out         from when a copy out of shared memory has left on the way to the L2 until it is done
     product          from the issue of a product of a group of warps until it begins, if the tensor cores are free
+    remote           from the service of a load from another block of the cluster until its data come
+    remote_sector    hundredths of a cycle for which a sector of 32 bytes holds the way to other blocks
+    across           how much later an arrival counts at an mbarrier of another block
+    cluster          from the last arrival at the barrier of a cluster until those that wait go on
+    near             from the issue of a copy between blocks of a cluster until it has come, but for its sectors
     """
 
     name: str
@@ -180,12 +192,19 @@ class Figures:
     spread: Figure
     """… and how many more if all multiprocessors have a block."""
     figures: dict[str, Figure]
+    clusters: dict[int, int]
+    """How many clusters run at once, by their blocks, each of which has a multiprocessor to itself (CLUSTERS)."""
     held: dict[str, Held]
     """By what is done to what: a line of 128 bytes, a sector of 32, a part of a sector, a lane of those at one word."""
 
     def around(self, active: int) -> float:
         """Nanoseconds that a launch on so many multiprocessors takes beyond its blocks."""
         return self.launch.value + self.spread.value * active / self.multiprocessors
+
+    def at_once(self, cluster: int) -> int:
+        """How many clusters of so many blocks run at once, with one block of each on a multiprocessor. Where that was
+        not measured (assumed): as many as of the next larger ones."""
+        return self.multiprocessors if cluster == 1 else self.clusters[next(n for n in self.clusters if n >= cluster)]
 
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
         """The figures for the slowest of so many multiprocessors that are busy."""
@@ -259,7 +278,13 @@ H200 = Figures(
         "bulk_row_out": Figure(2, "measured", BEHIND),
         "bulk_out": Figure(64, "measured", BEHIND),
         "product": Figure(10, "measured", BEHIND),
+        "remote": Figure(189, "measured", CLUSTERS),
+        "remote_sector": Figure(150, "measured", CLUSTERS),
+        "across": Figure(169, "measured", CLUSTERS),
+        "cluster": Figure(70, "measured", CLUSTERS),
+        "near": Figure(160, "measured", CLUSTERS),
     },
+    clusters={2: 66, 4: 30, 8: 15, 16: 7},
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),

@@ -167,7 +167,7 @@ def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True)
     wanted."""
     from banksim.timing.timed_launch import Timing, run_timed
 
-    if not launch.apart:
+    if launch.cooperative:
         name = launch.kernel.plain_name
         raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
     # The first rule decides what a request takes, so it must be that of the machine that is timed.

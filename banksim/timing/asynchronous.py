@@ -24,10 +24,11 @@ from banksim.timing.issue_records import IssueRow
 NOTHING, BEGINS, ARRIVES, ARRIVES_LATER, TRIES, COPIES_IN, COPIES_OUT, COMMITS, AWAITS, MULTIPLIES, AWAITS_PRODUCTS = (
     range(11)
 )
+JOINS_CLUSTER, AWAITS_CLUSTER = 11, 12
 """What an instruction does to mbarriers and groups: it makes an mbarrier; arrives at it; has the warp's copies by
 cp.async arrive once they have come; looks whether a phase is over;
 starts a copy of which one counts the bytes, or one that belongs to a group; ends a group; waits for groups of copies;
-starts a product; waits for groups of products."""
+starts a product; waits for groups of products; arrives at the barrier of the cluster; waits there."""
 COPIES, PRODUCTS, PHASES = range(3)
 """What a warp waits for: the two kinds of groups, or an mbarrier's phase of which nobody knows yet when it ends."""
 MBARRIER = 8
@@ -51,7 +52,8 @@ STARTED, SERVED, LATEST = range(3)
 class Behind(NamedTuple):
     """What goes on behind the warps of a multiprocessor."""
 
-    mbarriers: npt.NDArray[np.int64]  # (place of a block, address // MBARRIER, PHASE …)
+    mbarriers: npt.NDArray[np.int64]  # (place of a block, address // MBARRIER, PHASE …), of all multiprocessors
+    clusters: npt.NDArray[np.int64]  # (place of a cluster, parity): when the phase of its barrier is over, … of all
     later: npt.NDArray[np.int64]  # (n, WARP …)
     pending: npt.NDArray[np.int64]  # one: how many of these there are
     named: npt.NDArray[np.int64]  # the addresses of those that the instruction names
@@ -61,9 +63,18 @@ class Behind(NamedTuple):
     copies: npt.NDArray[np.int64]  # (warp, STARTED …)
 
 
-def new_behind(warps: int, places: int = 1, shared_bytes: int = 0) -> Behind:
+def new_behind(
+    warps: int, places: int = 1, shared_bytes: int = 0, ranks: int = 1, others: Behind | None = None
+) -> Behind:
+    """`ranks`: multiprocessors, with so many places each, which share what blocks of a cluster do to each other."""
+    if others is None:
+        shape = ranks * places, shared_bytes // MBARRIER, FIELDS
+        mbarriers, clusters = np.zeros(shape, np.int64), np.zeros((places, 2), np.int64)
+    else:
+        mbarriers, clusters = others.mbarriers, others.clusters
     return Behind(
-        mbarriers=np.zeros((places, shared_bytes // MBARRIER, FIELDS), np.int64),
+        mbarriers=mbarriers,
+        clusters=clusters,
         later=np.zeros((LATER, PARITY + 1), np.int64),
         pending=np.zeros(1, np.int64),
         named=np.zeros(32, np.int64),
@@ -87,19 +98,19 @@ def forget(behind: Behind, place: int, warps: slice) -> None:
 
 @inlined
 def name(behind: Behind, row: IssueRow, record: Warp, registers: Integer, mask: Integer) -> Integer:
-    """Note the mbarriers that an instruction names, whose registers lie at an address. Returns how many."""
+    """Note the mbarriers that an instruction names, whose registers lie at an address: where they lie, the block's rank
+    from RANK_BIT on. Returns how many."""
     at = np.int64(row.offset)
     if row.uniform >= 0:
         at += np.int64(record.uniform[row.uniform])
-    inside = (1 << RANK_BIT) - 1
     if row.base < 0:
-        behind.named[0] = at & inside
+        behind.named[0] = at & 0xFFFFFFFF
         return 1
     lanes = carray(pointer(registers), (row.base + 1, 32), np.uint32)[row.base]
     n = 0
     for lane in range(32):
         if mask >> lane & 1:
-            place = at + np.int64(lanes[lane]) & inside
+            place = at + np.int64(lanes[lane]) & 0xFFFFFFFF
             if n == 0 or behind.named[n - 1] != place:
                 behind.named[n] = place
                 n += 1
@@ -107,11 +118,31 @@ def name(behind: Behind, row: IssueRow, record: Warp, registers: Integer, mask: 
 
 
 @inlined
+def to_several(behind: Behind, mask: Integer) -> Integer:
+    """Name, in place of the one that is named, that at its place in each block of a mask. Returns how many."""
+    inside = behind.named[0] & (1 << RANK_BIT) - 1
+    n = 0
+    for rank in range(16):
+        if mask >> rank & 1:
+            behind.named[n] = rank << RANK_BIT | inside
+            n += 1
+    return n
+
+
+@inlined
 def number_of(behind: Behind, address: Integer) -> Integer:
     """The number of an mbarrier in its block. (What lies beyond all that the block can reach has ended the launch
     before.)"""
-    n: Integer = min(address // MBARRIER, behind.mbarriers.shape[1] - 1)
+    n: Integer = min((address & (1 << RANK_BIT) - 1) // MBARRIER, behind.mbarriers.shape[1] - 1)
     return n
+
+
+@inlined
+def owner(behind: Behind, place: Integer, address: Integer) -> Integer:
+    """The place of the block of a cluster in whose memory an mbarrier lies, by that of another."""
+    places = len(behind.clusters)
+    other: Integer = ((address >> RANK_BIT) * places + place % places) % len(behind.mbarriers)
+    return other
 
 
 @inlined
@@ -123,14 +154,15 @@ def begin(behind: Behind, place: Integer, count: Integer) -> None:
 
 
 @inlined
-def contribute(behind: Behind, place: Integer, count: Integer, context: Context, end: Integer) -> bool:
-    """What the named mbarriers' phases have waited for has come, or comes, at cycle `end`. Returns whether one of them
-    is over, as far as the program can tell."""
+def contribute(behind: Behind, place: Integer, count: Integer, context: Context, end: Integer, across: Integer) -> bool:
+    """What the named mbarriers' phases have waited for has come, or comes, at cycle `end`; to those of other blocks
+    `across` cycles later. Returns whether one of them is over, as far as the program can tell."""
     over = False
     for k in range(count):
-        one = behind.mbarriers[place, number_of(behind, behind.named[k])]
-        one[DUE + one[PHASE]] = max(one[DUE + one[PHASE]], end)
-        at = np.uint64(context.shared) + np.uint64(context.own_shared) + np.uint64(behind.named[k])
+        whose = owner(behind, place, behind.named[k])
+        one = behind.mbarriers[whose, number_of(behind, behind.named[k])]
+        one[DUE + one[PHASE]] = max(one[DUE + one[PHASE]], end if whose == place else end + across)
+        at = np.uint64(context.shared) + np.uint64(behind.named[k])
         phase = np.int64(carray(pointer(at), 2, np.uint32)[1] >> np.uint32(31))
         if phase != one[PHASE]:
             one[PHASE], one[DUE + phase] = phase, 0
@@ -201,6 +233,23 @@ def phase_end(behind: Behind, place: Integer, n: Integer) -> Integer:
     one = behind.mbarriers[place, n // 2]
     end: Integer = one[DUE + n % 2]
     return -1 if one[OPEN + n % 2] else end
+
+
+# ---- the barrier of a cluster
+
+
+@inlined
+def arrives_at_cluster(behind: Behind, place: Integer, phase: Integer, end: Integer) -> None:
+    """The phase of the barrier of the cluster is over at cycle `end` at the earliest."""
+    of_cluster = behind.clusters[place % len(behind.clusters)]
+    of_cluster[phase & 1] = max(of_cluster[phase & 1], end)
+
+
+@inlined
+def cluster_due(behind: Behind, place: Integer, phase: Integer) -> Integer:
+    """When that phase is over, once the program can tell that it is."""
+    end: Integer = behind.clusters[place % len(behind.clusters), phase & 1]
+    return end
 
 
 # ---- groups

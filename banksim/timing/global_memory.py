@@ -21,15 +21,16 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
 
-NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT = range(7)
+NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
-or with one; stores to local memory, which the L1 keeps."""
+or with one; stores to local memory, which the L1 keeps; goes to other blocks' shared memory."""
 LINE = 7
 """Bits of a place within its line."""
 WAYS = 8
 """Lines of a set of the L1: assumed."""
-IN, OUT, SHARE_IN, SHARE_OUT = range(4)
-"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
+IN, OUT, SHARE_IN, SHARE_OUT, ACROSS = range(5)
+"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes, its
+way to the other blocks of a cluster."""
 LINES, SECTORS, PARTS, LANES = range(4)
 """What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word."""
 HELD = {
@@ -85,8 +86,8 @@ def new_memory(rows: int, l1_bytes: int, costs: npt.NDArray[np.int64]) -> Global
         tags=np.full((sets, WAYS), -1),
         used=np.zeros((sets, WAYS), np.int64),
         comes=np.full((sets, WAYS, 4), ABSENT),
-        held=np.zeros(4, np.int64),
-        busy=np.zeros(4, np.int64),
+        held=np.zeros(ACROSS + 1, np.int64),
+        busy=np.zeros(ACROSS + 1, np.int64),
         costs=costs,
     )
 

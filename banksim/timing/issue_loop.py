@@ -10,13 +10,15 @@ import numpy as np
 
 from banksim.architectures.latencies import Numbers
 from banksim.machine import codes, state
-from banksim.machine.compiled_records import Context
+from banksim.machine.compiled_records import Context, Memo
+from banksim.machine.llvm.groups import cluster_of
+from banksim.requests.kinds import OP_CODES
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing.accounts import account, watch
-from banksim.timing.asynchronous import PHASES, STARTED, TRIES, due, name, unknown
-from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, issued, leaves, lines_of
+from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
+from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import (
     ALLOWED,
@@ -42,7 +44,7 @@ from banksim.timing.issue_table import (
     SLEEP,
     VARIABLE,
 )
-from banksim.timing.releases import OK, call, phases, release, wake_block
+from banksim.timing.releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.shared_memory_path import (
     NEVER,
     SUB_CORES,
@@ -59,6 +61,24 @@ from banksim.timing.warp_choice import choose, executing, read, record_of
 from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
+TO_OTHERS = tuple(code for op, code in OP_CODES.items() if op.startswith("remote"))
+AGAIN = 1
+"""The answer of `run` where time is over."""
+
+
+@inner
+def sectors_of(memo: Memo) -> Integer:
+    """How many sectors of 32 bytes a request touches, whose addresses and width its site remembers."""
+    n = 0
+    for lane in range(32):
+        if memo.mask >> np.uint32(lane) & np.uint32(1):
+            own = np.uint32(memo.phase + memo.relative[lane]) >> np.uint32(5)
+            new = True
+            for other in range(lane):
+                if memo.mask >> np.uint32(other) & np.uint32(1):
+                    new = new and own != np.uint32(memo.phase + memo.relative[other]) >> np.uint32(5)
+            n += new
+    return n
 
 
 @inlined
@@ -93,7 +113,7 @@ def request(
         cost = tally.last_ideal if sm.ideal[0] or tally.last_low < 0 else tally.last_low
         parts = 1 if row.together else memo.parts
         if not row.copies:
-            later, what, far = row.later, SHARED, NEAR
+            later, what, far = row.later, SHARED, REMOTE if memo.op in TO_OTHERS else NEAR
         if row.copies:
             cost = (f.copy_ways * cost + f.copy) // 2
         elif row.returns:
@@ -105,6 +125,8 @@ def request(
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     path.sub_cores[sm.warps[w].core].next = t + row.apart
     path.requests[number].far = far
+    if far == REMOTE:
+        path.requests[number].sectors = sectors_of(carray(pointer(context.asked), 1, _MEMO)[0])
     path.requests[number].write, path.requests[number].read = row.write, row.read
     path.requests[number].fetches = row.fetches
     if row.copies and active:
@@ -142,6 +164,7 @@ def issue(
     context.asked = 0
     context.far_mask = 0
     before = phases(context) if row.kind == BARRIER else np.uint32(0)
+    of_cluster = cluster_of(context).phase
     pause = np.int64(row.pause)
     if row.register >= 0:
         lanes = carray(pointer(warp.record + state.REGISTERS), (row.register + 1, 32), np.uint32)
@@ -203,6 +226,8 @@ def issue(
         over = act(sm, path, waiting, f, w, t, named)
     if answer == codes.DONE:
         warp.state, warp.ended = DONE, t
+        if cluster_of(context).phase != of_cluster:
+            arrives_at_cluster(waiting.behind, warp.place, of_cluster, t + f.cluster)
     elif answer == codes.BLOCKED:
         warp.state = BLOCKED
     else:
@@ -271,11 +296,17 @@ def finished(sm: Multiprocessor, place: Integer) -> bool:
 
 
 @outer
-def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer) -> Integer:
-    """Simulate until a block has finished. Returns −1 − its place, or FAULT + a code of machine/codes.py."""
+def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, until: Integer) -> Integer:
+    """Simulate until a block has finished, or a cycle is reached. Returns −1 − its place, or AGAIN (`clock` then has
+    the cycle in which the next thing can happen), or FAULT + a code of machine/codes.py."""
     t = sm.clock[CYCLE]
     looks = 0
-    while True:
+    if until < NEVER:  # other multiprocessors may have let warps go on
+        for other in range(len(sm.warps)):
+            wrong = wake(sm, waiting, f, step, other, t)
+            if wrong:
+                return wrong
+    while t < until:
         moved = serve(path, waiting, f, t)
         if take_in(path, waiting, f, t):
             moved = True
@@ -294,7 +325,7 @@ def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Inte
             if sm.warps[w].state == DONE and finished(sm, sm.warps[w].place):
                 left = sm.warps[w].place
         t = t + 1 if moved else next_event(sm, path, waiting, f, t)
-        if t >= NEVER:
+        if t >= NEVER and until == NEVER:
             return codes.FAULT + codes.BLOCK_DEADLOCK
         sm.clock[CYCLE] = t
         if left >= 0:
@@ -305,3 +336,4 @@ def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Inte
                 return codes.FAULT + codes.INTERRUPTED
             if sm.clock[ISSUED] > sm.clock[ALLOWED]:
                 return codes.FAULT + codes.LIMIT
+    return AGAIN

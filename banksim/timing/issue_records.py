@@ -72,6 +72,8 @@ class IssueRow(Protocol):
     uniform: Integer
     offset: Integer
     units: Integer
+    multicast: Integer
+    near: Integer
     pending: Integer
     commits: Integer
     guard: Integer

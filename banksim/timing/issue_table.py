@@ -15,11 +15,13 @@ from banksim.timing.asynchronous import (
     ARRIVES,
     ARRIVES_LATER,
     AWAITS,
+    AWAITS_CLUSTER,
     AWAITS_PRODUCTS,
     BEGINS,
     COMMITS,
     COPIES_IN,
     COPIES_OUT,
+    JOINS_CLUSTER,
     MULTIPLIES,
     NOTHING,
     TRIES,
@@ -65,6 +67,8 @@ CODE = np.dtype(  # what is passed on has the width that requests have it in: el
         ("uniform", "i4"),  # … the uniform register, -1: none,
         ("offset", "i4"),  # … and what is added
         ("units", "i4"),  # of a bulk copy: the uniform register that counts its 16 bytes; -1: `copied` of the context
+        ("multicast", "i4"),  # of a copy: the uniform register whose upper half is the mask of blocks; -1: one block
+        ("near", "i4"),  # … whether it comes from shared memory
         ("pending", "i4"),  # of what waits for groups: how many may be under way
         ("commits", "i4"),  # of a product: whether it ends a group
         ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
@@ -125,12 +129,13 @@ _TABLE = {
     "CALL": Unit(SYSTEM, 5, server=CONVERGENCE),
     "RET": Unit(SYSTEM, 5, server=CONVERGENCE, more=33),
     "MEMBAR": Unit(SYSTEM, 5, server=FENCES, serves=2),
+    "MEMBAR.ALL.GPU": Unit(SYSTEM, 5, server=FENCES, serves=2, more=248),
     "YIELD": Unit(UNIFORM, 1, more=46),
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
-"""Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz; BSYNC on one
-H100: tests/data/timing/h100_code.json."""
+"""Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz,
+MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -192,7 +197,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
 def follow(row: np.void, i: Instruction) -> None:
     """Fill in what an instruction does behind its warp."""
     row["behind"] = behind(i)
-    row["base"] = row["uniform"] = row["units"] = -1
+    row["base"] = row["uniform"] = row["units"] = row["multicast"] = -1
     if i.name in ("STAS", "REDAS"):  # the register behind the address holds the mbarrier's
         row["base"] = memory_operand(i).parts[0].number + 1
     elif row["behind"] in (BEGINS, ARRIVES, ARRIVES_LATER, TRIES):
@@ -203,6 +208,9 @@ def follow(row: np.void, i: Instruction) -> None:
                 row["base" if part.kind == "R" else "uniform"] = part.number
     elif row["behind"] == COPIES_IN:
         row["uniform"] = i.operands[0].parts[0].number + 1
+        row["near"] = i.name.startswith("UBLK") and "G" not in i.modifiers
+        if "MULTICAST" in i.modifiers:
+            row["multicast"] = i.operands[2].number
     elif row["behind"] in (AWAITS, AWAITS_PRODUCTS):
         row["pending"] = next((o.number for o in i.operands if o.kind == "imm"), 0)
     elif row["behind"] == MULTIPLIES:
@@ -236,7 +244,7 @@ def behind(i: Instruction) -> int:
     if i.name in ("HGMMA", "QGMMA", "IGMMA", "BGMMA"):
         return MULTIPLIES
     if i.name in ("UTMALDG", "UBLKCP", "UTMASTG", "UTMAREDG", "UBLKRED"):
-        inward = i.name == "UTMALDG" or (i.name == "UBLKCP" and not i.opcode.endswith(".G.S"))
+        inward = i.name == "UTMALDG" or i.opcode.startswith(("UBLKCP.S", "UBLKRED.S"))
         return COPIES_IN if inward else COPIES_OUT
     if i.name in ("LDGDEPBAR", "UTMACMDFLUSH"):
         return COMMITS
@@ -248,6 +256,10 @@ def behind(i: Instruction) -> int:
         return TRIES if "PHASECHK" in marks else BEGINS if "EXCH" in marks else ARRIVES
     if i.name == "ARRIVES":
         return ARRIVES_LATER
+    if i.name == "UCGABAR_ARV":
+        return JOINS_CLUSTER
+    if i.name == "UCGABAR_WAIT":
+        return AWAITS_CLUSTER
     return ARRIVES if i.name in ("STAS", "REDAS") else NOTHING
 
 

@@ -18,11 +18,11 @@ from banksim.machine import codes
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
-from banksim.machine.llvm.workers import Worker, bank_rules
+from banksim.machine.llvm.workers import ClusterMemory, Worker, bank_rules
 from banksim.timing import issue_loop, issue_records, shared_memory_path
-from banksim.timing.asynchronous import forget
+from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.control_fields import SCOREBOARDS
-from banksim.timing.global_memory import costs_of
+from banksim.timing.global_memory import ACROSS, costs_of
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.spent_cycles import TimedBlock
@@ -32,8 +32,9 @@ from banksim.timing.spent_cycles import TimedBlock
 class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
-    and their transactions; cycles that global memory `beyond` the L1 was busy; cycles of warps that rest
-    on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended early."""
+    and their transactions; cycles that global memory `beyond` the L1 was busy, and the way `across` to other blocks;
+    cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
+    early. Of several multiprocessors, what the busiest was, or sums of all."""
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]
@@ -43,6 +44,7 @@ class Simulated:
     requests: int
     transactions: int
     beyond: int
+    across: int
     assumed: int
     seconds: float
     workers: list[Worker]
@@ -51,6 +53,8 @@ class Simulated:
 
 L1_AND_SHARED = 256 << 10
 """Bytes of the memory of a multiprocessor that is both, of compute capability 9.0 (CUDA programming guide)."""
+TURN = 32
+"""Cycles."""
 ALLOWANCE = 1 << 25
 """Without a limit of the user's: if no block has ended after so many warp instructions for each sub-core that has a
 warp, they are taken for an endless loop. That takes less than a minute."""
@@ -69,8 +73,87 @@ def between_first(numbers: Numbers, warps: int) -> int:
     return max(numbers.first, warps * numbers.first_warp)
 
 
+class One:
+    """One multiprocessor, for the blocks of one rank of their clusters (0 where there are none), with a place for each
+    of its workers. `others`: another of those for the same clusters."""
+
+    def __init__(
+        self, figures: Figures, numbers: Numbers, active: int, workers: Sequence[Worker], rank: int, others: One | None
+    ) -> None:
+        launch, places = workers[0].launch, len(workers)
+        self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
+        self.path = shared_memory_path.new_path(l1_bytes(launch, places), costs_of(figures, active))
+        count = places * launch.warps
+        shared_by_all = others.waiting.behind if others else None
+        behind = new_behind(count, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
+        self.waiting: shared_memory_path.Waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, behind)
+        members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
+        for w in range(count):
+            members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
+        self.sm: issue_records.Multiprocessor = issue_records.Multiprocessor(
+            code=others.sm.code if others else code_table(launch.kernel),
+            warps=np.zeros(count, issue_records.RESIDENT_WARP),
+            members=members,
+            pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
+            banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
+            caches=new_caches(len(launch.kernel.instructions), numbers),
+            busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
+            served=np.zeros(3, np.int64),
+            spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
+            classes=np.zeros((count, SCOREBOARDS), np.int64),
+            clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, 1 << 60]),
+            stop=np.zeros(1, np.uint32),
+            ideal=np.zeros(1, np.bool_),
+            constant=np.zeros(1, np.bool_),
+        )
+        self.sm.warps["state"] = issue_records.DONE
+        self.sm.warps["place"] = self.first + np.arange(count) // launch.warps
+        self.sm.warps["number"] = np.arange(count) % launch.warps
+        self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
+
+    def begin(self, compiled: Compiled, place: int, block: int, now: int) -> None:
+        """Put a block into a place; its warps begin with the first instruction in cycle `now`."""
+        worker = self.workers[place]
+        context = worker.context.ctypes.data
+        compiled.begin(context, block)
+        self.begins[place] = now
+        step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
+        own = slice(place * self.launch.warps, (place + 1) * self.launch.warps)
+        forget(self.waiting.behind, self.first + place, own)
+        for w in range(own.start, own.stop):
+            warp = self.sm.warps[w]
+            warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
+            step_warp(context, int(warp["record"]))  # this chooses the group of threads that runs
+            warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
+            warp["issued"], warp["arrived"] = now - 1, now
+            warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
+            warp["awaits"] = -1
+            self.waiting.wake[w] = now
+
+    def ended(self, place: int) -> bool:
+        rows = self.sm.warps["place"] == self.first + place
+        return bool((self.sm.warps["state"][rows] == issue_records.DONE).all())
+
+    def timed(self, place: int) -> TimedBlock:
+        rows = self.sm.warps[self.sm.warps["place"] == self.first + place]
+        number = int(self.workers[place].context[0]["block"])
+        self.workers[place].context[0]["blocks_done"] += 1
+        return TimedBlock(number, self.begins[place], int(rows["ended"].max()), tuple(map(int, rows["ended"])))
+
+    def stopped(self, code: int) -> Stop:
+        if code == codes.LIMIT:
+            running = np.flatnonzero(self.sm.warps["state"] != issue_records.DONE)
+            last = self.sm.warps[running[np.argmax(self.sm.warps["issued"][running])]]
+            worker = self.workers[int(last["place"]) - self.first]
+            worker.error[0]["warp"] = last["number"]
+            return worker.stopped(code)
+        bad = next((w for w in self.workers if w.error[0]["code"]), self.workers[0])
+        return bad.stopped(code)
+
+
 class Simulation:
-    """One multiprocessor with room for `resident` blocks of a launch."""
+    """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
+    cluster, which take turns of `TURN` cycles."""
 
     def __init__(
         self,
@@ -89,112 +172,104 @@ class Simulation:
         active = min(launch.blocks, figures.multiprocessors)
         self.numbers = figures.numbers(global_latency, active)
         self.stop_word = np.zeros(1, np.uint32)
-        self.workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
-        self.path = shared_memory_path.new_path(l1_bytes(launch, resident), costs_of(figures, active))
-        count = resident * launch.warps
-        self.waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, resident, launch.shared_reach)
-        members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
-        for w in range(count):
-            members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
-        self.sm = issue_records.Multiprocessor(
-            code=code_table(launch.kernel),
-            warps=np.zeros(count, issue_records.RESIDENT_WARP),
-            members=members,
-            pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
-            banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
-            caches=new_caches(len(launch.kernel.instructions), self.numbers),
-            busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
-            served=np.zeros(3, np.int64),
-            spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
-            classes=np.zeros((count, SCOREBOARDS), np.int64),
-            clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, max_instructions or 1 << 60]),
-            stop=self.stop_word,
-            ideal=np.array([ideal]),
-            constant=np.array([global_latency is not None]),
-        )
-        self.sm.warps["state"] = issue_records.DONE
-        self.sm.warps["place"] = np.arange(count) // launch.warps
-        self.sm.warps["number"] = np.arange(count) % launch.warps
-        self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
-        self.allowance = ALLOWANCE * min(count, shared_memory_path.SUB_CORES) if max_instructions is None else None
-        self.begins = [0] * resident
-        self.step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
+        clusters = [ClusterMemory(launch, launch.cluster_blocks) for _ in range(resident)]
+        self.each: list[One] = []
+        for rank in range(launch.cluster_blocks):
+            workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
+            for worker, cluster in zip(workers, clusters, strict=True):
+                worker.join(cluster, rank)
+            others = self.each[0] if self.each else None
+            one = One(figures, self.numbers, active, workers, rank, others)
+            one.sm = one.sm._replace(stop=self.stop_word)
+            one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
+            one.sm.clock[issue_records.ALLOWED] = max_instructions or 1 << 60
+            self.each.append(one)
+        warps = min(resident * launch.warps, shared_memory_path.SUB_CORES)
+        self.allowance = ALLOWANCE * warps if max_instructions is None else None
 
     @property
     def issued(self) -> int:
         """Warp instructions issued so far."""
-        return int(self.sm.clock[issue_records.ISSUED])
+        return sum(int(one.sm.clock[issue_records.ISSUED]) for one in self.each)
 
-    def begin(self, place: int, block: int, now: int) -> None:
-        """Put a block into a place; its warps begin with the first instruction in cycle `now`."""
-        worker = self.workers[place]
-        context = worker.context.ctypes.data
-        self.compiled.begin(context, block)
-        self.begins[place] = now
-        forget(self.waiting.behind, place, slice(place * self.launch.warps, (place + 1) * self.launch.warps))
-        for w in range(place * self.launch.warps, (place + 1) * self.launch.warps):
-            warp = self.sm.warps[w]
-            warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
-            self.step_warp(context, int(warp["record"]))  # this chooses the group of threads that runs
-            warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
-            warp["issued"], warp["arrived"] = now - 1, now
-            warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
-            warp["awaits"] = -1
-            self.waiting.wake[w] = now
-
-    def run(self, blocks: Sequence[int]) -> Simulated:
-        """Simulate blocks, as many at a time as are resident; the next takes the place of one that has ended."""
+    def run(self, clusters: Sequence[Sequence[int]]) -> Simulated:
+        """Simulate blocks, by clusters, as many at a time as are resident; the next takes the place of one that has
+        ended."""
         began = time.perf_counter()
-        queue, done, stop = deque(blocks), [], None
-        running = set(range(min(len(self.workers), len(blocks))))
+        queue, done, stop = deque(clusters), [], None
+        running = set(range(min(len(self.each[0].workers), len(clusters))))
         for place in running:
             self.begin(place, queue.popleft(), place * between_first(self.numbers, self.launch.warps))
-        numbers, figures, given = self.numbers, self.numbers.record(), 0
+        numbers, given = self.numbers, 0
         while running:
-            if self.allowance is not None:
-                self.sm.clock[issue_records.ALLOWED] = self.issued + self.allowance
-            answer = issue_loop.run(self.sm, self.path, self.waiting, figures, self.compiled.step)
-            if answer >= codes.FAULT:
-                stop = self.stopped(answer - codes.FAULT)
+            stop = self.until_one_ends()
+            if stop:
                 break
-            for place in [place for place in running if self.ended(place)]:  # some may have ended in the same cycle
-                done.append(self.timed(place))
+            for place in [p for p in running if all(one.ended(p) for one in self.each)]:  # several may in one cycle
+                done += [one.timed(place) for one in self.each]
                 if queue:
-                    given = max(int(self.sm.clock[issue_records.CYCLE]) + numbers.replace, given + numbers.apart_blocks)
+                    given = max(self.now() + numbers.replace, given + numbers.apart_blocks)
                     self.begin(place, queue.popleft(), given)
                 else:
                     running.remove(place)
+        every = [one.sm for one in self.each]
         return Simulated(
-            spent=self.sm.spent,
+            spent=summed([sm.spent for sm in every]),
             blocks=done,
             cycles=max((b.end for b in done), default=0),
-            instructions=int(self.sm.clock[issue_records.ISSUED]),
-            busy=self.sm.busy,
-            requests=int(self.sm.served[0]),
-            transactions=int(self.sm.served[1]),
-            assumed=int(self.sm.served[2]),
-            beyond=int(self.path.memory.busy.max()) // 100,
+            instructions=self.issued,
+            busy=np.max([sm.busy for sm in every], axis=0),
+            requests=sum(int(sm.served[0]) for sm in every),
+            transactions=max(int(sm.served[1]) for sm in every),
+            assumed=sum(int(sm.served[2]) for sm in every),
+            beyond=max(int(one.path.memory.busy[:ACROSS].max()) for one in self.each) // 100,
+            across=max(int(one.path.memory.busy[ACROSS]) for one in self.each) // 100,
             seconds=time.perf_counter() - began,
-            workers=self.workers,
+            workers=[worker for one in self.each for worker in one.workers],
             stop=stop,
         )
 
-    def ended(self, place: int) -> bool:
-        rows = self.sm.warps["place"] == place
-        return bool((self.sm.warps["state"][rows] == issue_records.DONE).all())
+    def begin(self, place: int, cluster: Sequence[int], now: int) -> None:
+        for one, block in zip(self.each, cluster, strict=True):
+            one.begin(self.compiled, place, block, now)
 
-    def timed(self, place: int) -> TimedBlock:
-        rows = self.sm.warps[self.sm.warps["place"] == place]
-        number = int(self.workers[place].context[0]["block"])
-        self.workers[place].context[0]["blocks_done"] += 1
-        return TimedBlock(number, self.begins[place], int(rows["ended"].max()), tuple(map(int, rows["ended"])))
+    def now(self) -> int:
+        return max(int(one.sm.clock[issue_records.CYCLE]) for one in self.each)
 
-    def stopped(self, code: int) -> Stop:
-        if code == codes.LIMIT:
-            running = np.flatnonzero(self.sm.warps["state"] != issue_records.DONE)
-            last = self.sm.warps[running[np.argmax(self.sm.warps["issued"][running])]]
-            worker = self.workers[int(last["place"])]
-            worker.error[0]["warp"] = last["number"]
-            return worker.stopped(code)
-        bad = next((w for w in self.workers if w.error[0]["code"]), self.workers[0])
-        return bad.stopped(code)
+    def until_one_ends(self) -> Stop | None:
+        """Simulate until a block has ended. Where there are several multiprocessors, each in turn: what one does to
+        another's blocks takes longer than a turn."""
+        figures, step = self.numbers.record(), self.compiled.step
+        for one in self.each if self.allowance is not None else ():
+            one.sm.clock[issue_records.ALLOWED] = one.sm.clock[issue_records.ISSUED] + self.allowance
+        if len(self.each) == 1:
+            one = self.each[0]
+            answer = issue_loop.run(one.sm, one.path, one.waiting, figures, step, shared_memory_path.NEVER)
+            return one.stopped(answer - codes.FAULT) if answer >= codes.FAULT else None
+        ended = False
+        while not ended:
+            first = min(int(one.sm.clock[issue_records.CYCLE]) for one in self.each)
+            issued, nexts = self.issued, []
+            for one in self.each:
+                one.sm.clock[issue_records.CYCLE] = first
+                answer = issue_loop.AGAIN - 1
+                while answer < issue_loop.AGAIN:  # −1 − place: a block has ended, others may go on
+                    answer = issue_loop.run(one.sm, one.path, one.waiting, figures, step, first + TURN)
+                    if answer >= codes.FAULT:
+                        return one.stopped(answer - codes.FAULT)
+                    ended = ended or bool(answer < 0)
+                nexts.append(int(one.sm.clock[issue_records.CYCLE]))
+            quiet = self.issued == issued
+            if quiet and min(nexts) >= shared_memory_path.NEVER:
+                return None if ended else self.each[0].stopped(codes.BLOCK_DEADLOCK)
+            for one in self.each:
+                one.sm.clock[issue_records.CYCLE] = min(nexts) if quiet else first + TURN
+        return None
+
+
+def summed(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+    """The sums of records of numbers, field by field."""
+    total = records[0].copy()
+    for name in total.dtype.names or ():
+        total[name] = np.sum([one[name] for one in records], axis=0)
+    return total

@@ -12,7 +12,7 @@ from banksim.machine.compiled_records import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inlined, inner, intrinsic
-from banksim.timing.asynchronous import PHASES, TRIES, due, name, unknown
+from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
 from banksim.timing.issue_records import BLOCKED, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
 from banksim.timing.issue_table import PLAIN
 from banksim.timing.shared_memory_path import NEVER, Waiting
@@ -90,24 +90,39 @@ def end_of_phase(sm: Multiprocessor, waiting: Waiting, w: Integer) -> None:
 
 
 @inner
+def wake(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer) -> Integer:
+    """Let a warp go on, if it waits and can. Returns OK or a fault."""
+    warp = sm.warps[w]
+    if warp.state != BLOCKED:
+        return OK
+    answer = call(step, warp.context, warp.record)
+    if answer >= codes.FAULT:
+        return answer
+    if answer == codes.RUN:
+        warp.next = record_of(warp).pc // 16
+        how = sm.code[warp.previous].behind
+        if how == TRIES:
+            end_of_phase(sm, waiting, w)
+        elif how == AWAITS_CLUSTER:
+            end = cluster_due(waiting.behind, warp.place, record_of(warp).cluster_phase)
+            warp.ready = warp.released = max(end, warp.ready)
+            warp.state = READY
+            waiting.wake[w] = 0
+        else:
+            return release(sm, waiting, f, step, w, t)
+    elif answer == codes.DONE:
+        warp.state, warp.ended = DONE, t
+    return OK
+
+
+@inner
 def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, place: Integer, t: Integer) -> Integer:
     """Let those of a block's waiting warps go on that can. Returns OK or a fault."""
     for w in range(len(sm.warps)):
-        warp = sm.warps[w]
-        if warp.place == place and warp.state == BLOCKED:
-            answer = call(step, warp.context, warp.record)
-            if answer >= codes.FAULT:
-                return answer
-            if answer == codes.RUN:
-                warp.next = record_of(warp).pc // 16
-                if sm.code[warp.previous].behind == TRIES:
-                    end_of_phase(sm, waiting, w)
-                    continue
-                wrong = release(sm, waiting, f, step, w, t)
-                if wrong:
-                    return wrong
-            elif answer == codes.DONE:
-                warp.state, warp.ended = DONE, t
+        if sm.warps[w].place == place:
+            wrong = wake(sm, waiting, f, step, w, t)
+            if wrong:
+                return wrong
     return OK
 
 

@@ -19,7 +19,18 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
 from banksim.timing.asynchronous import Behind, arrived, new_behind, served
-from banksim.timing.global_memory import NEAR, GlobalMemory, has_room, leaves, new_memory, no_costs, reach
+from banksim.timing.global_memory import (
+    ACROSS,
+    NEAR,
+    REMOTE,
+    GlobalMemory,
+    has_room,
+    held,
+    leaves,
+    new_memory,
+    no_costs,
+    reach,
+)
 
 SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
@@ -40,6 +51,7 @@ REQUEST = np.dtype(
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
         ("far", "i8"),  # what it does to global memory
         ("copies", "i8"),  # whether it is an asynchronous copy
+        ("sectors", "i8"),  # of other blocks' shared memory, that it touches
     ]
 )
 SUB_CORE = np.dtype(
@@ -119,11 +131,11 @@ def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> P
     )
 
 
-def new_waiting(warps: int, scoreboards: int, places: int = 1, shared_bytes: int = 0) -> Waiting:
+def new_waiting(warps: int, scoreboards: int, behind: Behind | None = None) -> Waiting:
     shape = warps, scoreboards
     none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     of_warp = [np.zeros(warps, np.int64) for _ in range(3)]
-    behind = new_behind(warps, places, shared_bytes)
+    behind = behind or new_behind(warps)
     return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], of_warp[2], behind)
 
 
@@ -158,7 +170,11 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     if row >= 0 and path.ends[slot] <= t:
         request = path.requests[row]
         path.slots[slot] = -1
-        comes = reach(path.memory, f, row, request.far, t) if request.far != NEAR else t
+        comes = t
+        if request.far == REMOTE:
+            comes = held(path.memory, ACROSS, request.sectors * f.remote_sector, t) + f.remote
+        elif request.far != NEAR:
+            comes = reach(path.memory, f, row, request.far, t)
         if request.parts:
             one.bus = max(one.bus, t) + request.parts
             settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))

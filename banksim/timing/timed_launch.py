@@ -57,9 +57,10 @@ def run_timed(
     """Time the blocks that the first multiprocessor gets, then count the others. The first of `rules` says how long
     requests take. Raises `InputError` where there is no time model."""
     known = figures(launch.kernel.arch)
-    on_first = range(0, launch.blocks, known.multiprocessors)
+    size = launch.cluster_blocks
+    on_first = range(0, launch.blocks // size, known.at_once(size))
     together = min(resident(launch).blocks, len(on_first))
-    chosen = on_first[: timing.blocks or together]
+    chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or together]]
     stepwise = compile_for(launch, stepwise=True)
 
     def simulate(to: Launch, ideal: bool) -> Simulated:
@@ -83,11 +84,11 @@ def run_timed(
     if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
     parts = [(stepwise, counts)]
-    if counts.stop is None and timing.more and len(chosen) < launch.blocks:
+    if counts.stop is None and timing.more and size * len(chosen) < launch.blocks:
         compiled = compile_for(launch)
         rest = execute(
             launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress,
-            without=chosen,
+            without=[block for cluster in chosen for block in cluster],
         )  # fmt: skip
         raise_unless_interrupted(launch, rest.stop)
         parts.append((compiled, rest))
@@ -112,7 +113,7 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         instructions.append(TimedInstruction(i, replace(spent, conflict=conflict)))
     busy = outcome.busy.max(axis=0)
     resources = dict(zip((*PIPES, "issue"), map(int, busy), strict=True)) | {
-        "shared memory": outcome.transactions, "L2 cache": outcome.beyond,
+        "shared memory": outcome.transactions, "L2 cache": outcome.beyond, "other blocks": outcome.across,
     }  # fmt: skip
     return Cycles(
         figures=known,

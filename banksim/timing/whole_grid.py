@@ -50,8 +50,9 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
     """The time of a whole launch, estimated from the blocks that were timed."""
     figures = cycles.figures
     held = resident(launch)
-    at_a_time = min(held.blocks, -(-launch.blocks // figures.multiprocessors))
-    waves = -(-launch.blocks // (at_a_time * figures.multiprocessors))
+    clusters, groups = launch.blocks // launch.cluster_blocks, figures.at_once(launch.cluster_blocks)
+    at_a_time = min(held.blocks, -(-clusters // groups))
+    waves = -(-clusters // (at_a_time * groups))
     return Estimate(
         blocks=launch.blocks,
         together=at_a_time,
@@ -69,9 +70,10 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Full rounds of these take as long
     as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Or what the L2
     takes, if that is longer."""
-    figures, timed = cycles.figures, len(cycles.blocks)
-    count = -(-launch.blocks // figures.multiprocessors)
-    rounds, left = divmod(launch.blocks, held * figures.multiprocessors)
-    part = left / (held * figures.multiprocessors)
+    size = launch.cluster_blocks
+    clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
+    count = -(-clusters // groups)
+    rounds, left = divmod(clusters, held * groups)
+    part = left / (held * groups)
     full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1
     return round(max(cycles.total * full / -(-timed // held), cycles.resources["L2 cache"] * count / timed))

@@ -14,23 +14,28 @@ from banksim.timing.asynchronous import (
     ARRIVES,
     ARRIVES_LATER,
     AWAITS,
+    AWAITS_CLUSTER,
     AWAITS_PRODUCTS,
     BEGINS,
     COMMITS,
     COPIES,
     COPIES_IN,
     COPIES_OUT,
+    JOINS_CLUSTER,
     LATEST,
     MULTIPLIES,
     PRODUCTS,
     arrive_later,
+    arrives_at_cluster,
     awaited,
     begin,
     belongs,
+    cluster_due,
     commit,
     contribute,
+    to_several,
 )
-from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch, held
+from banksim.timing.global_memory import ACROSS, OUT, PAST, SECTORS, STORED, fetch, held
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
 from banksim.timing.shared_memory_path import Path, Waiting
@@ -68,6 +73,14 @@ def gone(path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> In
 
 
 @inlined
+def crossed(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
+    """When a copy of so many bytes from shared memory into that of a block of the cluster has come."""
+    cost = size // SECTOR * f.remote_sector
+    path.memory.busy[ACROSS] += cost
+    return held(path.memory, ACROSS, cost, t) + f.near
+
+
+@inlined
 def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer, named: Integer) -> bool:
     """What an instruction that warp w has issued at cycle t does to mbarriers and groups. Returns whether the phase
     of an mbarrier is over."""
@@ -78,13 +91,18 @@ def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer
     if row.behind == BEGINS:
         begin(behind, warp.place, named)
     elif row.behind == ARRIVES:
-        return contribute(behind, warp.place, named, context, t + f.arrive)
+        return contribute(behind, warp.place, named, context, t + f.arrive, f.across)
     elif row.behind == ARRIVES_LATER:
         arrive_later(behind, warp.place, named, w)
-        return contribute(behind, warp.place, named, context, max(t + f.arrive, behind.copies[w, LATEST]))
+        return contribute(behind, warp.place, named, context, max(t + f.arrive, behind.copies[w, LATEST]), f.across)
     elif row.behind == COPIES_IN:
-        end = come(sm, path, f, copied(row, record_of(warp), context), rows, t)
-        return contribute(behind, warp.place, named, context, end)
+        size = copied(row, record_of(warp), context)
+        if row.near:
+            return contribute(behind, warp.place, named, context, crossed(path, f, size, t), 0)
+        end = come(sm, path, f, size, rows, t)
+        if row.multicast >= 0:
+            named = to_several(behind, np.int64(record_of(warp).uniform[row.multicast]) >> 16)
+        return contribute(behind, warp.place, named, context, end, 0)
     elif row.behind == COPIES_OUT:
         belongs(behind, COPIES, w, gone(path, f, copied(row, record_of(warp), context), rows, t))
     elif row.behind == COMMITS:
@@ -99,4 +117,8 @@ def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer
         belongs(behind, PRODUCTS, w, begins + row.latency)
         if row.commits:
             commit(behind, PRODUCTS, w, t)
+    elif row.behind == JOINS_CLUSTER:
+        arrives_at_cluster(behind, warp.place, record_of(warp).cluster_phase, t + f.cluster)
+    elif row.behind == AWAITS_CLUSTER:
+        warp.ready = max(warp.ready, cluster_due(behind, warp.place, record_of(warp).cluster_phase))
     return False

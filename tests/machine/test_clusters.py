@@ -11,7 +11,7 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.errors import Fault, InputError, UnsupportedError
+from banksim.errors import Fault, InputError
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
@@ -159,12 +159,6 @@ def test_launches_that_cannot_be(name: str, grid: Any, options: dict[str, Any], 
         banksim.run(
             kernels()[name], grid, 32, [np.zeros(64 * 64, np.int32)] * (2 if name == "passed_on" else 1), **options
         )
-
-
-@pytest.mark.parametrize(("how", "said"), [({"timing": True}, "the time of")])
-def test_what_is_not_simulated_of_clusters(how: dict[str, Any], said: str) -> None:
-    with pytest.raises(UnsupportedError, match=said):
-        banksim.run(kernels()["early"], 2, 32, [np.zeros(64, np.int32)], cluster=2, **how)
 
 
 def test_a_cluster_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -219,11 +219,13 @@ def execute(
     """
     rules, period = bank_rules(architectures, compiled)
     blocks = range(launch.blocks) if blocks is None else blocks
-    if not launch.apart and (len(blocks) < launch.blocks or without):
+    if not launch.apart and (len(blocks) < launch.blocks or (without and launch.cooperative)):
         kind = "cooperative launch" if launch.cooperative else "launch of clusters"
         raise UnsupportedError(f"{launch.kernel.plain_name}: a {kind} cannot be run in parts")
     size = launch.cluster_blocks
     pieces: Iterable[Sequence[int]] = (launch.blocks_of_cluster(n) for n in range(launch.blocks // size))
+    if size > 1 and without:
+        pieces = [cluster for cluster in pieces if cluster[0] not in without]
     if launch.cooperative:
         workers, pieces = 1, [[block for cluster in pieces for block in cluster]]
         size = launch.blocks
