@@ -69,6 +69,7 @@ class Context(Protocol):
     trace: Integer
     traced: Integer
     notes: Integer
+    touched: Integer
     watch: Integer
     follow: Integer
     probe: Integer
