@@ -223,7 +223,7 @@ def relocated(text: str, place: Place) -> Operand | None:
         return None
     half, symbol, offset = match.groups()
     target = place(symbol, int(offset or "0", 16))
-    if target is None or half is None:
+    if target is None or half is None or target.kind == "kernel":
         return target
     number = target.number >> 32 if half == "hi" else target.number & 0xFFFFFFFF
     return Operand("imm", number, text=text)

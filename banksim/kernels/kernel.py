@@ -30,6 +30,7 @@ class Operand:
     code       pc of the target in `Kernel.instructions`
     gdesc      uniform register, the first of four: the descriptors of a warp group's operands
     special    (the name is `text`: SR_TID.X)
+    kernel     (another kernel of the module, by its name in `text`)
     other      (anything else, by its `text`)
     """
 

@@ -282,7 +282,8 @@ def free(host: Host, lanes: Sequence[int], v: Words) -> None:
 
 def unknown(host: Host, lanes: Sequence[int], v: Words) -> None:
     name = host.instruction.operands[0].text
-    raise Refusal(codes.NOT_SIMULATED, lanes[0], f"a call of {name}, which is not simulated")
+    what = " (dynamic parallelism)" if "GetParameterBuffer" in name or "LaunchDevice" in name else ""
+    raise Refusal(codes.NOT_SIMULATED, lanes[0], f"a call of {name}{what}, which is not simulated")
 
 
 # ---- bulk copies: (address in shared memory, 0, global address, 0, bytes), once for the warp

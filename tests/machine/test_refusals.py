@@ -9,7 +9,7 @@ import pytest
 from numba import cuda
 
 import banksim
-from banksim.errors import UnsupportedError
+from banksim.errors import BanksimError, UnsupportedError
 from banksim.kernels.compilers import compile_cuda
 from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.machine.operations import OPERATIONS
@@ -59,3 +59,30 @@ def test_a_cubin_has_no_other_code(tmp_path: Path) -> None:
     cubin.write_bytes(compile_cuda(REFUSED))
     with pytest.raises(UnsupportedError, match=r"not simulated .*refused\.cu:\d+\)$"):
         banksim.run(banksim.load(cubin)["either"], 1, 32, [np.zeros(32, np.int32)])
+
+
+LAUNCHING = """
+.version 9.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b64 made) {call} (.param .b64 function, .param .b64 sizes, .param .b64 shared);
+.visible .entry child() {{ ret; }}
+.visible .entry parent() {{
+    .reg .b64 %r<4>;
+    mov.u64 %r1, {kernel};
+    mov.u64 %r2, 1;
+    {{ .param .b64 a, b, c, made;
+      st.param.b64 [a], %r1; st.param.b64 [b], %r2; st.param.b64 [c], %r2;
+      call (made), {call}, (a, b, c); }}
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("kernel", ["child", "parent"])
+def test_kernels_that_launch_kernels_are_refused_by_name(tmp_path: Path, kernel: str) -> None:
+    """Another kernel, which lies nowhere in this one's code, and the kernel itself."""
+    path = tmp_path / "launching.ptx"
+    path.write_text(LAUNCHING.format(kernel=kernel, call="__cuda_syscall_cnpv2GetParameterBufferV2"))
+    with pytest.raises(BanksimError, match=r"\(dynamic parallelism\).* not simulated"):
+        banksim.run(banksim.load(path)["parent"], 1, 32, [])
