@@ -280,7 +280,7 @@ def count(
     placed: bool = False,
 ) -> Counted | Undecided:
     """The counts of a launch, as executing every block would give them; or why every block must be executed. `placed`:
-    there are counts only where all accesses to global memory lie in its buffers, whatever these hold."""
+    there are counts only where no access faults and all to global memory lie in its buffers, whatever these hold."""
     axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
     if not launch.apart:
         why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"

@@ -58,7 +58,7 @@ RESULTS: dict[str, int] = {}
 @dataclass
 class Footprint:
     """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on;
-    `places`: what its addresses in global memory depend on, and `reaches`: whether it has any there. `guarded`: whether
+    `places`: what its addresses in other memory depend on, and `reaches`: whether it has any there. `guarded`: whether
     it may be left out; `guard`: the predicate of those threads that alone read and write anything for it (None: all, or
     it is not known which)."""
 
@@ -103,6 +103,8 @@ class Tracer(Unfollowed):
     def raw(self, o: Operand, word: int = 0) -> Dependences:
         if o.kind in ("R", "UR"):
             return NOTHING if o.is_zero else Dependences({(o.kind, o.number + word)})
+        if o.kind == "const" and any(part.kind != "imm" for part in o.parts):
+            self.reach(*map(self.raw, o.parts))
         return self.joined(*map(self.raw, o.parts)) if o.kind == "const" else NOTHING
 
     def read_predicate(self, kind: str, number: int) -> Dependences:
@@ -190,9 +192,12 @@ class Tracer(Unfollowed):
         refuse(space)
         if space in DECIDING:
             self.need(*deciding)
-        if space in GLOBAL:
-            self.found.places = self.found.places.joined(*deciding)
-            self.found.reaches = True
+        if space != "shared":
+            self.reach(*deciding)
+
+    def reach(self, *deciding: object) -> None:
+        self.found.places = self.found.places.joined(*deciding)
+        self.found.reaches = True
 
     def read(self, space: str, address: Dependences) -> Dependences:
         if space == "const":

@@ -53,7 +53,7 @@ class Needed:
 @lru_cache(maxsize=256)
 def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = False) -> Needed:
     """What the counts of a kernel need where the grid has several blocks along `axes`, by blocks of instructions of up
-    to `longest`; `placed`: and its addresses in global memory. `UnsupportedError` for what is not followed."""
+    to `longest`; `placed`: and every address. `UnsupportedError` for what is not followed."""
     blocks = basic_blocks(kernel, longest)
     prints = footprints(kernel, blocks)
     if placed:
@@ -69,7 +69,7 @@ def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = F
 
 
 def placed_by_data(kernel: Kernel) -> frozenset[int]:
-    """The instructions (pcs) whose addresses in global memory may depend on data."""
+    """The instructions (pcs) whose addresses in memory other than shared may depend on data."""
     blocks = basic_blocks(kernel)
     prints = {pc: replace(one, needs=one.places) for pc, one in footprints(kernel, blocks).items()}
     return frozenset(forwards(blocks, prints, set(prints), of_data)[1])

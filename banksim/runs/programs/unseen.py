@@ -1,7 +1,8 @@
 """Launches that are counted, but not executed until somebody wants to see what they wrote: benchmarks often never look.
 
 A launch waits if its classes of blocks (`banksim.classes`) tell all that can be seen of it at once: its counts do not
-depend on what is in memory, it prints nothing, and in every block each access to global memory lies in an allocation.
+depend on what is in memory, it prints nothing, and in every block each access lies within an allocation, or within
+local or constant memory.
 Before the program reads or changes memory, and before a launch that cannot wait, those that wait are executed, in their
 order. Of memory that is freed nobody sees anything more, so launches that wrote to nothing else never are; nor are
 those that come again on the same memory, in a loop that takes their time, but for the last.
@@ -106,7 +107,9 @@ class Unseen:
         todo, self.waiting = self.seen(), []
         self.freed.clear()
         for counted in todo:
-            self.repeats.execute(replace(counted.launch, doubts={}), (), Options(progress=options.progress))
+            launch = replace(counted.launch, doubts={})
+            if self.repeats.execute(launch, (), Options(progress=options.progress)).partial:
+                raise KeyboardInterrupt
 
     def free(self, slot: int) -> bool:
         """From now on nobody sees an allocation any more. Whether its memory must stay until all is settled."""

@@ -70,7 +70,7 @@ struct memory *banksim_find(CUdeviceptr address); /* the live allocation that ho
 unsigned banksim_number(const struct memory *memory);
 unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */
 /* banksim executes a launch whose counts it knows only when somebody sees what it wrote. */
-void banksim_launched(void);
+struct answer banksim_launch(const void *message, size_t size);
 void banksim_settle(void); /* before anything but a launch reads or changes memory */
 void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */
 

@@ -24,8 +24,8 @@ struct copy { /* a box of bytes, and how far rows and layers lie apart at both o
 
 CUresult banksim_perform_copy(void *arguments) {
     const struct copy *c = arguments;
-    if (banksim_pending) return CUDA_SUCCESS;
     banksim_settle();
+    if (banksim_pending) return CUDA_SUCCESS;
     banksim_flush();
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
@@ -141,8 +141,8 @@ struct fill { /* `height` rows, `pitch` bytes apart, of `width` values; `bytes`:
 
 CUresult banksim_perform_fill(void *arguments) {
     const struct fill *f = arguments;
-    if (banksim_pending) return CUDA_SUCCESS;
     banksim_settle();
+    if (banksim_pending) return CUDA_SUCCESS;
     for (size_t y = 0; y < f->height; y++) {
         char *row = banksim_bytes(f->to + y * f->pitch);
         if (f->bytes == 1) memset(row, f->value, f->width);

@@ -26,8 +26,7 @@ CUresult banksim_perform_launch(void *arguments) {
     memcpy(message, head, sizeof *head);
     memcpy(message + sizeof *head, launch->parameters, head->parameters);
     memcpy(message + sizeof *head + head->parameters, launch->function->name, head->name);
-    banksim_launched();
-    struct answer answer = banksim_ask('L', message, sizeof *head + head->parameters + head->name);
+    struct answer answer = banksim_launch(message, sizeof *head + head->parameters + head->name);
     free(message);
     banksim_print(answer.bytes, answer.size);
     free(answer.bytes);

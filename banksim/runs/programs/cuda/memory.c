@@ -163,9 +163,12 @@ static size_t device_bytes(void) {
     return bytes;
 }
 
+static void settle_freed(void);
+
 CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
     if (!size) return CUDA_ERROR_INVALID_VALUE;
     if (size > SLOT_BYTES && size > device_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
+    settle_freed();
     pthread_mutex_lock(&lock);
     struct memory *memory = fresh(small(size, kind) ? rounded(size, APART) : pages(size), kind);
     if (memory) {
@@ -213,21 +216,18 @@ void banksim_let_go(struct memory *memory) {
     banksim_announce(memory);
 }
 
-/* ---- freed memory that launches use which banksim has not executed yet */
+/* ---- freed memory that launches use which banksim has not executed yet. It is gone before the program could find it:
+   before a launch, which might use it, and before an allocation, which might be given it. */
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static bool launched; /* since memory was settled last */
 static struct memory *kept[64];
 static unsigned kept_count;
 
-void banksim_launched(void) {
-    pthread_mutex_lock(&settling);
-    launched = true;
-    pthread_mutex_unlock(&settling);
-}
-
+/* In the order in which it was freed, as it is given out again in that order. */
 static void let_kept_go(void) {
     launched = false;
-    while (kept_count) banksim_let_go(kept[--kept_count]);
+    for (unsigned n = 0; n < kept_count; n++) banksim_let_go(kept[n]);
+    kept_count = 0;
 }
 
 static void settle(void) {
@@ -243,6 +243,21 @@ void banksim_settle(void) {
     pthread_mutex_unlock(&settling);
 }
 
+static void settle_freed(void) {
+    pthread_mutex_lock(&settling);
+    if (kept_count) settle();
+    pthread_mutex_unlock(&settling);
+}
+
+struct answer banksim_launch(const void *message, size_t size) {
+    settle_freed();
+    pthread_mutex_lock(&settling);
+    struct answer answer = banksim_ask('L', message, size);
+    launched = true;
+    pthread_mutex_unlock(&settling);
+    return answer;
+}
+
 /* Whether memory that is freed stays where it is until memory is settled. */
 static bool keep(struct memory *memory) {
     bool stays = false;
@@ -250,7 +265,7 @@ static bool keep(struct memory *memory) {
     if (launched && memory->capacity <= SLOT_BYTES && kept_count < sizeof kept / sizeof *kept) {
         uint64_t number = banksim_number(memory);
         struct answer answer = banksim_ask('Z', &number, sizeof number);
-        stays = answer.size > 0;
+        stays = kept_count || answer.size;
         free(answer.bytes);
     } else if (launched) {
         settle();
