@@ -160,6 +160,7 @@ class Unseen:
     def count(self, launch: Launch, rules: Rules, options: Options, places: bytes) -> Counted | None:
         """The counts of a large launch by its classes; nothing where they do not tell all."""
         from banksim.classes import counting
+        from banksim.machine.llvm.compile import compile_for
 
         if len(self.memory) > MOST_BUFFERS:
             return None
@@ -172,4 +173,5 @@ class Unseen:
                 raise KeyboardInterrupt
             self.undecided.add(launch.kernel)
             return None
+        compile_for(launch)  # refuses what executing it would refuse
         return Counted(launch, places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)

@@ -20,6 +20,7 @@ CASES = (
     "nothing", "copy", "freed", "freed_and_read", "reset", "fill", "overwritten", "symbol", "data", "bounds", "pinned",
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",
     "between", "often", "freed_and_used", "addresses", "local", "local_of_a_block", "constant",
+    "refused",
 )  # fmt: skip
 SMALL = "small"
 """An argument: each launch by itself is next to no work."""
@@ -61,6 +62,7 @@ __global__ void stack(u *y, const u *x, u last, u block) {
     y[i] = a[i % 40];
 }
 __global__ void look(u *y, const u *x, u last) { AT; if (i < N) y[i] = factor[x[i] & last]; }
+__global__ void refused(u *y) { AT; asm("mov.u32 %0, %%smid;" : "=r"(y[i % N])); }
 static u h[N], state;
 static u next(u n) { return (state = state * 1664525u + 1013904223u) >> 8 & 0xffffff ? (state >> 8) % n : 0; }
 static void show(const char *name, const u *d) {
@@ -147,6 +149,7 @@ int main(int argc, char **argv) {
             printf("%d\\n", cudaDeviceSynchronize());
         }
     }
+    if (!strcmp(what, "refused")) { refused<<<80, 64>>>(z); printf("%d\\n", cudaDeviceSynchronize()); }
     if (!strcmp(what, "partly")) { ADD(z, y, 5); cudaFree(y); ADD(z, x, 1); cudaFree(x); show("z", z); }
     if (!strcmp(what, "unmapped")) {
         CUmemAllocationProp p = {CU_MEM_ALLOCATION_TYPE_PINNED};
@@ -212,7 +215,16 @@ def run_both_ways(
 def test_what_a_program_sees(outcome: Callable[..., tuple[int, int]], what: str) -> None:
     """Memory is looked at, changed and freed in every way; some launches cannot wait."""
     launches, executed = outcome(what)
-    never = {"nothing": 6, "freed": 6, "reset": 6, "partly": 0, "again": 4, "often": 2506, "addresses": 300}
+    never = {
+        "nothing": 6,
+        "freed": 6,
+        "reset": 6,
+        "partly": 0,
+        "again": 4,
+        "often": 2506,
+        "addresses": 300,
+        "refused": 7,
+    }
     assert launches - executed == never.get(what, 0)
 
 
