@@ -236,6 +236,7 @@ class Process:
     def place(self, content: bytes) -> bytes:
         number, slot = struct.unpack("<2Q", content)
         self.modules[number].place(slot, self.buffers[slot].data)
+        self.unseen.read_at_once.add(slot)
         return b""
 
     def function(self, content: bytes) -> bytes:

@@ -25,7 +25,7 @@ from banksim.runs.counts_to_conflicts import run_of
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
 from banksim.runs.programs.repeats import Key, Repeats, counts_alone
-from banksim.runs.programs.standins import FIRST_SLOT
+from banksim.runs.programs.standins import HEAP_SLOT
 from banksim.runs.run import Rules
 
 LEAST_BLOCKS = 64
@@ -75,13 +75,15 @@ class Counted:
 @dataclass
 class Unseen:
     """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed, and which
-    they use; `undecided`: kernels for whose launches classes cannot tell all; `small`: launches that are next to no
-    work, and the seconds that they took."""
+    they use; `read_at_once`: those of malloc's heap, and of the variables of modules, from which every launch copies
+    its constants; `undecided`: kernels for whose launches classes cannot tell all; `small`: launches that are next to
+    no work, and the seconds that they took."""
 
     memory: ProgramMemory
     repeats: Repeats
     waiting: list[Counted] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
+    read_at_once: set[int] = field(default_factory=lambda: {HEAP_SLOT})
     undecided: set[Kernel] = field(default_factory=set)
     small: dict[Shape, float] = field(default_factory=dict)
     known: OrderedDict[Key, Counted] = field(default_factory=OrderedDict)
@@ -154,8 +156,7 @@ class Unseen:
             self.known[key] = found
             if len(self.known) > MOST_KNOWN:
                 self.known.popitem(last=False)
-        outside = found.slots & self.repeats.shared or any(slot < FIRST_SLOT for slot in found.slots)
-        return None if outside else found
+        return found if found.slots.isdisjoint(self.repeats.shared | self.read_at_once) else None
 
     def count(self, launch: Launch, rules: Rules, options: Options, places: bytes) -> Counted | None:
         """The counts of a large launch by its classes; nothing where they do not tell all."""

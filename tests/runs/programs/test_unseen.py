@@ -20,7 +20,7 @@ CASES = (
     "nothing", "copy", "freed", "freed_and_read", "reset", "fill", "overwritten", "symbol", "data", "bounds", "pinned",
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",
     "between", "often", "freed_and_used", "addresses", "local", "local_of_a_block", "constant",
-    "refused",
+    "refused", "many_modules",
 )  # fmt: skip
 SMALL = "small"
 """An argument: each launch by itself is next to no work."""
@@ -64,6 +64,11 @@ __global__ void stack(u *y, const u *x, u last, u block) {
 __global__ void look(u *y, const u *x, u last) { AT; if (i < N) y[i] = factor[x[i] & last]; }
 __global__ void refused(u *y) { AT; asm("mov.u32 %0, %%smid;" : "=r"(y[i % N])); }
 static u h[N], state;
+static const char module_with_constants[] =
+    ".version 8.0\\n.target sm_75\\n.address_size 64\\n.const .align 4 .b8 c[20000];\\n"
+    ".visible .entry copy(.param .u64 to) {.reg .u64 %r<4>; .reg .u32 %v, %t, %b; ld.param.u64 %r0, [to];"
+    "mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mad.lo.u32 %t, %b, 50, %t; mul.wide.u32 %r1, %t, 4; mov.u64 %r2, c;"
+    "add.u64 %r2, %r2, %r1; add.u64 %r0, %r0, %r1; ld.const.u32 %v, [%r2]; st.global.u32 [%r0], %v; ret;}";
 static u next(u n) { return (state = state * 1664525u + 1013904223u) >> 8 & 0xffffff ? (state >> 8) % n : 0; }
 static void show(const char *name, const u *d) {
     u hash = 0;
@@ -148,6 +153,18 @@ int main(int argc, char **argv) {
             else look<<<80, 64>>>(z, x, last);
             printf("%d\\n", cudaDeviceSynchronize());
         }
+    }
+    if (!strcmp(what, "many_modules")) {
+        CUmodule module;
+        CUfunction copy;
+        CUdeviceptr constants;
+        for (u n = 0; n < 70; n++) cuModuleLoadData(&module, module_with_constants);
+        cuModuleGetFunction(&copy, module, "copy");
+        cuModuleGetGlobal(&constants, NULL, module, "c");
+        set<<<80, 64>>>((u *)constants, x);
+        void *arguments[] = {&z};
+        printf("%d\\n", cuLaunchKernel(copy, 100, 1, 1, 50, 1, 1, 0, 0, arguments, NULL));
+        show("z", z);
     }
     if (!strcmp(what, "refused")) { refused<<<80, 64>>>(z); printf("%d\\n", cudaDeviceSynchronize()); }
     if (!strcmp(what, "partly")) { ADD(z, y, 5); cudaFree(y); ADD(z, x, 1); cudaFree(x); show("z", z); }
