@@ -20,7 +20,7 @@ CASES = (
     "nothing", "copy", "freed", "freed_and_read", "reset", "fill", "overwritten", "symbol", "data", "bounds", "pinned",
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",
     "between", "often", "freed_and_used", "addresses", "local", "local_of_a_block", "constant",
-    "refused", "many_modules",
+    "refused", "many_modules", "library",
 )  # fmt: skip
 SMALL = "small"
 """An argument: each launch by itself is next to no work."""
@@ -28,6 +28,7 @@ SOURCE = """\
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cublas_v2.h>
 #include <cuda.h>
 #define N 5000
 typedef unsigned u;
@@ -154,6 +155,17 @@ int main(int argc, char **argv) {
             printf("%d\\n", cudaDeviceSynchronize());
         }
     }
+    if (!strcmp(what, "library")) {
+        cublasHandle_t library;
+        float two = 2;
+        cublasCreate(&library);
+        for (u n = 0; n < 2; n++) {
+            ADD(z, x, 1);
+            if (n) cudaFree(x);
+            printf("%d\\n", cublasSaxpy(library, N, &two, (float *)x, 1, (float *)z, 1));
+            show("z", z);
+        }
+    }
     if (!strcmp(what, "many_modules")) {
         CUmodule module;
         CUfunction copy;
@@ -193,7 +205,7 @@ int main(int argc, char **argv) {
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("unseen")
     (folder / "program.cu").write_text(SOURCE)
-    return executable.command([str(folder / "program.cu")], "sm_90", "")[0]
+    return executable.command([str(folder / "program.cu")], "sm_90", "-lcublas")[0]
 
 
 @pytest.fixture(name="outcome")

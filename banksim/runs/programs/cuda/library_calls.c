@@ -12,6 +12,7 @@ struct library_call {
 
 static CUresult perform(void *arguments) {
     const struct library_call *call = arguments;
+    banksim_settle();
     if (banksim_pending) return CUDA_SUCCESS;
     struct answer answer = banksim_ask('X', call->message, call->size);
     CUresult status = answer.status;
