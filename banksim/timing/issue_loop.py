@@ -32,9 +32,11 @@ from banksim.timing.issue_records import (
     ResidentWarp,
 )
 from banksim.timing.issue_table import (
+    ALU,
     ASSUMED,
     BARRIER,
     FENCE,
+    FMA,
     GLOBAL,
     MEMORY,
     OTHER,
@@ -194,6 +196,9 @@ def issue(
     if row.pipe >= 0:
         sm.pipes[warp.core, row.pipe] = t + row.interval
         sm.busy[warp.core, row.pipe] += row.interval
+        if row.blocks:
+            for pipe in (ALU, FMA):
+                sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], t + row.blocks)
         if row.server >= 0 and active:
             begins = max(t, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else 1

@@ -80,6 +80,7 @@ class IssueRow(Protocol):
     inverted: Integer
     even: Integer
     odd: Integer
+    blocks: Integer
 
 
 class ResidentWarp(Protocol):

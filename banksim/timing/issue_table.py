@@ -75,6 +75,7 @@ CODE = np.dtype(  # what is passed on has the width that requests have it in: el
         ("inverted", "i4"),
         ("even", "i4"),  # of integers and floats: how many registers of even numbers it reads, each once,
         ("odd", "i4"),  # … and of odd ones
+        ("blocks", "i4"),  # cycles for which it holds the pipes of integers and of floats besides its own
     ]
 )
 
@@ -83,7 +84,7 @@ class Unit(NamedTuple):
     """Where an instruction runs. It holds `pipe` of its sub-core for `interval` cycles, and `server`, a unit that all
     sub-cores share (-1: none), `serves` times as long as most do. `latency`: cycles until its result may be used, if a
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
-    says."""
+    says. `blocks`: cycles for which it holds the pipes ALU and FMA as well."""
 
     pipe: int
     interval: int
@@ -91,6 +92,7 @@ class Unit(NamedTuple):
     server: int = -1
     more: int = 0
     serves: int = 1
+    blocks: int = 0
 
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
@@ -104,7 +106,7 @@ _TABLE = {
     "FADD FMUL FFMA HFMA2.MMA": Unit(FMA, 1),
     "IMAD IDP VIADD HFMA2 HADD2 HMUL2": Unit(HEAVY, 2),
     "IMAD.HI": Unit(HEAVY, 4, more=3),
-    "IMAD.WIDE": Unit(HEAVY, 4, more=4),
+    "IMAD.WIDE": Unit(HEAVY, 4, more=4, blocks=3),
     "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
     "I2FP P2R R2P IABS HMNMX2 VHMNMX HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
     "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
@@ -151,11 +153,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         c = control(i)
         sources = slots(i)
         if kind(i) == PLAIN and unit(i).pipe in (ALU, FMA, HEAVY, DOUBLE):
-            numbers = {number for slot, number in sources.items() if kept.get(slot) != number}
-            odd = sum(number & 1 for number in numbers)
-            pairs = unit(i).pipe == DOUBLE
-            both = (len(numbers) + 1) // 2
-            row["even"], row["odd"] = (both, both) if pairs else (len(numbers) - odd, odd)
+            row["even"], row["odd"] = reads(i, {slot: n for slot, n in sources.items() if kept.get(slot) != n})
         kept = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
@@ -183,6 +181,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         elif counted or unit(i) is not ANYTHING_ELSE:
             for field, value in unit(i)._asdict().items():
                 row[field] = value
+            if i.opcode.startswith("IMAD.WIDE"):
+                wide(row, sources)
             if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:
                 row["matches"] = i.operands[0].number
             if row["kind"] == PLAIN and counted:
@@ -269,6 +269,26 @@ def slots(i: Instruction) -> dict[int, int]:
     if i.operands and i.operands[0].kind in ("R", "UR"):
         operands = operands[1:]
     return {slot: o.number for slot, o in enumerate(operands[:3]) if o.kind == "R" and not o.is_zero}
+
+
+ADDEND = 2
+"""Its place among the sources of a multiplication."""
+
+
+def reads(i: Instruction, sources: dict[int, int]) -> tuple[int, int]:
+    """How many registers of even and of odd numbers an instruction reads."""
+    numbers = set(sources.values())
+    odd, both = sum(number & 1 for number in numbers), (len(numbers) + 1) // 2
+    return (both, both) if unit(i).pipe == DOUBLE else (len(numbers) - odd, odd)
+
+
+def wide(row: np.void, sources: dict[int, int]) -> None:
+    """A product of 64 bits is made in two halves: each reads both factors, and its half of the addend, which takes a
+    cycle more."""
+    factors = {number for slot, number in sources.items() if slot != ADDEND}
+    odd, addend = sum(number & 1 for number in factors), int(ADDEND in sources)
+    row["blocks"] += addend
+    row["interval"] = max(row["interval"], 2 * max(odd, len(factors) - odd) + addend)
 
 
 def registers(i: Instruction) -> int:

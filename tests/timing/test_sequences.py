@@ -56,6 +56,15 @@ def error(name: str, active: int) -> float:
     return taken[0] / taken[1] - 1
 
 
+@pytest.mark.parametrize(
+    "name", ["wide_acc", "wide_rz_ee", "wide_c_ee", "wide_rz_lop2", "wide_c_lop3", "wide_c_ffma1", "wide_rz_iadd_x"]
+)
+def test_products_of_64_bits_hold_what_other_instructions_need(name: str) -> None:
+    """Eight warps of one sub-core: alone, with factors in registers of one bank, and among logic, sums and
+    multiply-adds."""
+    assert abs(error(name, SUB_CORE)) <= 0.01
+
+
 @pytest.mark.parametrize(("name", "active"), [("s2ur_cga", SUB_CORE), ("s2ur_cga_wait", 0x1), ("s2ur_cga_wait", ALL)])
 def test_special_registers_come_later_to_uniform_registers(name: str, active: int) -> None:
     assert abs(error(name, active)) <= 0.01
