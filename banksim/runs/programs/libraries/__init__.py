@@ -3,6 +3,7 @@
 calls.py     a call: its words, and the memory that they point into
 cublas.py    vectors, matrices and their products
 curand.py    random numbers
+generators.py  the words that cuRAND's are made of
 """
 
 from __future__ import annotations

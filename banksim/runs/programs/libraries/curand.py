@@ -1,4 +1,10 @@
-"""The host's generators of cuRAND over NumPy: the same distributions, but the numbers of NumPy's Philox generator."""
+"""The host's generators of cuRAND over NumPy.
+
+Philox, XORWOW and MRG32k3a give an H200's numbers (cuRAND 10.4): integers, uniform numbers, and a device generator's
+normal ones (of mean 0 and deviation 1: others were not recorded) bit for bit; normal ones of a host's generator or as
+doubles, and log-normal ones, differ in the last digits, as other functions compute them. Poisson's numbers, those of
+the other generators and of XORWOW's ordering by seeds are NumPy's of the same distribution.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from banksim.machine.operations import special_functions
+from banksim.machine.reference.engine import NumpyEngine
 from banksim.runs.programs.libraries.calls import Array, Memory, of_bits
+from banksim.runs.programs.libraries.generators import GENERATORS, M1, Generator, Mrg32k3a, Philox
 
 Draw = Callable[[np.random.Generator, int, float, float], Array]
 DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
@@ -20,17 +29,103 @@ DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
     "GenerateLogNormalDouble": (np.float64, lambda g, n, a, b: g.lognormal(a, b, n)),
     "GeneratePoisson": (np.uint32, lambda g, n, a, b: g.poisson(a, n)),
 }
+"""NumPy's."""
+SEEDED = 102
+"""The ordering in which each thread of XORWOW has a seed of its own."""
+PIECE = 1 << 17
+"""Numbers that are computed at once: their steps stay in the caches."""
+ENGINE = type("Engine", (NumpyEngine,), dict.fromkeys(NumpyEngine.__abstractmethods__))()
+WORD_PER_DIFFERENCE = 1.000000048662
+"""What MRG32k3a's differences are multiplied by, so that its words reach 2^32: 10,000 recorded ones leave 14 digits."""
+generators: dict[tuple[int, int], tuple[int, Generator]] = {}
+"""By process and address: the serial number and what gives the words. Another serial number begins anew."""
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
-    """Write random numbers to an address; for address 0, return them as bytes. They depend on the type, the seed, and
-    how many were taken before."""
-    kind, seed, taken, address, count, first, second = words
+    """Write random numbers to an address; for address 0, return them as bytes."""
+    kind, seed, offset, taken, ordering, handle, serial, address, count, first, second = (w % (1 << 64) for w in words)
     dtype, draw = DISTRIBUTIONS[name]
-    parameters: tuple[Any, ...] = of_bits(first, np.float64), of_bits(second, np.float64)
-    bits = np.random.Philox(np.random.SeedSequence([kind, seed & 0xFFFFFFFFFFFFFFFF, taken & 0xFFFFFFFFFFFFFFFF]))
-    values = draw(np.random.Generator(bits), count, *parameters).astype(dtype)
-    if not address:
-        return values.tobytes()
-    memory.array(address, count, dtype)[:] = values
-    return b""
+    a, b = (of_bits(np.uint64(word).view(np.int64).item(), np.float64) for word in (first, second))
+    parameters: tuple[Any, Any] = a, b
+    values = np.empty(count, dtype) if not address else memory.array(address, count, dtype)
+    if kind in GENERATORS and ordering != SEEDED and name != "GeneratePoisson":
+        place = serial >> 32, handle
+        if place not in generators or generators[place][0] != serial:
+            generators[place] = serial, GENERATORS[kind](seed, offset)
+        generator = generators[place][1]
+        for done in range(0, count, PIECE):
+            piece = values[done : done + PIECE]
+            piece[:] = numbers(generator, name, len(piece), parameters, on_host=not address)
+    else:
+        bits = np.random.Philox(np.random.SeedSequence([kind, seed, (offset + taken) % (1 << 64)]))
+        values[:] = draw(np.random.Generator(bits), count, *parameters).astype(dtype)
+    return b"" if address else values.tobytes()
+
+
+def numbers(generator: Generator, name: str, count: int, parameters: tuple[Any, Any], on_host: bool) -> Array:
+    """The next numbers of a distribution. Normal ones come in pairs, by Box and Muller."""
+    double, mrg = name.endswith("Double"), isinstance(generator, Mrg32k3a)
+    normal = "Normal" in name
+    width = 2 if double and not mrg else 1
+    pairs = normal and not isinstance(generator, Philox)  # both numbers of the same thread
+    drawn = (generator.draw(count // 2, 2 * width) if pairs else generator.draw(count, width)).reshape(count, width)
+    if name == "Generate":
+        first: Array = drawn[:, 0]
+        return (first * WORD_PER_DIFFERENCE).astype(np.uint32) if mrg else first
+    uniform = between_0_and_1(drawn, double, mrg)
+    if not normal:
+        return uniform
+    u, v = uniform[::2], uniform[1::2]
+    if double or on_host:
+        u, v = u.astype(float), v.astype(float)
+        size, sine, cosine = np.sqrt(-2 * np.log(u)), np.sin(2 * np.pi * v), np.cos(2 * np.pi * v)
+    else:
+        unit = np.float32(2 * np.pi * 2**-32)
+        angle = v * np.float32(2 * np.pi) if mrg else ENGINE.fma(drawn[1::2, 0].astype(np.float32), unit, unit / 2)
+        size = np.sqrt(np.float32(-2) * logarithm(u))
+        sine, cosine = (of_angle(function, angle) for function in ("SIN", "COS"))
+    values: Array = np.stack([size * sine, size * cosine], axis=1).ravel()
+    values = values * values.dtype.type(parameters[1]) + values.dtype.type(parameters[0])
+    return np.exp(values) if "Log" in name else values
+
+
+def between_0_and_1(drawn: Array, double: bool, mrg: bool) -> Array:
+    """Uniform numbers above 0, up to and with 1, of words [n, words of a number]."""
+    if mrg:
+        uniform: Array = drawn[:, 0] * (1 / M1)
+        return uniform if double else uniform.astype(np.float32)
+    if double:
+        uniform = (drawn[:, 0] ^ drawn[:, 1] << 21) * 2.0**-53 + 2.0**-54
+    else:
+        uniform = drawn[:, 0].astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
+    return uniform
+
+
+# Coefficients of log1p(x)/x - 1 + x/2 … as float32 bits, highest first: what the GPU's logf computes, rounding as it.
+SERIES = np.array(
+    [0xBE055027, 0x3E1039F6, 0xBDF8CDCC, 0x3E0F2955, 0xBE2AD8B9, 0x3E4CED0B, 0xBE7FFF22, 0x3EAAAA78, 0xBF000000],
+    np.uint32,
+).view(np.float32)
+
+
+def logarithm(values: Array) -> Array:
+    """A GPU's logf of normal float32 above 0."""
+    bits = values.view(np.uint32)
+    exponent = bits - 0x3F2AAAAB & 0xFF800000
+    x = (bits - exponent).view(np.float32) - np.float32(1)
+    total = SERIES[0]
+    for coefficient in SERIES[1:]:
+        total = ENGINE.fma(total, x, coefficient)
+    total = ENGINE.fma(total * x, x, x)
+    scale = exponent.view(np.int32).astype(np.float32) * np.float32(2**-23)
+    result: Array = ENGINE.fma(scale, np.float32(np.log(2)), total)
+    return result
+
+
+def of_angle(function: str, angle: Array) -> Array:
+    """A GPU's __sinf or __cosf: MUFU of turns, which are rounded toward 0."""
+    exact = angle.astype(float) * np.float32(0.15915494)
+    turns = exact.astype(np.float32)
+    turns = np.where(turns > exact, np.nextafter(turns, np.float32(0)), turns)
+    result: Array = special_functions.function(ENGINE, function, turns.view(np.uint32)).view(np.float32)
+    return result

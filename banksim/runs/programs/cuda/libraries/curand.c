@@ -1,16 +1,25 @@
-/* The stand-in for libcurand.so.10: generators that the host calls. Their numbers come from NumPy. */
+/* The stand-in for libcurand.so.10: generators that the host calls. libraries/curand.py
+   computes their numbers. */
 #include "curand.h"
 #include "library_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct curandGenerator_st {
     curandRngType_t type;
     cudaStream_t stream;
-    unsigned long long seed, offset; /* `offset`: how many numbers were taken */
+    curandOrdering_t ordering;
+    unsigned long long seed, offset, taken;
+    unsigned long long serial; /* another one where the numbers begin anew */
     bool host;
 };
+
+static unsigned long long begin_anew(void) {
+    static unsigned long long last;
+    return (uint64_t)getpid() << 32 | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
 
 static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type, bool host) {
     if (!generator) return CURAND_STATUS_NOT_INITIALIZED;
@@ -23,6 +32,8 @@ static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type,
     *generator = banksim_zeroed(sizeof **generator);
     (*generator)->type = type;
     (*generator)->host = host;
+    (*generator)->ordering = CURAND_ORDERING_PSEUDO_DEFAULT;
+    (*generator)->serial = begin_anew();
     return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type) {
@@ -50,16 +61,29 @@ curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream)
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed) {
     NEED(generator);
     generator->seed = seed;
-    generator->offset = 0;
+    generator->offset = generator->taken = 0;
+    generator->serial = begin_anew();
     return CURAND_STATUS_SUCCESS;
+}
+static bool of_twister(curandGenerator_t generator) {
+    return generator->type == CURAND_RNG_PSEUDO_MTGP32 || generator->type == CURAND_RNG_PSEUDO_MT19937;
 }
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
     NEED(generator);
+    if (of_twister(generator)) return CURAND_STATUS_TYPE_ERROR;
     generator->offset = offset;
+    generator->taken = 0;
+    generator->serial = begin_anew();
     return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
     NEED(generator);
+    bool xorwow = generator->type == CURAND_RNG_PSEUDO_DEFAULT || generator->type == CURAND_RNG_PSEUDO_XORWOW;
+    if ((order == CURAND_ORDERING_PSEUDO_SEEDED && !xorwow) ||
+        (order == CURAND_ORDERING_PSEUDO_DYNAMIC && generator->type == CURAND_RNG_PSEUDO_MT19937))
+        return CURAND_STATUS_OUT_OF_RANGE;
+    generator->ordering = order;
+    generator->serial = begin_anew();
     return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
@@ -80,11 +104,11 @@ static curandStatus_t generate(curandGenerator_t g, const char *name, void *to, 
     NEED(g);
     if (!count) return CURAND_STATUS_SUCCESS;
     if (!to) return CURAND_STATUS_OUT_OF_RANGE;
-    const uint64_t words[] = {g->type, g->seed, g->offset, g->host ? 0 : (uint64_t)(uintptr_t)to, count, bits(first),
-                              bits(second)};
+    const uint64_t words[] = {g->type, g->seed, g->offset, g->taken, g->ordering, (uint64_t)(uintptr_t)g, g->serial,
+                              g->host ? 0 : (uint64_t)(uintptr_t)to, count, bits(first), bits(second)};
     CUresult failed = banksim_compute(g->stream, "cuRAND", name, words, sizeof words / sizeof *words,
                                       g->host ? to : NULL, g->host ? count * size : 0);
-    g->offset += count;
+    g->taken += count;
     return failed ? CURAND_STATUS_LAUNCH_FAILURE : CURAND_STATUS_SUCCESS;
 }
 #define GENERATE(NAME, T)                                                             \

@@ -1,0 +1,79 @@
+"""cuRAND's numbers against those that an H200's cuRAND 10.4 gave (tests/data, `curand.npz`)."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from banksim.kernels.global_addresses import PROGRAM
+from banksim.machine.launch import Buffer
+from banksim.runs.programs import libraries
+from banksim.runs.programs.libraries.curand import DISTRIBUTIONS
+from helpers.places import DATA
+
+TYPES = {"xorwow": 101, "mrg": 121, "philox": 161}
+EXACT = ("Generate", "GenerateUniform", "GenerateUniformDouble", "GenerateNormal")
+SERIAL = itertools.count(1)
+RECORDED = dict(np.load(DATA / "curand.npz"))
+Take = Callable[[str, int], np.ndarray]
+
+
+def generator(label: str, seed: int = 1234, offset: int = 0, host: bool = False) -> Take:
+    """What takes numbers of a new generator."""
+    serial = next(SERIAL)
+
+    def take(name: str, count: int) -> np.ndarray:
+        out = np.zeros(count, DISTRIBUTIONS[name][0])
+        zero, one = (struct.unpack("<q", struct.pack("<d", value))[0] for value in (0.0, 1.0))
+        words = (TYPES[label], seed, offset, 0, 101, 1, serial, 0 if host else PROGRAM.address_of(0), count, zero, one)
+        content = b"cuRAND\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
+        answer = libraries.answer(content, [Buffer(out.view(np.uint8), "out")])[1]
+        return np.frombuffer(answer, out.dtype) if host else out
+
+    return take
+
+
+@pytest.mark.parametrize("label", TYPES)
+def test_numbers_are_those_of_curand(label: str) -> None:
+    for seed, name in itertools.product((None, 1234), EXACT):
+        took = generator(label, seed or 0)(name, 1024)[:64]
+        np.testing.assert_array_equal(took, RECORDED[f"{label}_{seed}_{name}"], f"{seed} {name}")
+    uniform = generator(label, host=True)
+    assert uniform("Generate", 1024).any()
+    np.testing.assert_array_equal(uniform("GenerateUniform", 64), RECORDED[f"{label}_host_GenerateUniform"])
+
+
+@pytest.mark.parametrize("label", TYPES)
+def test_calls_go_on_where_the_last_one_ended(label: str) -> None:
+    for name in EXACT:
+        take = generator(label)
+        take(name, 1024)
+        np.testing.assert_array_equal(take(name, 64), RECORDED[f"{label}_1234_{name}_again"], name)
+    take = generator(label)
+    both = np.concatenate([take("Generate", 262144)[-64:], take("Generate", 16)])
+    np.testing.assert_array_equal(both, RECORDED[f"{label}_n262144"])
+
+
+@pytest.mark.parametrize("label", TYPES)
+def test_many_numbers_and_offsets(label: str) -> None:
+    np.testing.assert_array_equal(generator(label)("Generate", 70000)[::140], RECORDED[f"{label}_order"])
+    np.testing.assert_array_equal(generator(label)("GenerateUniform", 1 << 20)[::4096], RECORDED[f"{label}_big"])
+    np.testing.assert_array_equal(generator(label)("GenerateNormal", 1 << 20)[::4096], RECORDED[f"{label}_bign"])
+    for offset in (1, 5, 100000):
+        took = generator(label, offset=offset)("Generate", 64)
+        np.testing.assert_array_equal(took, RECORDED[f"{label}_offset{offset}"], f"{offset}")
+
+
+@pytest.mark.parametrize("label", TYPES)
+def test_other_numbers_are_near(label: str) -> None:
+    for name, near in (
+        ("GenerateNormalDouble", 1e-13),
+        ("GenerateLogNormal", 1e-6),
+        ("GenerateLogNormalDouble", 1e-13),
+    ):
+        took = generator(label)(name, 1024)[:128]
+        np.testing.assert_allclose(took, RECORDED[f"{label}_1234_{name}"], near, near)
