@@ -1,9 +1,10 @@
 """The host's generators of cuRAND over NumPy.
 
 Philox, XORWOW and MRG32k3a give an H200's numbers (cuRAND 10.4): integers, uniform numbers, and a device generator's
-normal ones (of mean 0 and deviation 1: others were not recorded) bit for bit; normal ones of a host's generator or as
-doubles, and log-normal ones, differ in the last digits, as other functions compute them. Poisson's numbers, those of
-the other generators and of XORWOW's ordering by seeds are NumPy's of the same distribution.
+normal and log-normal floats (of mean 0 and deviation 1: others were not recorded) bit for bit. Normal numbers of a
+host's generator or as doubles differ in the last digits, as other functions compute them, and their exponentials too.
+Poisson's numbers, those of the other generators and of XORWOW's ordering by seeds are NumPy's of the same
+distribution.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def numbers(generator: Generator, name: str, count: int, parameters: tuple[Any, 
         sine, cosine = (of_angle(function, angle) for function in ("SIN", "COS"))
     values: Array = np.stack([size * sine, size * cosine], axis=1).ravel()
     values = values * values.dtype.type(parameters[1]) + values.dtype.type(parameters[0])
-    return np.exp(values) if "Log" in name else values
+    if "Log" in name:
+        return np.exp(values) if double or on_host else exponential(values)
+    return values
 
 
 def between_0_and_1(drawn: Array, double: bool, mrg: bool) -> Array:
@@ -122,10 +125,31 @@ def logarithm(values: Array) -> Array:
     return result
 
 
+def exponential(values: Array) -> Array:
+    """A GPU's expf: 2 to the nearest whole number of binary logarithms, which is taken from the last digits of a number
+    above 3 * 2^22, times MUFU of the rest."""
+    place = np.clip(ENGINE.fma(values, _float(0x3BBB989D), np.float32(0.5)), np.float32(0), np.float32(1))
+    whole = toward(place.astype(float) * 252 + (3 * 2.0**22 + 1), -np.inf)
+    rest = ENGINE.fma(values, _float(0x3FB8AA3B), np.float32(3 * 2**22 + 127) - whole)
+    rest = ENGINE.fma(values, _float(0x32A57060), rest)
+    scale = (whole.view(np.uint32) << np.uint32(23)).view(np.float32)
+    result: Array = special_functions.function(ENGINE, "EX2", rest.view(np.uint32)).view(np.float32) * scale
+    return result
+
+
+def _float(bits: int) -> Any:
+    return np.uint32(bits).view(np.float32)
+
+
+def toward(exact: Array, limit: float) -> Array:
+    """Doubles rounded to float32 toward a limit below them."""
+    nearest = exact.astype(np.float32)
+    return np.where(nearest > exact, np.nextafter(nearest, np.float32(limit)), nearest)
+
+
 def of_angle(function: str, angle: Array) -> Array:
     """A GPU's __sinf or __cosf: MUFU of turns, which are rounded toward 0."""
     exact = angle.astype(float) * np.float32(0.15915494)
-    turns = exact.astype(np.float32)
-    turns = np.where(turns > exact, np.nextafter(turns, np.float32(0)), turns)
+    turns = toward(exact, 0)
     result: Array = special_functions.function(ENGINE, function, turns.view(np.uint32)).view(np.float32)
     return result
