@@ -128,6 +128,8 @@ class Host:
     """Constant bank 0, and where parameters begin in it."""
     rank: int = 0
     """Of the block that asks."""
+    in_cluster: bool = False
+    """Whether the launch names a cluster, be it of one block."""
     notes: Sequence[Bytes] = ()
     layout: AddressMap = ARGUMENTS
     copied: int = 0
@@ -304,6 +306,18 @@ def copy_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     outside[:] = shared
 
 
+def need_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """An H200 stopped where the launch named no cluster; with clusters of one block it went on."""
+    if not host.in_cluster:
+        name = host.instruction.opcode
+        raise Refusal(
+            codes.NOT_SIMULATED,
+            lanes[0],
+            f"{name} outside of a launch of clusters, where a GPU stops at it as at an illegal instruction: give the "
+            "launch a cluster (--cluster), be it of one block",
+        )
+
+
 CALLS: dict[str, Service] = {
     "vprintf": vprintf,
     "__assertfail": assertion,
@@ -312,4 +326,5 @@ CALLS: dict[str, Service] = {
     "unknown": unknown,
     "copy_in": copy_in,
     "copy_out": copy_out,
+    "need_cluster": need_cluster,
 }

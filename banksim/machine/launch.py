@@ -37,8 +37,6 @@ WITHOUT_OPT_IN = 48 << 10
 "Shared Memory": more is dynamic and needs cudaFuncSetAttribute)."""
 CLUSTER_LIMIT, PORTABLE_CLUSTER = 16, 8
 """Blocks of a cluster (CUDA programming guide, "Thread Block Clusters")."""
-OF_CLUSTERS = ("STAS", "REDAS", "UBLKCP.S.S", "UBLKRED.S.S")
-"""Instructions at which an H200 stopped where the launch named no cluster; with clusters of one block it went on."""
 FIRST_WITH_CLUSTERS = (9, 0)
 DEFAULT_STACK = 1024
 """Local memory of a thread that calls through pointers or recursively: cudaLimitStackSize by default."""
@@ -344,12 +342,6 @@ def prepare(
     memory = [variables, *buffers] if kernel.slot is None else buffers
     launch = Launch(kernel, whole_grid, whole_block, constants, memory, shared, local, dynamic_shared)
     launch.cluster, launch.explicit_cluster = cluster_of(kernel, whole_grid, cluster)
-    alone = next((i for i in kernel.instructions if i.opcode.startswith(OF_CLUSTERS)), None)
-    if alone is not None and not launch.explicit_cluster:
-        raise UnsupportedError(
-            f"{kernel.plain_name}: {alone.opcode} outside of a launch of clusters, where a GPU stops at it as an "
-            "illegal instruction: give the launch a cluster (--cluster), be it of one block"
-        )
     places = machine(kernel.arch).places
     for name, content in constants_written(launch).items():
         if name in places:

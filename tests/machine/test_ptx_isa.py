@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.errors import UnsupportedError
+from banksim.errors import Fault, UnsupportedError
 from banksim.kernels.compilers.ptx import assemble
 from banksim.kernels.cubin import decode
 from banksim.machine.llvm.translate import translate
@@ -101,10 +101,25 @@ def test_a_family_of_instructions(family: str) -> None:
             part()
 
 
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
 @pytest.mark.parametrize("family", OF_CLUSTERS)
-def test_what_needs_a_launch_of_clusters(family: str) -> None:
-    with pytest.raises(UnsupportedError, match="outside of a launch of clusters"):
-        banksim.run(kernels()[family], 1, 32, [np.zeros(4096, np.uint32), np.uint64(5)])
+def test_what_needs_a_launch_of_clusters(family: str, engine: str) -> None:
+    """Without clusters it is refused where threads get to it, as a GPU stops only there."""
+    arguments = [np.zeros(4096, np.uint32), np.uint64(5)]
+    with pytest.raises(Fault, match="outside of a launch of clusters"):
+        banksim.run(kernels()[family], 1, 32, arguments, engine=engine)
+    banksim.run(passed_by()[family], 1, 32, arguments, engine=engine)
+    with pytest.raises(Fault, match="outside of a launch of clusters"):
+        banksim.run(passed_by()[family], 1, 64, arguments, engine=engine)
+
+
+@cache
+def passed_by() -> Any:
+    """Kernels that get to it in blocks of 64 threads only."""
+    start = "mov.u32 r30, %ntid.x; setp.ne.u32 p9, r30, 64; @p9 bra OVER;"
+    bodies = {name: f"{start} {FAMILIES[name]} OVER: mov.u32 r30, 0;" for name in OF_CLUSTERS}
+    entries = (ENTRY.replace("NAME", name).replace("BODY", body) for name, body in bodies.items())
+    return decode(assemble(HEAD + "".join(entries), "sm_90a"))
 
 
 def test_what_the_guide_says_is_refused_is_tried() -> None:

@@ -59,6 +59,7 @@ class Server:
             block=0,
             buffers=self.launch.buffers,
             shared=self.shared,
+            in_cluster=self.launch.explicit_cluster,
             shared_start=self.shared_start,
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,

@@ -243,6 +243,7 @@ class MemoryEngine(NumpyEngine):
             buffers=self.launch.buffers,
             shared=[block.shared[: self.launch.shared_bytes] for block in self.block.cluster.blocks],
             rank=self.block.rank,
+            in_cluster=self.launch.explicit_cluster,
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,
             shared_start=self.block.shared_start,
