@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from banksim.runs.programs.shared import Shared
 
 SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
-ILLEGAL_ADDRESS, TIMEOUT, ASSERT, MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 700, 702, 710, 716, 719, 801, 999
+ILLEGAL_ADDRESS, TIMEOUT, ASSERT, ILLEGAL_INSTRUCTION = 700, 702, 710, 715
+MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 716, 719, 801, 999
 """Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
@@ -315,6 +316,7 @@ def status_of(fault: Fault) -> int:
     """The CUresult that CUDA would return for an error."""
     text = str(fault)
     for words, status in (
+        ("illegal instruction", ILLEGAL_INSTRUCTION),
         ("misaligned", MISALIGNED),
         ("out of bounds", ILLEGAL_ADDRESS),
         ("lies in no buffer", ILLEGAL_ADDRESS),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import cuda
 
+import banksim
 from banksim import architecture
 from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.machine.addresses import address_of
@@ -17,6 +19,7 @@ from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.driver import Allocations, Driver
 from banksim.runs.programs.numba_hooks import simulated
+from banksim.runs.programs.process import ILLEGAL_INSTRUCTION, status_of
 
 HOPPER = (architecture("sm_90"),)
 pytestmark = pytest.mark.filterwarnings("ignore:.*low occupancy")
@@ -282,3 +285,24 @@ def test_a_fault_leaves_the_device_usable() -> None:
         put[1, 1](x, 3)
         assert x.tolist() == [0, 0, 0, 1]
         assert launches.count == 1
+
+
+BARRIER = """
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 threads) {
+    .reg .u32 %n;
+    ld.param.u32 %n, [threads];
+    bar.sync 1, %n;
+    ret;
+}
+"""
+
+
+def test_an_illegal_instruction_has_its_own_error(tmp_path: Path) -> None:
+    path = tmp_path / "k.ptx"
+    path.write_text(BARRIER)
+    with pytest.raises(Fault, match="no multiple of 32") as fault:
+        banksim.run(banksim.load(path)["k"], 1, 64, [np.uint32(33)])
+    assert status_of(fault.value) == ILLEGAL_INSTRUCTION
