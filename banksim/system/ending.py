@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import signal
@@ -56,10 +57,21 @@ def run(program: str, command: Callable[[], int], *, last: bool = False) -> int:
 
     `last`: the process ends with it, and ignores signals that come while it does.
     """
+    known: list[int] = []
+    if last:
+        atexit.register(leave_if_interrupted, known)
     status = told_status(program, command, last)
     if last and any(thread.is_alive() for thread in beside):
         leave(status)
+    known.append(status)
     return status
+
+
+def leave_if_interrupted(known: list[int]) -> None:
+    """End the process with its status, behind all else that it does at exit. CPython itself ends one by SIGINT where an
+    interrupt came out of a text that was executed, as `dataclass` does, even if it was caught."""
+    if received and known:
+        leave(known[0])
 
 
 def told_status(program: str, command: Callable[[], int], last: bool) -> int:

@@ -197,6 +197,22 @@ def test_workers_end_too(tmp_path: Path, trace: Path, number: int, begun: Callab
     assert (status, error) in ((128 + number, "banksim: interrupted\n"), (0, ""))
 
 
+IN_A_TEXT = """
+import sys
+from banksim.system import ending
+sys.exit(ending.run("banksim", lambda: exec("import os; os.kill(os.getpid(), {number})"), last=True))
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_in_a_text_that_is_executed_is_like_any_other(tmp_path: Path, number: int) -> None:
+    """The standard library executes texts while banksim is imported."""
+    (tmp_path / "in_a_text.py").write_text(IN_A_TEXT.format(number=int(number)))
+    command = [sys.executable, "-m", "in_a_text"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (128 + number, "banksim: interrupted\n")
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_nothing_is_left_to_end_behind_the_report(tmp_path: Path, number: int) -> None:
     slow = "import atexit, time\n@atexit.register\ndef slow():\n    print('ending', flush=True)\n    time.sleep(1)\n"
