@@ -70,7 +70,8 @@ class TimedBlock:
 
 @dataclass(frozen=True)
 class Cycles:
-    """The time of the blocks that were timed, which were resident together on one multiprocessor.
+    """The time of the blocks that were timed, which were resident together on one multiprocessor, or those of each
+    cluster on one each.
 
     total            cycles from the first block's begin to the last one's end
     ideal            the same if every request to shared memory took its ideal transactions

@@ -87,3 +87,12 @@ def test_kernels_take_what_they_took(case: str) -> None:
     found = recorder.span(time)
     last = min(len(wanted), 2) - 1
     assert found[last] == pytest.approx(wanted[last], rel=0.09)
+
+
+def test_the_report_says_where_blocks_were_timed() -> None:
+    time = np.zeros((4, 1, 2, 3), np.uint32)
+    given = [time, *map(np.int32, [2, 0, 4, 1, 1])]
+    run = banksim.run(recorded_kernels()["chain"], 4, 32, given, cluster=2, dynamic_shared=recorder.SHARED, timing=True)
+    assert "Time of 2 blocks of clusters, each block of one on an SM of its own of sm_90; the other 2" in run.report(
+        width=160
+    )

@@ -45,7 +45,8 @@ def timing(run: Run, width: int) -> Text:
 
 def heading(cycles: Cycles, launch: Launch, width: int) -> Text:
     figures = cycles.figures
-    what = f"Time of {plural(len(cycles.blocks), 'block')} on one SM of {figures.name}"
+    where = "of clusters, each block of one on an SM of its own" if launch.cluster_blocks > 1 else "on one SM"
+    what = f"Time of {plural(len(cycles.blocks), 'block')} {where} of {figures.name}"
     if len(cycles.blocks) < launch.blocks:
         what += f"; the other {launch.blocks - len(cycles.blocks):,} were counted, not timed"
     lines = [*fold(Text(what, STRONG), width), *fold(Text(total(cycles)), width)]
