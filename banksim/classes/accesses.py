@@ -13,7 +13,7 @@ import llvmlite.ir as ir
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
-from banksim.classes.footprint import GLOBAL, LOCAL, refuse
+from banksim.classes.footprint import LOCAL, refuse
 from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
 from banksim.kernels.kernel import Instruction, Operand
@@ -24,6 +24,9 @@ from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, Value, splat, vector
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT, ERROR
+
+GLOBAL = frozenset({"global", "generic"})
+"""Spaces whose accesses may be to global memory."""
 
 
 class MemoryFollower(Follower):

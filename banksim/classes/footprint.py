@@ -25,8 +25,6 @@ THREAD = ("thread", 0)
 """Which thread of its warp it is."""
 DECIDING = frozenset({"shared", "generic"})
 """Spaces whose accesses may be requests to shared memory."""
-GLOBAL = frozenset({"global", "generic"})
-"""Spaces whose accesses may be to global memory."""
 NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
 REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
 """Beginnings of opcodes on which counts may depend in ways that are not followed: mbarriers, bulk copies, calls of the

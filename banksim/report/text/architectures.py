@@ -51,17 +51,13 @@ def overview(architectures: Iterable[Architecture], width: int) -> Text:
     more = fold(Text("banksim arch NAME shows stores, atomics and matrices as well.", QUIET), width)
     names = [line for number, gpus in GPUS.items() for line in named_gpus(f"sm_{number}: ", gpus, width)]
     known = [Text("GPUs, any of whose names is the name of its architecture too:", STRONG), *names]
-    return Text("\n").join([*lines_of(labels, columns, width), Text(), *sources.notes(width), Text(), *known, *more])
+    return Text("\n").join([*fitted(labels, columns, width), Text(), *sources.notes(width), Text(), *known, *more])
 
 
 def named_gpus(before: str, gpus: Sequence[str], width: int) -> list[Text]:
     """A list of GPUs, whose names stay whole."""
     whole = Text(before + ", ".join(gpu.replace(" ", "\xa0") for gpu in gpus))
     return [Text(line.plain.replace("\xa0", " ")) for line in fold(whole, width)] if gpus else []
-
-
-def lines_of(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text]:
-    return fitted(labels, columns, width)
 
 
 class Sources:
@@ -108,7 +104,7 @@ def details(architecture: Architecture, width: int) -> Text:
         Column(("passes", "each"), [Text(str(rule.passes)) for rule in rules]),
         Column(("", "status"), [Text(sources.status(rule)) for rule in rules], left=True),
     ]
-    return Text("\n").join([*lines, Text(), *lines_of(labels, columns, width), Text(), *sources.notes(width)])
+    return Text("\n").join([*lines, Text(), *fitted(labels, columns, width), Text(), *sources.notes(width)])
 
 
 def serves(architecture: Architecture, rule: AccessRule) -> str:

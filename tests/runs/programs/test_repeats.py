@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from math import inf
@@ -10,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from banksim.__main__ import main
 from banksim.runs.programs import executable, repeats
-from banksim.runs.run import execute_launch
+from helpers.executed_launches import counted_run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
@@ -148,22 +146,14 @@ def run_both_ways(
     """Runs the program with and without repeats, compares all that is seen, and tells how many launches there were and
     how many of them were executed."""
 
+    run_once = counted_run(tmp_path, monkeypatch, capfd)
+
     def run(*arguments: object) -> tuple[int, int]:
         found = []
         for least in (0.0, inf):
-            executed = []
-
-            def execute(*launch: object) -> object:
-                executed.append(launch)  # noqa: B023
-                return execute_launch(*launch)  # type: ignore[arg-type]
-
             monkeypatch.setattr(repeats, "LEAST", least)
             monkeypatch.setattr(repeats, "BYTES_PER_SECOND", inf)
-            monkeypatch.setattr(repeats, "execute_launch", execute)
-            report = tmp_path / "report.json"
-            status = main(["run", "--json", "--output", str(report), program, *map(str, arguments)])
-            said = capfd.readouterr()
-            found.append((len(executed), (status, said.out, said.err, json.loads(report.read_text()))))
+            found.append(run_once(program, arguments))
         (some, with_repeats), (launches, without) = found
         assert with_repeats == without
         return launches, some

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.runs.programs import executable, repeats, unseen
 from banksim.runs.run import execute_launch
+from helpers.executed_launches import counted_run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 CASES = (
@@ -215,24 +215,16 @@ def run_both_ways(
     """Runs the program with launches that wait and without, compares all that is seen, and tells how many launches
     there were and how many of them were executed."""
 
+    run_once = counted_run(tmp_path, monkeypatch, capfd)
+
     def run(*arguments: object) -> tuple[int, int]:
         found = []
         for least in (1, 1 << 40):
-            executed = []
-
-            def execute(*launch: object) -> object:
-                executed.append(launch)  # noqa: B023
-                return execute_launch(*launch)  # type: ignore[arg-type]
-
             monkeypatch.setattr(unseen, "LEAST_BLOCKS", least)
             monkeypatch.setattr(unseen, "is_small", lambda launch: SMALL in arguments)
             monkeypatch.setattr(unseen, "SLOW", 0.0)
             monkeypatch.setattr(repeats, "LEAST", inf)
-            monkeypatch.setattr(repeats, "execute_launch", execute)
-            report = tmp_path / "report.json"
-            status = main(["run", "--json", "--output", str(report), program, *map(str, arguments)])
-            said = capfd.readouterr()
-            found.append((len(executed), (status, said.out, said.err, json.loads(report.read_text()))))
+            found.append(run_once(program, arguments))
         (some, waiting), (launches, at_once) = found
         assert waiting == at_once
         return launches, some
