@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import io
 import sys
-from argparse import REMAINDER, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from banksim.commands.shared import check_option, instruction_limit, report_options, time_options
+from banksim.commands.shared import check_option, instruction_limit, program_words, report_options, time_options
 from banksim.commands.shared.output_options import OutputStream
+from banksim.commands.shared.program_words import parse as parse
 from banksim.commands.shared.sizes import whole
 from banksim.commands.shared.trace_option import Incomplete, trace_option, written
 from banksim.errors import InputError
@@ -44,12 +45,7 @@ def options(parser: ArgumentParser) -> None:
     ways = ("PROGRAM.py", "NOTEBOOK.ipynb", "-m MODULE", "FILE.cu …", "./PROGRAM")
     parser.usage = "\n       ".join(f"banksim run [OPTION …] {program} [ARGUMENT …]" for program in ways)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
-    parser.add_argument(
-        "program",
-        nargs=REMAINDER,
-        metavar="PROGRAM …",
-        help="a Python file (-: standard input), .cu files or a program, and its arguments",
-    )
+    program_words.words(parser, "a Python file (-: standard input), .cu files or a program")
     parser.add_argument(
         "--whole",
         action="store_true",
@@ -80,11 +76,6 @@ def options(parser: ArgumentParser) -> None:
     )
 
 
-def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
-    """Options end at the program's name: all words behind it are the program's own."""
-    return parser.parse_args(words)
-
-
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     most = report_options.limit(options)
@@ -113,6 +104,8 @@ def run(options: Namespace) -> int:
     report(launches, ended, words[0], options)
     if ended.error is not None:
         say(ended.error)
+    if options.misplaced:
+        say(options.misplaced)
     status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings or (launches.checks and launches.strays)))
 

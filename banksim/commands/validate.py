@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import REMAINDER, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from banksim.commands.shared import program_words
+from banksim.commands.shared.program_words import parse as parse
 from banksim.errors import InputError
 from banksim.runs.validation import profiler
 from banksim.runs.validation.comparison import Predicted, Verdict, compare, of_libraries, predicted
+from banksim.system.visible import say
 
 EXAMPLE = """\
   banksim validate ./my_program --its-own --arguments
@@ -26,9 +29,7 @@ EXAMPLE = """\
 
 def options(parser: ArgumentParser) -> None:
     parser.usage = "banksim validate [OPTION …] PROGRAM [ARGUMENT …]"
-    parser.add_argument(
-        "program", nargs=REMAINDER, metavar="PROGRAM …", help="a .py file, .cu files or a program, and its arguments"
-    )
+    program_words.words(parser, "a .py file, .cu files or a program")
     parser.add_argument("--nvcc", metavar="OPTIONS", default="", help="more options for nvcc")
     parser.add_argument("--arch", metavar="NAME", default="sm_90", help="what this GPU is (default sm_90)")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
@@ -38,11 +39,6 @@ def options(parser: ArgumentParser) -> None:
         help="compare with pages that Nsight Compute exported elsewhere (ncu --import REPORT --csv --page source, and "
         "--page raw) instead of running the program on a GPU here",
     )
-
-
-def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
-    """Everything behind the program's name is the program's."""
-    return parser.parse_args(words)
 
 
 def run(options: Namespace) -> int:
@@ -68,6 +64,8 @@ def run(options: Namespace) -> int:
     measured, elsewhere = of_libraries(own.launches, measured) if own.libraries else (measured, {})
     verdicts = compare(own.launches, measured)
     show(words[0], by, verdicts, elsewhere, options)
+    if options.misplaced:
+        say(options.misplaced)
     if own.status:
         return own.status
     return int(not all(verdict.agrees for verdict in verdicts))

@@ -188,11 +188,11 @@ def test_the_page_shows_at_first_sight_what_matters(
     assert "kepler-4: judged on code of sm_90" in several
     assert 'Excused: quiet.cu:5: allow(32, "cured next week")' in several
     assert "measured, excused" in several
-    assert "Time on" in page("time")
+    assert "Time on one SM of sm_90" in page("time")
     program = page("run")
     for said in ("3 launches of 2 kernels", "columns", "racing", "1 race in shared memory"):
         assert said in program
-    assert "cycles of one SM" in page("time of a program")
+    assert "timed cycles" in page("time of a program")
     assert "Totals are withheld: the count of 1 access is unknown." in page("unknown")
 
 

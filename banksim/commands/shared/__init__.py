@@ -7,6 +7,7 @@ argument_text.py     … an argument as text
 report_options.py    --arch, the form of the report, --fail-above
 check_option.py      --check
 instruction_limit.py  --max-instructions
+program_words.py     a program to start, and its arguments
 advice_options.py    the form of advice
 time_options.py      --timing and what belongs to it
 trace_option.py      --trace

@@ -73,13 +73,14 @@ def time(run: Run | None, launches: Launches | None) -> Iterator[str]:
                 took = f"{plural(one.cycles.total, 'cycle')} ({one.cycles.total / mhz:,.2f} µs at {mhz:,} MHz)"
                 share = f"{plural(lost, 'cycle')} ({lost / mhz:,.2f} µs, {lost / max(one.cycles.total, 1):.0%})"
                 part = share if lost else "nothing"
-                yield f"Time of one SM of {one.cycles.figures.name}: {took}, of which conflicts cost {part}."
+                where = f"{cycles.where(one.launch)} of {one.cycles.figures.name}"
+                yield f"Time {where}: {took}, of which conflicts cost {part}."
     elif launches is not None:
         for kernel in launches.kernels:
             if kernel.times:
                 lost = max(kernel.times.cycles - kernel.times.ideal, 0)
                 share = f"{number(lost)} ({lost / max(kernel.times.cycles, 1):.0%})" if lost else "nothing"
-                took = f"{plural(kernel.times.cycles, 'cycle')} on one SM"
+                took = f"{plural(kernel.times.cycles, 'cycle')} in the blocks timed"
                 yield f"Time of {kernel.name}: {took}, of which conflicts cost {share}."
 
 

@@ -45,12 +45,16 @@ def timing(run: Run, width: int) -> Text:
 
 def heading(cycles: Cycles, launch: Launch, width: int) -> Text:
     figures = cycles.figures
-    where = "of clusters, each block of one on an SM of its own" if launch.cluster_blocks > 1 else "on one SM"
-    what = f"Time of {plural(len(cycles.blocks), 'block')} {where} of {figures.name}"
+    what = f"Time of {plural(len(cycles.blocks), 'block')} {where(launch)} of {figures.name}"
     if len(cycles.blocks) < launch.blocks:
         what += f"; the other {launch.blocks - len(cycles.blocks):,} were counted, not timed"
     lines = [*fold(Text(what, STRONG), width), *fold(Text(total(cycles)), width)]
     return Text("\n").join([*lines, *fold(Text(limits(cycles), HOT if cycles.conflict else CALM), width)])
+
+
+def where(launch: Launch) -> str:
+    """Where the blocks of a launch were timed."""
+    return "of clusters, each block of one on an SM of its own" if launch.cluster_blocks > 1 else "on one SM"
 
 
 def total(cycles: Cycles) -> str:

@@ -130,7 +130,10 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     labels, columns = time_columns(launches)
     yield Text("\n").join(fitted(labels, columns, width))
     said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
-    note = "Time: the blocks that one SM holds at first, of each launch; the estimate is of all blocks on all SMs"
+    note = (
+        "Timed: of each launch the blocks that one SM holds at first, those of a cluster on an SM each; the estimate "
+    )
+    note += "is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))
     yield Text("\n").join(fold(Text(note, QUIET), width))
 
@@ -140,7 +143,7 @@ def time_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
     entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
     labels = [Text(kernel.name, STRONG) for kernel, _ in entries]
     columns = [
-        Column(("cycles of", "one SM"), [Text(number(t.cycles)) for _, t in entries]),
+        Column(("timed", "cycles"), [Text(number(t.cycles)) for _, t in entries]),
         Column(("without", "conflicts"), [Text(number(t.ideal)) for _, t in entries]),
         Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, t in entries]),
         Column(("launches,", "estimate"), [Text(microseconds(kernel.launches, t)) for kernel, t in entries]),

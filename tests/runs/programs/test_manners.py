@@ -131,3 +131,19 @@ def test_a_simulator_that_is_not_used_is_named(tmp_path: Path) -> None:
         done = run(tmp_path, SIMULATED, **environment)
         assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", line)
     assert run(tmp_path, "print(5)", NUMBA_ENABLE_CUDASIM="0").stderr == ""
+
+
+def test_options_behind_the_program_are_its_own_and_said_to_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who meant banksim's option learns where it belongs; other words of the program are nobody's concern."""
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text("import sys; print(sys.argv[1:])")
+    assert main(["run", "--output", os.devnull, "program.py", "--timing", "--html=x.html", "--own", "-k"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "['--timing', '--html=x.html', '--own', '-k']\n"
+    said = "--timing and --html=x.html went to program.py: options of banksim stand before the program\n"
+    assert printed.err == f"banksim: {said}"
+    assert not Path("x.html").exists()
+    assert main(["run", "--output", os.devnull, "program.py", "--own", "--help"]) == 0
+    assert capsys.readouterr().err == ""
