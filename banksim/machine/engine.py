@@ -245,6 +245,10 @@ class Engine(ABC):
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
         """Let the host do what driver_calls.py calls `name`, for the executing lanes; up to ten u32 → two."""
 
+    def need_cluster(self, i: Instruction) -> None:
+        """Refuse what only the launches of clusters may execute."""
+        self.service(i, "need_cluster", [self.const(0)])
+
     def bulk_copy(self, i: Instruction, name: str, shared: Value, outside: Value, size: Value) -> None:
         """Do what driver_calls.py calls `name` for the lowest executing lane: copy `size` (u32) bytes between an
         address of shared memory (u32) and a generic one (u64)."""

@@ -177,14 +177,16 @@ class LLVMEngine(Routines):
         return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.Undefined), vector(list(source))))
 
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
-        if name == "need_cluster" and self.memory.clustered:
-            return self.const(0), self.const(0)
         for n, v in enumerate(words):
             self.e.store(v.spread().ir, self.scratch(SERVED + ROW * n))
         number = list(SERVICES).index(name)
         self.e.call("serve", VOID, self.context, self.warp, INT[32](i.pc), INT[32](number), self.executing())
         first, second = self.results(2)
         return first, second
+
+    def need_cluster(self, i: Instruction) -> None:
+        if not self.memory.clustered:
+            super().need_cluster(i)
 
     def bulk_copy(self, i: Instruction, name: str, shared: Value, outside: Value, size: Value) -> None:
         if name not in COPIES:

@@ -65,7 +65,7 @@ def to_cluster(x: Engine, i: Instruction, name: str, size: Value, mask: Value) -
         end = x.address(source, True)
         ends = [x.low(end), x.high(end)]
     else:
-        x.service(i, "need_cluster", [x.const(0)])
+        x.need_cluster(i)
         note(x, i, x.address(source, False))
         ends = [x.address(source, False), x.special("SR_SWINHI", True)]
     x.service(i, name, [x.address(to, False), x.raw(to.parts[0], 1), *ends, size, mask])

@@ -14,7 +14,7 @@ from banksim.requests.opcodes import FUNCTIONS
 
 def ends(x: Engine, i: Instruction) -> tuple[Value, Value]:
     """The address, and that of the mbarrier, which the next register holds."""
-    x.service(i, "need_cluster", [x.const(0)])
+    x.need_cluster(i)
     at = memory_operand(i)
     return x.address(at, False), x.raw(at.parts[0], 1)
 

@@ -4,7 +4,7 @@ A function's argument is brought into one interval, which is cut into segments. 
 of the distance d from the segment's beginning, in fixed point, with d² short of its last bits; it is cut, not rounded,
 after a constant is added. This is how S. F. Oberman and M. Y. Siu describe it ("A high-performance area-efficient
 multifunction interpolator", ARITH 2005); shifts and the square are those that envytools (`nvhw/sfu.c`) found on a G80.
-With them an H200's results at 60 million arguments leave one table possible, which `special_function_tables` has.
+With them an H200's results leave one table possible, which `special_function_tables` has: equal for all 2³² arguments.
 Assumed for other GPUs.
 """
 

@@ -45,7 +45,7 @@ def shape_of(launch: Launch) -> Shape:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedLaunch:
     """A launch, what it counts as long as allocations lie in these places, and how it uses each: bits of
     `machine.codes`, by the allocation's number."""
 
@@ -67,7 +67,7 @@ class Counted:
         """Whether it reads nothing that it writes, so that it does the same again."""
         return not (self.touched == READ | WRITTEN).any()
 
-    def is_apart_from(self, other: Counted) -> bool:
+    def is_apart_from(self, other: CountedLaunch) -> bool:
         """Whether neither writes what the other uses."""
         return not (self.written & other.slots or other.written & self.slots)
 
@@ -81,12 +81,12 @@ class Unseen:
 
     memory: ProgramMemory
     repeats: Repeats
-    waiting: list[Counted] = field(default_factory=list)
+    waiting: list[CountedLaunch] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
     read_at_once: set[int] = field(default_factory=lambda: {HEAP_SLOT})
     undecided: set[Kernel] = field(default_factory=set)
     small: dict[Shape, float] = field(default_factory=dict)
-    known: OrderedDict[Key, Counted] = field(default_factory=OrderedDict)
+    known: OrderedDict[Key, CountedLaunch] = field(default_factory=OrderedDict)
 
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
         """Let a launch wait, or execute it after those that do."""
@@ -126,12 +126,12 @@ class Unseen:
         self.waiting.clear()
         self.freed.clear()
 
-    def seen(self) -> list[Counted]:
+    def seen(self) -> list[CountedLaunch]:
         """The launches that wrote to memory that can still be seen, or that another of these reads. Of one that does
         the same again, before anybody could see what it did, the last."""
         gone = set(self.freed)
-        again: list[Counted] = []
-        found: list[Counted] = []
+        again: list[CountedLaunch] = []
+        found: list[CountedLaunch] = []
         for counted in reversed(self.waiting):
             if counted.written <= gone or any(counted is later for later in again):
                 continue
@@ -141,7 +141,7 @@ class Unseen:
             found.append(counted)
         return found[::-1]
 
-    def counted(self, launch: Launch, rules: Rules, options: Options) -> Counted | None:
+    def counted(self, launch: Launch, rules: Rules, options: Options) -> CountedLaunch | None:
         """What a launch that may wait counts."""
         if launch.blocks < LEAST_BLOCKS or not launch.apart or launch.kernel in self.undecided:
             return None
@@ -158,7 +158,7 @@ class Unseen:
                 self.known.popitem(last=False)
         return found if found.slots.isdisjoint(self.repeats.shared | self.read_at_once) else None
 
-    def count(self, launch: Launch, rules: Rules, options: Options, places: bytes) -> Counted | None:
+    def count(self, launch: Launch, rules: Rules, options: Options, places: bytes) -> CountedLaunch | None:
         """The counts of a large launch by its classes; nothing where they do not tell all."""
         from banksim.classes import counting
         from banksim.machine.llvm.compile import compile_for
@@ -175,4 +175,4 @@ class Unseen:
             self.undecided.add(launch.kernel)
             return None
         compile_for(launch)  # refuses what executing it would refuse
-        return Counted(launch, places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)
+        return CountedLaunch(launch, places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)
