@@ -15,7 +15,7 @@ from types import FrameType
 from typing import NoReturn, TypeVar
 
 from banksim.errors import BanksimError
-from banksim.system.visible import visible
+from banksim.system.visible import open_streams, visible
 
 ERROR = 2
 """The exit status of wrong use and of an error."""
@@ -57,6 +57,7 @@ def run(program: str, command: Callable[[], int], *, last: bool = False) -> int:
 
     `last`: the process ends with it, and ignores signals that come while it does.
     """
+    open_streams()
     known: list[int] = []
     if last:
         atexit.register(leave_if_interrupted, known)
@@ -83,8 +84,7 @@ def told_status(program: str, command: Callable[[], int], last: bool) -> int:
     with signals(last):
         try:
             status = command()
-            if sys.stdout is not None:  # closed by whoever started this process
-                sys.stdout.flush()
+            sys.stdout.flush()
             return status
         except BrokenPipeError:
             discard_output()
@@ -116,8 +116,7 @@ def told(error: Exception) -> str:
 def discard_output() -> None:
     """Send what standard output did not take nowhere, or the flush at exit fails once more."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:
         if error.errno != errno.EBADF:
             with suppress(OSError, ValueError):
@@ -152,7 +151,7 @@ def interruptible(work: Callable[[], T]) -> T:
 def leave(status: int) -> NoReturn:
     """End the process at once: what native code works with must not be taken down around it."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError):
             stream.flush()
     os._exit(status)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 from contextlib import suppress
 from typing import TextIO
@@ -37,10 +38,19 @@ def one_line(name: object) -> str:
 
 def say(message: object) -> None:
     """A message of banksim on standard error."""
-    if sys.stdout is not None:  # closed by whoever started this process
-        with suppress(OSError, ValueError):  # told when the command ends
-            sys.stdout.flush()  # what was printed before comes before it, in a log of both streams too
+    with suppress(OSError, ValueError):  # told when the command ends
+        sys.stdout.flush()  # what was printed before comes before it, in a log of both streams too
     print(f"banksim: {visible(str(message))}", file=sys.stderr)
+
+
+def open_streams() -> None:
+    """Let standard streams that whoever started this process closed lead nowhere. Left closed, the next files that are
+    opened would take their numbers, and what a program of ours prints would go there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def write_in_any_encoding(stream: TextIO | None) -> None:

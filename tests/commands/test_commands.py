@@ -337,12 +337,19 @@ def test_a_pipe_that_closes_early_ends_a_command_as_its_signal_would() -> None:
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-def test_a_closed_standard_output_is_no_error() -> None:
-    shell = 'exec "$@" >&-'
+@pytest.mark.parametrize(
+    ("words", "closed"), [(ROW, ">&-"), (["run", "true"], ">&-"), (["run", "-"], ">&-"), (["run", "true"], "<&- >&- 2>&-")]
+)
+def test_closed_standard_streams_are_no_error(words: list[str], closed: str) -> None:
     done = subprocess.run(
-        ["sh", "-c", shell, "sh", *BANKSIM, *ROW], stderr=subprocess.PIPE, env=environment(), check=False
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *BANKSIM, *words],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        check=False,
     )
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode == 0
+    assert b"banksim:" not in done.stderr
 
 
 def on_a_terminal(**more: str) -> str:
