@@ -338,7 +338,8 @@ def test_a_pipe_that_closes_early_ends_a_command_as_its_signal_would() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "closed"), [(ROW, ">&-"), (["run", "true"], ">&-"), (["run", "-"], ">&-"), (["run", "true"], "<&- >&- 2>&-")]
+    ("words", "closed"),
+    [(ROW, ">&-"), (["run", "true"], ">&-"), (["run", "-"], ">&-"), (["run", "true"], "<&- >&- 2>&-")],
 )
 def test_closed_standard_streams_are_no_error(words: list[str], closed: str) -> None:
     done = subprocess.run(
