@@ -6,26 +6,31 @@ those of a cubin, are judged on the code of the first. Without --arch: sm_90, or
 
 from __future__ import annotations
 
-import inspect
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from banksim.commands.shared import check_option, instruction_limit, report_options, time_options, worker_options
+from banksim.commands.shared import (
+    check_option,
+    instruction_limit,
+    kernel_list,
+    report_options,
+    time_options,
+    worker_options,
+)
 from banksim.commands.shared.argument_text import parse as value_of
-from banksim.commands.shared.kernel_options import constants_of, find, launch_options, names_in
+from banksim.commands.shared.kernel_options import constants_of, find, launch_options
 from banksim.commands.shared.output_options import OutputFile, OutputFolder
 from banksim.commands.shared.sizes import sizes, whole
 from banksim.commands.shared.trace_option import Incomplete, aside, trace_option, written
 from banksim.errors import Fault, InputError
 from banksim.kernels.file_and_name import file_and_name
-from banksim.machine.parameter_types import with_types
 from banksim.machine.structs import Struct
 from banksim.report.json import described
 from banksim.runs.languages.language import language_of
@@ -36,9 +41,6 @@ from banksim.system.writing import naming, replaced
 from banksim.system.writing import write as write_file
 
 if TYPE_CHECKING:
-    from banksim.architectures.bank_rules import Architecture
-    from banksim.kernels.compilers.numba_objects import Dispatcher
-    from banksim.kernels.kernel import Kernel
     from banksim.report.html.conflicts import Told
     from banksim.runs.outcome import Run
 
@@ -55,7 +57,7 @@ def options(parser: ArgumentParser) -> None:
         help="a Numba function (.py) or a kernel of a .cu, .ptx or .cubin file or of what nvcc made (.fatbin, .o, "
         ".so, an executable); without NAME the only one",
     )
-    parser.add_argument("--list", action="store_true", help="only list the kernels of the file with their signatures")
+    kernel_list.option(parser)
     group = launch_options(parser)
     group.add_argument("--cluster", metavar="X,Y,Z", help="blocks of a cluster (from sm_90 on; default: as compiled)")
     group = parser.add_argument_group("execution")
@@ -91,7 +93,10 @@ def options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options) if options.arch else None
     if options.list:
-        return listed(options, rules)
+        file, name = file_and_name(options.kernel)
+        if name is not None:
+            raise InputError(f"--list {options.kernel}: give the file alone, {file}")
+        return kernel_list.listed([file], options, rules)
     report_options.limit(options)
     grid = sizes(options.grid, "--grid")
     given = sizes(options.block, "--block") if options.block else None
@@ -130,53 +135,6 @@ def run(options: Namespace) -> int:
             sys.stdout.write(done.output)
         status = report(done, options)
     return ending.interrupted() if done.partial else status
-
-
-def listed(options: Namespace, rules: Sequence[Architecture] | None) -> int:
-    """The kernels of a file, one a line, in the words in which one asks for them."""
-    file, name = file_and_name(options.kernel)
-    if name is not None:
-        raise InputError(f"--list {options.kernel}: give the file alone, {file}")
-    _, kernels = names_in(file, options, rules)
-    entries = [entry(one) for one in kernels.values()]
-    if options.json:
-        from banksim.report.json import document
-
-        print(document("kernel-list", file=file, kernels=entries))
-    for found in () if options.json else entries:
-        print(found["signature"])
-    return 0
-
-
-def entry(kernel: Any) -> dict[str, object]:
-    """A kernel of whatever language as plain data."""
-    language = language_of(kernel)
-    if language is not None:
-        name, words = language.title(kernel)
-        return {"kernel": name, "signature": f"{name}({', '.join(words)})", "parameters": [*words]}
-    return of_numba(kernel) if hasattr(kernel, "py_func") else of_cubin(kernel)
-
-
-def of_cubin(kernel: Kernel) -> dict[str, object]:
-    """A decoded kernel as plain data."""
-    return {
-        "kernel": kernel.plain_name,
-        "signature": with_types(kernel),
-        "symbol": kernel.name,
-        "parameters": [one.size for one in kernel.parameters],
-        "registers": kernel.registers,
-        "shared": max(kernel.shared_bytes - kernel.shared_base, 0),
-        "block": kernel.required_block or (kernel.preset.block if kernel.preset else None),
-    }
-
-
-def of_numba(function: Dispatcher) -> dict[str, object]:
-    """A kernel of Numba; its arguments have types where the decorator names them."""
-    name, known = function.py_func.__name__, list(getattr(function, "overloads", ()))
-    words = [str(one) for one in inspect.signature(function.py_func).parameters.values()]
-    given = " or ".join(f"({', '.join(map(str, types))})" for types in known)
-    signature = f"{name}({', '.join(words)})" + (f" of {given}" if given else "")
-    return {"kernel": name, "signature": signature, "parameters": words}
 
 
 def in_one_process(trace: str | None, how: Options) -> None:

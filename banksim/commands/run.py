@@ -9,6 +9,7 @@ to --output. Kernels are compiled for the first of --arch that is among sm_75 to
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from banksim.commands.shared import check_option, instruction_limit, program_words, report_options, time_options
+from banksim.commands.shared import (
+    check_option,
+    instruction_limit,
+    kernel_list,
+    program_words,
+    report_options,
+    time_options,
+)
 from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.program_words import parse as parse
 from banksim.commands.shared.sizes import whole
@@ -54,6 +62,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--nvcc", metavar="OPTIONS", default="", help='more options for nvcc: --nvcc="-Iinclude -DN=64"'
     )
+    kernel_list.option(parser)
     chosen = parser.add_argument_group("what is counted; all launches are executed")
     chosen.add_argument(
         "-k",
@@ -85,6 +94,8 @@ def run(options: Namespace) -> int:
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
     choice(options)
+    if options.list:
+        return listed(words, options, rules)
     from banksim.runs.programs import standins
     from banksim.runs.programs.executable import calls_driver, is_program
 
@@ -108,6 +119,19 @@ def run(options: Namespace) -> int:
         say(options.misplaced)
     status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings or (launches.checks and launches.strays)))
+
+
+def listed(words: Sequence[str], options: Namespace, rules: Sequence[Architecture]) -> int:
+    """The kernels of a program's own file or sources, which is not run."""
+    from banksim.runs.programs.executable import called_file, leading_sources
+
+    if options.module:
+        raise InputError(f"--list: give a file, and not the module {words[0]}")
+    given = shlex.split(options.nvcc)
+    for name, mark in ("define", "-D"), ("include", "-I"):
+        setattr(options, name, [one.removeprefix(mark) for one in given if one.startswith(mark)])
+    options.std = next((one.removeprefix("-std=") for one in given if one.startswith("-std=")), None)
+    return kernel_list.listed([*leading_sources(words)] or [called_file(words[0])], options, rules)
 
 
 def choice(options: Namespace) -> Choice:

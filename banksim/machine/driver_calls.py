@@ -282,6 +282,12 @@ def free(host: Host, lanes: Sequence[int], v: Words) -> None:
         host.device.release(long(v, 0, lane))
 
 
+def set_condition(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """Handle of a conditional node, value. The handle is the address where the value lies (graph_nodes.c)."""
+    for lane in lanes:
+        host.find(long(v, 0, lane), 4, lane, codes.WRITTEN).view(np.uint32)[0] = v[2, lane]
+
+
 def unknown(host: Host, lanes: Sequence[int], v: Words) -> None:
     name = host.instruction.operands[0].text
     what = " (dynamic parallelism)" if "GetParameterBuffer" in name or "LaunchDevice" in name else ""
@@ -323,6 +329,7 @@ CALLS: dict[str, Service] = {
     "__assertfail": assertion,
     "malloc": malloc,
     "free": free,
+    "cudaGraphSetConditional": set_condition,
     "unknown": unknown,
     "copy_in": copy_in,
     "copy_out": copy_out,

@@ -88,8 +88,7 @@ def command(words: Sequence[str], arch: str, options: str) -> list[str]:
         return [str(compiled(sources, arch, shlex.split(options))), *words[len(sources) :]]
     if options:
         raise InputError("--nvcc: options for the compiler, and there is no .cu file to compile")
-    found = words[0] if "/" in words[0] else words[0] if Path(words[0]).is_file() else shutil.which(words[0])
-    program = Path(found or words[0])
+    program = Path(called_file(words[0]))
     try:
         with open(program, "rb") as opened:
             content = opened.read(4)
@@ -98,6 +97,11 @@ def command(words: Sequence[str], arch: str, options: str) -> list[str]:
     except OSError as error:
         raise InputError(f"{words[0]}: {error.strerror}") from None
     return [str(program.absolute()), *words[1:]]
+
+
+def called_file(word: str) -> str:
+    """The file that a command's first word means: one of this folder, or else one of those that shells look in."""
+    return word if "/" in word or Path(word).is_file() else shutil.which(word) or word
 
 
 def called(word: str) -> str:

@@ -346,6 +346,7 @@ static void threads() {
 }
 
 static void processes() { // each has memory of its own
+    clearenv(); // it need not keep what banksim has put there
     pid_t child = fork();
     int *a, value = child ? 1 : 2, back, status = 0;
     CHECK(cudaMalloc(&a, 4));
@@ -361,7 +362,12 @@ static void late_fork() { // as on a GPU
     int *a, status = 0;
     CHECK(cudaMalloc(&a, 4));
     pid_t child = fork();
-    if (!child) _exit(cudaMalloc(&a, 4) == cudaErrorInitializationError ? 0 : 1);
+    if (!child) {
+        int *own = nullptr;
+        bool right = cudaMalloc(&own, 4) == cudaErrorInitializationError;
+        right &= cudaMemcpy(&status, own, 4, cudaMemcpyDeviceToHost) == cudaErrorInitializationError;
+        _exit(right ? 0 : 1);
+    }
     waitpid(child, &status, 0);
     expect(!status, "a child cannot use what its parent has");
     CHECK(cudaFree(a));

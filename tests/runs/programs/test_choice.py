@@ -163,8 +163,9 @@ def test_kernels_are_listed_with_their_signatures(
     file: str, said: str, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert main(["kernel", "--list", file]) == 0
-    assert capsys.readouterr().out == said
+    for command in "kernel", "run":
+        assert main([command, "--list", file]) == 0
+        assert capsys.readouterr().out == said
     assert main(["kernel", "--list", "--json", file]) == 0
     entries = json.loads(capsys.readouterr().out)["kernels"]
     assert "".join(f"{entry['signature']}\n" for entry in entries) == said
@@ -173,3 +174,13 @@ def test_kernels_are_listed_with_their_signatures(
 def test_a_list_is_of_a_file(capsys: Said) -> None:
     assert main(["kernel", "--list", f"{os.curdir}/a.py:k"]) == 2
     assert capsys.readouterr().err == "banksim: --list ./a.py:k: give the file alone, ./a.py\n"
+    assert main(["run", "--list", "-m", "a"]) == 2
+    assert capsys.readouterr().err == "banksim: --list: give a file, and not the module a\n"
+
+
+def test_a_program_s_list_is_of_its_sources_with_the_options_of_nvcc(tmp_path: Path, capsys: Said) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.cu").write_text(f"__global__ void NAME_{name}(int *out) {{ *out = 1; }}")
+    given = ["--nvcc", "-DNAME_a=first -DNAME_b=second -O2", f"{tmp_path}/a.cu", f"{tmp_path}/b.cu", "argument"]
+    assert main(["run", "--list", *given]) == 0
+    assert capsys.readouterr().out == "first(int*)\nsecond(int*)\n"

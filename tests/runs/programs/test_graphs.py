@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -18,3 +19,9 @@ def test_graphs_by_hand_do_what_a_gpu_does(tmp_path: Path, capfd: pytest.Capture
     assert capfd.readouterr() == ("done\n", "")
     kernels = json.loads(report.read_text())["kernels"]
     assert {kernel["kernel"]: kernel["launches"] for kernel in kernels} == {"add": 8, "multiply": 8}
+
+
+def test_conditional_nodes_do_what_a_gpu_does(capfd: pytest.CaptureFixture[str]) -> None:
+    """The inner of two loops: its condition's default is assigned once per launch."""
+    assert main(["run", "--output", os.devnull, str(PROGRAMS / "cuda" / "conditional_graphs.cu")]) == 0
+    assert capfd.readouterr() == ("304 turns\n304 turns\ndone\n", "")

@@ -15,6 +15,7 @@ CUresult banksim_fault = CUDA_SUCCESS, banksim_pending = CUDA_SUCCESS;
 bool banksim_faults_pass;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int server = -1;
+static char path[sizeof((struct sockaddr_un *)0)->sun_path];
 static bool forked; /* this is a child of a process that was connected: device memory is the parent's */
 
 void banksim_say(const char *format, ...) {
@@ -70,10 +71,15 @@ static void in_child(void) {
     pthread_mutex_init(&lock, NULL);
 }
 
+/* Before main(), which may change its environment. */
+__attribute__((constructor)) static void look_up_path(void) {
+    const char *found = getenv("BANKSIM_SOCKET");
+    if (found && strlen(found) < sizeof path) strcpy(path, found);
+}
+
 static CUresult connect_once(void) {
-    const char *path = getenv("BANKSIM_SOCKET");
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    if (!path || strlen(path) >= sizeof to.sun_path) return CUDA_ERROR_NO_DEVICE;
+    if (!*path) return CUDA_ERROR_NO_DEVICE;
     strcpy(to.sun_path, path);
     int opened = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), file;
     if (opened < 0 || connect(opened, (struct sockaddr *)&to, sizeof to)) {

@@ -4,11 +4,8 @@
 
 #include <stdio.h>
 
-CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
-CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
-    BEGIN();
-    if (!made) return CUDA_ERROR_INVALID_VALUE;
-    for (CUgraphNode node = ((CUgraph)made)->first; node; node = node->next) {
+static CUresult submit_nodes(CUgraph graph, CUstream stream) {
+    for (CUgraphNode node = graph->first; node; node = node->next) {
         CUresult failed = node->disabled ? CUDA_SUCCESS
                                          : banksim_submit(stream, node->perform, node->arguments, node->size);
         if (failed) return failed;
@@ -91,7 +88,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
     MAKE(CUDA_SUCCESS);
 }
 
-static CUresult perform_child(void *arguments) { return cuGraphLaunch(*(CUgraphExec *)arguments, NULL); }
+static CUresult perform_child(void *arguments) { return submit_nodes(*(CUgraph *)arguments, NULL); }
 CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
                                   CUgraph child) {
     CUgraph copy;
@@ -126,6 +123,77 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNo
     MAKE(banksim_submit(NULL, banksim_perform_release, &start, sizeof start));
 }
 
+/* ---- conditional nodes
+   A handle is the address of a word of the device's memory, to which kernels write the value (driver_calls.py). */
+struct condition {
+    CUdeviceptr value;
+    unsigned initial;
+    bool assigned; /* the initial value, at each launch of the graph */
+    struct condition *next;
+};
+static CUresult perform_conditional(void *arguments) {
+    const CUDA_CONDITIONAL_NODE_PARAMS *p = arguments;
+    bool again = p->type == CU_GRAPH_COND_TYPE_WHILE;
+    do {
+        unsigned value, chosen = 0;
+        CUresult failed = cuMemcpyDtoH(&value, p->handle, sizeof value);
+        if (failed) return failed;
+        if (p->type == CU_GRAPH_COND_TYPE_SWITCH) chosen = value;
+        else if (!value) chosen = again ? p->size : 1;
+        if (chosen >= p->size) return CUDA_SUCCESS;
+        CUgraph ordered;
+        failed = cuGraphClone(&ordered, p->phGraph_out[chosen]);
+        if (failed) return failed;
+        failed = submit_nodes(ordered, NULL);
+        cuGraphDestroy(ordered);
+        if (failed) return failed;
+    } while (again);
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *made, CUgraph graph, CUcontext context,
+                                        unsigned initial, unsigned flags) {
+    BEGIN();
+    if (!made || !graph || flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
+    struct condition *condition = banksim_zeroed(sizeof *condition);
+    *condition = (struct condition){.initial = initial, .assigned = flags, .next = graph->conditions};
+    CUresult failed = cuMemAlloc(&condition->value, sizeof initial);
+    if (failed) return failed;
+    graph->conditions = condition;
+    *made = condition->value;
+    return CUDA_SUCCESS;
+}
+static CUresult add_conditional(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                                CUDA_CONDITIONAL_NODE_PARAMS *p) {
+    unsigned most = p->type == CU_GRAPH_COND_TYPE_WHILE ? 1 : p->type == CU_GRAPH_COND_TYPE_IF ? 2 : UINT32_MAX;
+    if (p->type < 0 || p->type > CU_GRAPH_COND_TYPE_SWITCH || !p->size || p->size > most) return CUDA_ERROR_INVALID_VALUE;
+    p->phGraph_out = banksim_zeroed(p->size * sizeof *p->phGraph_out);
+    for (unsigned n = 0; n < p->size; n++) p->phGraph_out[n] = banksim_new_graph();
+    MAKE(banksim_submit(NULL, perform_conditional, p, sizeof *p));
+}
+/* Before a launch. A body may have conditional nodes of its own. */
+static CUresult assign_conditions(CUgraph graph) {
+    for (struct condition *one = graph->conditions; one; one = one->next) {
+        CUresult failed = one->assigned ? cuMemcpyHtoD(one->value, &one->initial, sizeof one->initial) : CUDA_SUCCESS;
+        if (failed) return failed;
+    }
+    for (CUgraphNode node = graph->first; node; node = node->next) {
+        const CUDA_CONDITIONAL_NODE_PARAMS *p = node->arguments;
+        for (unsigned n = 0; node->perform == perform_conditional && n < p->size; n++) {
+            CUresult failed = assign_conditions(p->phGraph_out[n]);
+            if (failed) return failed;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
+CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
+    BEGIN();
+    if (!made) return CUDA_ERROR_INVALID_VALUE;
+    CUresult failed = assign_conditions((CUgraph)made);
+    return failed ? failed : submit_nodes((CUgraph)made, stream);
+}
+
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edges,
                         size_t count, CUgraphNodeParams *p) {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
@@ -152,6 +220,7 @@ CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *bef
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         return cuGraphAddEventRecordNode(node, graph, before, count, p->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cuGraphAddEventWaitNode(node, graph, before, count, p->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return add_conditional(node, graph, before, count, &p->conditional);
     default: return banksim_missing("cuGraphAddNode of this type of node");
     }
 }
@@ -166,7 +235,8 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
                  {perform_child, CU_GRAPH_NODE_TYPE_GRAPH},           {banksim_perform_nothing, CU_GRAPH_NODE_TYPE_EMPTY},
                  {perform_record, CU_GRAPH_NODE_TYPE_EVENT_RECORD},   {perform_wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT},
                  {banksim_perform_allocation, CU_GRAPH_NODE_TYPE_MEM_ALLOC},
-                 {banksim_perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE}};
+                 {banksim_perform_release, CU_GRAPH_NODE_TYPE_MEM_FREE},
+                 {perform_conditional, CU_GRAPH_NODE_TYPE_CONDITIONAL}};
     if (!node || !type) return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < sizeof types / sizeof *types; n++)
         if (types[n].perform == node->perform) {
@@ -179,7 +249,8 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
 /* A drawing in the language of Graphviz: kernels by their names, other nodes by their kinds. */
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags) {
     static const char *kinds[] = {"KERNEL",       "MEMCPY",     "MEMSET", "HOST", "GRAPH",     "EMPTY",
-                                  "EVENT_RECORD", "EVENT_WAIT", "",       "",     "MEM_ALLOC", "MEM_FREE"};
+                                  "EVENT_RECORD", "EVENT_WAIT", "",       "",     "MEM_ALLOC", "MEM_FREE",
+                                  "",             "CONDITIONAL"};
     if (!graph || !path) return CUDA_ERROR_INVALID_VALUE;
     FILE *file = fopen(path, "w");
     if (!file) return CUDA_ERROR_OPERATING_SYSTEM;

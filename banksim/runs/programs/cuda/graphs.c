@@ -154,6 +154,7 @@ CUresult cuGraphClone(CUgraph *copy, CUgraph graph) {
     CUgraph made = banksim_new_graph();
     for (const struct kept *kept = graph->kept; kept; kept = kept->next)
         if (kept->references) cuGraphRetainUserObject(made, kept->object, kept->references, 0);
+    made->conditions = graph->conditions;
     for (CUgraphNode node = graph->first; node; node = node->next) node->done = false;
     while (made->count < graph->count) {
         CUgraphNode node = graph->first;

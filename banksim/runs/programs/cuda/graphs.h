@@ -23,6 +23,7 @@ struct CUgraph_st {
     CUgraphNode first, *end; /* `end`: where the next node is put */
     size_t count;
     struct kept *kept; /* objects of the user's that it keeps alive */
+    struct condition *conditions; /* of its conditional nodes; a copy has the same */
 };
 
 CUgraph banksim_new_graph(void);

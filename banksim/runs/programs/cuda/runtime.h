@@ -23,7 +23,8 @@ CUresult banksim_begin(void);
     BEGIN();         \
     return banksim_done(CALL)
 
-CUresult banksim_missing(const char *name); /* these three are of libcuda.so.1 (connection.h) */
+CUresult banksim_connect(void); /* these four are of libcuda.so.1 (connection.h) */
+CUresult banksim_missing(const char *name);
 void *banksim_resized(void *old, size_t size);
 void *banksim_zeroed(size_t size);
 cudaError_t banksim_copy_of_arrays(const struct cudaMemcpy3DParms *copy, cudaStream_t stream);

@@ -14,7 +14,7 @@ cudaError_t banksim_done(int error) {
 
 CUresult banksim_begin(void) {
     CUcontext context;
-    if (ready) return CUDA_SUCCESS;
+    if (ready) return banksim_connect(); /* which fails in a child */
     CUresult failed = cuDevicePrimaryCtxRetain(&context, 0);
     if (!failed) failed = cuCtxSetCurrent(context);
     ready = !failed;

@@ -142,6 +142,11 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
     }
 }
 
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *made, cudaGraph_t graph, unsigned initial,
+                                             unsigned flags) {
+    DRIVER(cuGraphConditionalHandleCreate((CUgraphConditionalHandle *)made, graph, NULL, initial, flags));
+}
+
 /* ---- what a graph is made of */
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type) {
     DRIVER(cuGraphNodeGetType(node, (CUgraphNodeType *)type));

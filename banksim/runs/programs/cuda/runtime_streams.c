@@ -53,6 +53,11 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     DRIVER(cuStreamBeginCapture(stream, (CUstreamCaptureMode)mode));
 }
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                          const cudaGraphEdgeData *edges, size_t count,
+                                          enum cudaStreamCaptureMode mode) {
+    DRIVER(cuStreamBeginCaptureToGraph(stream, graph, before, NULL, count, (CUstreamCaptureMode)mode));
+}
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { DRIVER(cuStreamEndCapture(stream, graph)); }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
     DRIVER(cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)status));

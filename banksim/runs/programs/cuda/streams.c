@@ -58,14 +58,23 @@ CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void
 }
 
 /* ---- capture */
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
+/* A node that is captured comes behind all that the graph has, and so behind those that are asked for. */
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *before,
+                                     const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode) {
     BEGIN();
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!graph || (count && !before)) return CUDA_ERROR_INVALID_VALUE;
     if (own(stream) == &legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (own(stream)->capture) return CUDA_ERROR_ILLEGAL_STATE;
-    own(stream)->capture = banksim_new_graph();
+    own(stream)->capture = graph;
     own(stream)->origin = own(stream);
     return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
+    CUgraph graph = banksim_new_graph();
+    CUresult failed = cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, mode);
+    if (failed) cuGraphDestroy(graph);
+    return failed;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     BEGIN();
