@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -88,13 +88,32 @@ def cubin_of(image: bytes, arch: str, file: str) -> bytes:
         return image
     if image[:4] != fat_binary.MAGIC:
         return assemble(image, arch, name=file)
-    found, ptx = fat_binary.entries(image), f"PTX of {file}"
+    taken = taken_from(image, arch, file)
+    if len(taken) == 1 and taken[0].kind != fat_binary.CUBIN:
+        return assemble(taken[0].content(), arch, name=f"PTX of {file}")
+    return linked([image], arch, file)
+
+
+def linked(images: Sequence[bytes], arch: str, file: str) -> bytes:
+    """The cubin that linking makes of cubins, PTX, and what holds these: fat binaries, objects and libraries."""
+    parts = list[bytes]()
+    for image in images:
+        if is_cubin(image):
+            parts.append(image)
+        elif fat_binary.MAGIC in image:
+            parts += [relocatable(one, arch, f"PTX of {file}") for one in taken_from(image, arch, file)]
+        else:
+            parts.append(assemble(image, arch, ["-c"], file))
+    return parts[0] if len(parts) == 1 and not Elf(parts[0]).relocatable else link(parts, arch)
+
+
+def taken_from(image: bytes, arch: str, file: str) -> list[fat_binary.FatBinaryEntry]:
+    """What a GPU of this architecture would take from what holds fat binaries. InputError where that is nothing."""
+    found = fat_binary.entries(image)
     taken = fat_binary.chosen(found, int(arch.removeprefix("sm_").rstrip("af")))
     if not taken:
         raise InputError(f"{file}: nothing in it runs on {arch}: it holds {fat_binary.listed(found)}; choose by --arch")
-    if len(taken) == 1:
-        return taken[0].content() if taken[0].kind == fat_binary.CUBIN else assemble(taken[0].content(), arch, name=ptx)
-    return link([relocatable(one, arch, ptx) for one in taken], arch)
+    return taken
 
 
 def relocatable(entry: fat_binary.FatBinaryEntry, arch: str, name: str) -> bytes:

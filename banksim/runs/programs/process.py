@@ -6,6 +6,7 @@ and bytes:
 A attributes of the device          M load a module       V place its variables     K what a kernel is
 I bytes of the device's memory      L launch              O blocks on an SM         X a library's function
 C what the launches so far take     Y memory as it is         Z whether memory that is freed must stay
+J a cubin, linked of several images
 
 and these are not:
 
@@ -40,7 +41,7 @@ from banksim.runs.options import Options
 from banksim.runs.programs import device, libraries
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
-from banksim.runs.programs.modules import LoadedModule
+from banksim.runs.programs.modules import LoadedModule, linked
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 from banksim.runs.programs.unseen import Unseen
@@ -107,6 +108,7 @@ class Process:
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
             "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free,
+            "J": self.link,
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
@@ -139,7 +141,7 @@ class Process:
             self.program.failed(error)
             if isinstance(error, UnsupportedError):
                 return NOT_SUPPORTED, b""
-            return (NO_BINARY if answer == self.load else LAUNCH_FAILED), b""
+            return (NO_BINARY if answer in (self.load, self.link) else LAUNCH_FAILED), b""
         except KeyboardInterrupt:
             return UNKNOWN, b""
         except Exception as error:
@@ -232,6 +234,14 @@ class Process:
         lines = [f"N {len(self.modules) - 1} {module.size} {len(module.names)}"]
         lines += [f"V {at} {size} {name}" for name, at, size in module.variables]
         return "\n".join(lines).encode()
+
+    def link(self, content: bytes) -> bytes:
+        images = []
+        while content:
+            size = int.from_bytes(content[:8], "little")
+            images.append(content[8:][:size])
+            content = content[8 + size :]
+        return linked(images, self.program.launches.code, self.program.name)
 
     def place(self, content: bytes) -> bytes:
         number, slot = struct.unpack("<2Q", content)

@@ -1,5 +1,7 @@
-// What programs ask of what they set or made: attributes of streams, textures, pools, entry points, libraries, graphs.
+// What programs ask of what they set or made: attributes of streams, textures, pools, entry points, libraries, graphs,
+// modules that are linked at run time.
 #include <cstring>
+#include <cuda.h>
 #include "expect.h"
 
 __global__ void work(int *x, char small, double wide) { *x += small; }
@@ -188,6 +190,41 @@ static void devices() {
     IS(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0), cudaErrorInvalidDevice);
 }
 
+#define PTX ".version 8.0\n.target sm_75\n.address_size 64\n"
+#define TWICE "func (.param .b32 r) twice(.param .b32 x)"
+static const char caller[] = PTX ".extern ." TWICE ";\n.visible .entry k(.param .u64 at) { .reg .b64 p; .reg .b32 v;\n"
+    "ld.param.u64 p, [at]; ld.global.u32 v, [p]; { .param .b32 x, y; st.param.b32 [x], v; call (y), twice, (x);\n"
+    "ld.param.b32 v, [y]; } st.global.u32 [p], v; ret; }";
+static const char called[] = PTX ".visible ." TWICE " { .reg .b32 v; ld.param.b32 v, [x]; add.s32 v, v, v;\n"
+    "st.param.b32 [r], v; ret; }";
+
+static void linking(int *memory) {
+    CUlinkState state;
+    CUmodule module;
+    CUfunction k;
+    char log[64] = "old";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof log}, *cubin, *arguments[] = {&memory};
+    size_t size;
+    int value = 21;
+    FILE *file = fopen("called.ptx", "w");
+    fputs(called, file);
+    fclose(file);
+    OK(cuLinkCreate(2, options, values, &state));
+    OK(cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)caller, sizeof caller, "caller", 0, nullptr, nullptr));
+    OK(cuLinkAddFile(state, CU_JIT_INPUT_PTX, "called.ptx", 0, nullptr, nullptr));
+    IS(cuLinkAddFile(state, CU_JIT_INPUT_PTX, "missing.ptx", 0, nullptr, nullptr), CUDA_ERROR_FILE_NOT_FOUND);
+    OK(cuLinkComplete(state, &cubin, &size));
+    OK(cuModuleLoadData(&module, cubin));
+    OK(cuLinkDestroy(state));
+    IS(log[0], 0);
+    OK(cuModuleGetFunction(&k, module, "k"));
+    OK(cudaMemcpy(memory, &value, sizeof value, cudaMemcpyHostToDevice));
+    OK(cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
+    OK(cudaMemcpy(&value, memory, sizeof value, cudaMemcpyDeviceToHost));
+    IS(value, 42);
+}
+
 int main() {
     int *memory;
     OK(cudaMalloc(&memory, 4096));
@@ -196,6 +233,7 @@ int main() {
     graphs(memory);
     libraries(memory);
     devices();
+    linking(memory);
     OK(cudaFree(memory));
     puts("done");
 }
