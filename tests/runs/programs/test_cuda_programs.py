@@ -178,7 +178,7 @@ MAIN = """
 #include <cstdio>
 __device__ int twice(int);
 extern __device__ int offset;
-__global__ void k(int *a) { *a = twice(*a) + offset; }
+__global__ void k(int *a) { *a = twice(*a) + offset; printf("sum %d\\n", *a); }
 int main(int argc, char **argv) {
     int *d, h = N;
     cudaMalloc(&d, 4);
@@ -188,14 +188,19 @@ int main(int argc, char **argv) {
     printf("%d %s\\n", h, argv[1]);
 }
 """
-CALLED = "__device__ int offset = 1;\n__device__ int twice(int x) { return 2 * x; }\n"
+CALLED = """
+#include <cstdio>
+__device__ int offset = 1;
+__device__ int twice(int x) { printf("argument %d\\n", x); return 2 * x; }
+"""
+"""Each file has its own texts, of one name ($str)."""
 
 
 def test_several_files_with_calls_between_them(tmp_path: Path, capfd: Said) -> None:
     (tmp_path / "main.cu").write_text(MAIN)
     (tmp_path / "part.cu").write_text(CALLED)
     assert run("--nvcc=-rdc=true -DN=4", str(tmp_path / "main.cu"), str(tmp_path / "part.cu"), "a word") == 0
-    assert capfd.readouterr().out == "9 a word\n"
+    assert capfd.readouterr().out == "argument 4\nsum 9\n9 a word\n"
 
 
 def test_several_files_that_are_linked_when_they_are_loaded(
@@ -210,7 +215,7 @@ def test_several_files_that_are_linked_when_they_are_loaded(
     script.write_text(f"#!/bin/sh\nnvcc {options} -o app main.cu part.cu && exec ./app 'a word'\n")
     script.chmod(0o755)
     assert run("./build.sh") == 0
-    assert capfd.readouterr().out == "9 a word\n"
+    assert capfd.readouterr().out == "argument 4\nsum 9\n9 a word\n"
 
 
 PART = """
