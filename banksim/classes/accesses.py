@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import llvmlite.ir as ir
-
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
@@ -19,6 +17,7 @@ from banksim.classes.regions import REGION
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes
 from banksim.machine.codes import READ, WRITTEN
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
 from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, Value, splat, vector

@@ -5,11 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-import llvmlite.ir as ir
-
 from banksim.classes.followed import Followed, Slopes, either
 from banksim.classes.regions import REGION
 from banksim.machine import codes
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, Value, constant

@@ -13,8 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, Union
 
-import llvmlite.ir as ir
-
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.values import Value, constant
 

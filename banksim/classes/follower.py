@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import llvmlite.ir as ir
-
 from banksim.classes.bounds import Bounds
 from banksim.classes.followed import Followed, Slopes, either
 from banksim.classes.footprint import RESULTS, Unfollowed
@@ -15,6 +13,7 @@ from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Operand
 from banksim.machine.engine import Engine, Routine, Table
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.engine import CLOCKS, LLVMEngine, Register
 from banksim.machine.llvm.scratch import ROW
 from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, Value

@@ -1,7 +1,9 @@
 """The engine that everything runs on: SASS translated to LLVM, one call a warp, 32 lanes as one vector.
 
 values.py             one lane or 32, as operations see them
-emit.py               helpers for writing LLVM code
+ir.py                 LLVM code, written as text: types, values, functions
+builder.py            its instructions
+emit.py               helpers for writing it
 arithmetic.py         operations on values as LLVM code
 engine.py             the engine: registers, the warp and memory besides
 routines.py           routines beside the kernel, which its instructions share

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
 from banksim.machine.engine import Engine
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.values import INT, LANES, Value, constant, typed
 

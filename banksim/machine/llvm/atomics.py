@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import llvmlite.ir as ir
-
 from banksim.machine.codes import BYTES_TO_COME, EXPECTED, PARITY, PENDING
+from banksim.machine.llvm import ir
+from banksim.machine.llvm.builder import Builder
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import ADDRESSES, COMPARE, RESULT, VALUES
 from banksim.machine.llvm.values import INT, POINTER
@@ -83,7 +83,7 @@ def exchange_once(
 
 
 def exchange(
-    b: ir.IRBuilder,
+    b: Builder,
     where: ir.Value,
     taken: list[ir.Value],
     kind: str,
@@ -116,7 +116,7 @@ def exchange(
     return b.atomic_rmw(atomic_name(kind, function), where, v, "monotonic")
 
 
-def replaced(b: ir.IRBuilder, where: ir.Value, new: Callable[[ir.Value], ir.Value], bits: int) -> ir.Value:
+def replaced(b: Builder, where: ir.Value, new: Callable[[ir.Value], ir.Value], bits: int) -> ir.Value:
     """Atomically replace the value at an address by new(value). Returns the old value."""
     first = b.load(where, typ=INT[bits])
     start = b.block
@@ -132,7 +132,7 @@ def replaced(b: ir.IRBuilder, where: ir.Value, new: Callable[[ir.Value], ir.Valu
     return old
 
 
-def arrived(b: ir.IRBuilder, old: ir.Value, change: ir.Value) -> ir.Value:
+def arrived(b: Builder, old: ir.Value, change: ir.Value) -> ir.Value:
     """An mbarrier's word once arrivals and bytes are added; the phase ends when none are to come."""
 
     def part(field: int) -> ir.Value:

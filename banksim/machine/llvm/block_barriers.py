@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
 from banksim.machine.codes import AT_BARRIER, AT_CLUSTER
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.values import INT, POINTER, VOID
 from banksim.machine.state import CLUSTER, CONTEXT, WARP
@@ -34,8 +33,8 @@ class BlockBarriers(ControlFlow):
                 self.fault(codes.BAD_COUNT, INT[32](i.pc), mask)
                 e.b.position_at_end(even)
             plain = how == codes.NO_REDUCTION and not count and "SYNC" in i.modifiers and not self.watched
-            if plain and isinstance(number.ir, ir.Constant):
-                self.whole_block(mask, int(number.ir.constant) & (codes.BLOCK_BARRIERS - 1), i, next_pc)
+            if plain and isinstance(number.ir, ir.Constant) and isinstance(known := number.ir.constant, int):
+                self.whole_block(mask, known & (codes.BLOCK_BARRIERS - 1), i, next_pc)
                 return
             ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)
             numbers = (

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import llvmlite.ir as ir
-
 from banksim.kernels.global_addresses import AddressMap
 from banksim.machine import codes
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, splat, vector

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
 from banksim.kernels.global_addresses import AddressMap
 from banksim.machine.codes import RANK_BIT
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.values import INT, POINTER, VOID

@@ -12,13 +12,14 @@ from itertools import accumulate
 from typing import Any
 
 import llvmlite.binding as llvm
-import llvmlite.ir as ir
 import numpy as np
 import numpy.typing as npt
 
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine import codes, state
 from banksim.machine.launch import Launch
+from banksim.machine.llvm import ir
+from banksim.machine.llvm.builder import Builder
 from banksim.machine.llvm.emit import APART, Emitter
 from banksim.machine.llvm.engine import Register, register_at
 from banksim.machine.llvm.objects import QUICKLY, engine_version, objects
@@ -82,10 +83,10 @@ class Compiled:
 def add_begin(out: Translation, watched: bool) -> None:
     """Add `begin(context, block)`, which puts the block's warps and memory into the state in which a block starts."""
     e = Emitter(out.module)
-    function = ir.Function(out.module, ir.FunctionType(VOID, [POINTER, INT[64]]), "begin")
+    function = ir.Function(out.module, VOID, [POINTER, INT[64]], "begin")
     function.attributes.add(APART)
     context, block = function.args
-    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    e.function, e.b = function, Builder(function.append_basic_block("entry"))
     b = e.b
     count, size = e.get(context, CONTEXT, "warp_count"), e.get(context, CONTEXT, "warp_size")
     warps, template, shared = (e.get(context, CONTEXT, n, as_type=POINTER) for n in ("warps", "template", "shared"))
@@ -152,10 +153,10 @@ def add_pass(module: ir.Module) -> None:
     """Add `one_pass(context)`, which runs each warp of the block once. Returns RUN while threads are left, DONE when
     none is, BLOCKED if no warp could go on, or FAULT + code."""
     e = Emitter(module)
-    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER]), "one_pass")
+    function = ir.Function(module, INT[32], [POINTER], "one_pass")
     function.attributes.add(APART)
     (context,) = function.args
-    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    e.function, e.b = function, Builder(function.append_basic_block("entry"))
     b = e.b
 
     def pointer(name: str) -> ir.Value:
@@ -214,10 +215,10 @@ def add_block_loop(module: ir.Module) -> None:
     """Add `blocks(context, first, last)`, which runs one block after the other, each until all its threads have
     exited."""
     e = Emitter(module)
-    function = ir.Function(module, ir.FunctionType(INT[32], [POINTER, INT[64], INT[64]]), "blocks")
+    function = ir.Function(module, INT[32], [POINTER, INT[64], INT[64]], "blocks")
     function.attributes.add(APART)
     context, first, last = function.args
-    e.function, e.b = function, ir.IRBuilder(function.append_basic_block("entry"))
+    e.function, e.b = function, Builder(function.append_basic_block("entry"))
     b = e.b
     error, stop = (e.get(context, CONTEXT, name, as_type=POINTER) for name in ("error", "stop"))
     block = b.alloca(INT[64])
@@ -281,7 +282,7 @@ def finished(out: Translation, watched: bool = False, how: int = WELL) -> Built:
     add_begin(out, watched)
     add_pass(out.module)
     add_block_loop(out.module)
-    calls = [name for name, one in out.module.globals.items() if isinstance(one, ir.Function) and one.is_declaration]
+    calls = [name for name, function in out.module.functions.items() if function.is_declaration]
     meaning = {"spans": out.blocks, "guarded": out.guarded, "sites": out.sites, "calls": calls, "spare": out.spare}
     codes = objects(out.module, how)
     meaning["sizes"] = list(map(len, codes))

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import llvmlite.ir as ir
-
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.basic_blocks import target
 from banksim.machine.codes import READY
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine
 from banksim.machine.llvm.scratch import TARGETS
@@ -86,7 +85,7 @@ class ControlFlow:
     def continue_in(self, function: ir.Function) -> None:
         """Leave this function for another, which goes on with the group and at the pc that the warp's record names."""
         e = self.e
-        e.b.ret(e.b.call(function, [self.context, self.warp], tail="musttail"))
+        e.b.ret(e.b.call(function, [self.context, self.warp], tail="musttail "))
 
     def take_turn(self, active: ir.Value, pc: ir.Value, instructions: int) -> None:
         """Count so many instructions towards the warp's turn. When the turn is over, other warps run before the group

@@ -7,11 +7,10 @@ are waited for in the same way, for the threads that each thread has named.
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine.basic_blocks import target
 from banksim.machine.codes import COLLECTIVE, WARPSYNC
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.control_flow import ControlFlow
 from banksim.machine.llvm.scratch import TARGETS
 from banksim.machine.llvm.values import INT, VOID, WORDS, Value, splat

@@ -4,8 +4,8 @@ elements), else by gather or scatter, which take several times as long."""
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
+from banksim.machine.llvm import ir
+from banksim.machine.llvm.builder import Builder
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall, Place
 from banksim.machine.llvm.scratch import RESULT, ROW
@@ -19,7 +19,7 @@ def extended(e: Emitter, v: ir.Value, signed: bool) -> ir.Value:
     return (e.b.sext if signed else e.b.zext)(v, WORDS)
 
 
-def interleaved(b: ir.IRBuilder, offsets: ir.Value, word: int = 0) -> ir.Value:
+def interleaved(b: Builder, offsets: ir.Value, word: int = 0) -> ir.Value:
     """Addresses of local memory, in which the same word of all lanes of a warp lies together, as on a GPU."""
     plain = b.add(offsets, vector([4 * word] * LANES)) if word else offsets
     whole = b.shl(b.and_(plain, vector([~3] * LANES)), vector([5] * LANES))
@@ -63,7 +63,7 @@ def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> N
         block = b.load(e.at(at.base, start), typ=ir.VectorType(INT[32], words * LANES), align=4)
         for word in range(words):
             order = vector([lane * words + word for lane in range(LANES)])
-            put_result(e, a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.Undefined), order), whole=True)
+            put_result(e, a, word, b.shuffle_vector(block, ir.Constant(block.type, ir.UNDEFINED), order), whole=True)
         b.ret_void()
     halves = [Half(e, a, at, number) for number in range(2)]
     with b.if_then(b.and_(*(half.agree for half in halves))):
@@ -83,7 +83,7 @@ class Half:
     def __init__(self, e: Emitter, a: MemoryCall, at: Place, number: int) -> None:
         b = e.b
         numbers = vector(range(HALF * number, HALF * (number + 1)))
-        offsets = b.shuffle_vector(at.offsets, ir.Constant(WORDS, ir.Undefined), numbers)
+        offsets = b.shuffle_vector(at.offsets, ir.Constant(WORDS, ir.UNDEFINED), numbers)
         mask = b.trunc(b.lshr(a.mask, INT[32](HALF * number)), INT[16])
         self.lanes = b.bitcast(mask, ir.VectorType(INT[1], HALF))
         lane = b.and_(b.zext(e.call("llvm.cttz.i16", INT[16], mask, INT[1](0)), INT[32]), INT[32](HALF - 1))
@@ -105,15 +105,16 @@ class Half:
         """What lanes load that agree: one of their words."""
         return splat(e.b, e.b.load(e.at(self.first, 4 * word), typ=INT[32]), HALF)
 
-    def all(self, b: ir.IRBuilder, offsets: ir.Value, expected: ir.Value) -> ir.Value:
+    def all(self, b: Builder, offsets: ir.Value, expected: ir.Value) -> ir.Value:
         """Whether all lanes have the offsets expected."""
         other = b.and_(b.icmp_unsigned("!=", offsets, expected), self.lanes)
         return b.icmp_unsigned("==", b.bitcast(other, INT[16]), INT[16](0))
 
 
-def joined(b: ir.IRBuilder, halves: list[ir.Value]) -> ir.Value:
+def joined(b: Builder, halves: list[ir.Value]) -> ir.Value:
     """The lanes of both halves."""
-    return b.shuffle_vector(*halves, vector(range(LANES)))
+    low, high = halves
+    return b.shuffle_vector(low, high, vector(range(LANES)))
 
 
 def are_neighbours(e: Emitter, a: MemoryCall, at: Place, width: int) -> tuple[ir.Value, ir.Value]:
@@ -177,7 +178,7 @@ def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.
     turned = vector([lane // part * part + part - 1 - lane % part for lane in range(LANES)])
 
     def turn(v: ir.Value) -> ir.Value:
-        return b.shuffle_vector(v, ir.Constant(v.type, ir.Undefined), turned)
+        return b.shuffle_vector(v, ir.Constant(v.type, ir.UNDEFINED), turned)
 
     if width < 4:
         narrow = b.trunc(values[0], typed("u", 8 * width, LANES))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite.ir as ir
 import numpy as np
 
-from banksim.machine.llvm.values import BOOLS, INT, LANES, POINTER, VOID, WORDS, typed
+from banksim.machine.llvm import ir
+from banksim.machine.llvm.builder import Builder
+from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
 from banksim.machine.state import offset
 
 APART = "noinline"
@@ -63,15 +64,15 @@ class Emitter:
     def __init__(self, module: ir.Module) -> None:
         self.module = module
         self.function: ir.Function
-        self.b: ir.IRBuilder
+        self.b: Builder
 
-    def builder(self) -> ir.IRBuilder:
+    def builder(self) -> Builder:
         return self.b
 
     # ---- calls
     def declare(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
-        known = self.module.globals.get(name)
-        return known if known is not None else ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        known = self.module.functions.get(name)
+        return known if known is not None else ir.Function(self.module, result, arguments, name)
 
     def call(self, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
         return self.b.call(self.declare(name, result, [a.type for a in arguments]), arguments)
@@ -79,7 +80,7 @@ class Emitter:
     # ---- memory
     def at(self, base: ir.Value, distance: int | ir.Value, kind: ir.Type = INT[8]) -> ir.Value:
         index = INT[64](distance) if isinstance(distance, int) else distance
-        return self.b.gep(base, [index], source_etype=kind)
+        return self.b.gep(base, index, kind)
 
     def field(self, record: ir.Value, kind: np.dtype, name: str, index: int = 0) -> ir.Value:
         """Pointer to a field (or to its element `index`)."""
@@ -139,6 +140,7 @@ class Emitter:
         return self.call(f"gather_i{bits}", typed("u", bits, LANES), base, offsets, lanes)
 
     def scatter(self, base: ir.Value, offsets: ir.Value, lanes: ir.Value, v: ir.Value) -> None:
+        assert isinstance(v.type, ir.VectorType)
         self.call(f"scatter_{v.type.element}", VOID, base, offsets, lanes, v)
 
     def masked_load(self, where: ir.Value, lanes: ir.Value) -> ir.Value:
@@ -147,26 +149,24 @@ class Emitter:
     def masked_store(self, where: ir.Value, lanes: ir.Value, v: ir.Value) -> None:
         self.call("masked_store_i32", VOID, where, lanes, v)
 
-    def table(self, name: str, numbers: Sequence[int]) -> ir.GlobalVariable:
+    def table(self, name: str, numbers: Sequence[int]) -> ir.Value:
         """Words that do not change, which code of the module reads."""
-        known = self.module.globals.get(name)
+        known = self.module.tables.get(name)
         if known is None:
-            known = ir.GlobalVariable(self.module, ir.ArrayType(INT[32], len(numbers)), name)
-            known.initializer = known.value_type([INT[32](n) for n in numbers])
-            known.global_constant, known.linkage = True, "internal"
-            known.type = POINTER  # so that functions take tables of any length
+            words = ir.ArrayType(INT[32], len(numbers))
+            known = ir.Table(self.module, name, words([INT[32](n) for n in numbers]))
         return known
 
     # ---- functions beside the main one
     def outline(self, name: str, result: ir.Type, arguments: list[ir.Type], build: Any) -> ir.Function:
         """A routine of the module, built by `build(*arguments)` when it is first asked for."""
-        known = self.module.globals.get(name)
+        known = self.module.functions.get(name)
         if known is not None:
             return known
-        function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        function = ir.Function(self.module, result, arguments, name)
         function.attributes.add(APART)
         outer = self.function, self.b
-        self.function, self.b = function, ir.IRBuilder(function.append_basic_block())
+        self.function, self.b = function, Builder(function.append_basic_block())
         build(*function.args)
         self.function, self.b = outer
         return function

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import llvmlite.ir as ir
-
 from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHARED_WINDOW
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import codes
 from banksim.machine.engine import unknown_special
 from banksim.machine.launch_constants import called, written
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
@@ -174,7 +173,7 @@ class LLVMEngine(Routines):
     def permute(self, v: Value, source: Sequence[int]) -> Value:
         self.crosses_lanes = True
         v = v.spread()
-        return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.Undefined), vector(list(source))))
+        return v.like(self.e.b.shuffle_vector(v.ir, ir.Constant(v.ir.type, ir.UNDEFINED), vector(list(source))))
 
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
         for n, v in enumerate(words):
@@ -341,7 +340,8 @@ class LLVMEngine(Routines):
         bits, wanted = 64 if kind.endswith("64") else 32, to is not None and not to.is_zero
 
         def sum_of(old: ir.Value, v: ir.Value) -> ir.Value:
-            return added(self, kind, self.new("u", bits, 1, old), self.new("u", bits, 1, v)).ir
+            found: ir.Value = added(self, kind, self.new("u", bits, 1, old), self.new("u", bits, 1, v)).ir
+            return found
 
         float_sum = sum_of if kind in FLOATS and function == "add" else None
         callee = self.memory.atomic(space, kind, function, wanted, float_sum)

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import llvmlite.ir as ir
-
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.machine import codes, doubts
 from banksim.machine.addresses import layout_of, passes_in_shared, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
-from banksim.machine.llvm import far_requests, shared_requests
+from banksim.machine.llvm import far_requests, ir, shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
 from banksim.machine.llvm.data_movement import extended, move_in, move_out
@@ -173,9 +171,7 @@ class MemoryFunctions:
     def outside(self, a: MemoryCall, offsets: ir.Value, width: int, sound: ir.Value) -> ir.Value:
         """The lanes whose accesses go on though some are outside of the kernel's own shared memory, which is noted."""
         e, b = self.e, self.e.b
-        noted = b.gep(
-            e.get(a.context, CONTEXT, "doubts", as_type=POINTER), [b.udiv(a.pc, INT[32](BYTES))], source_etype=INT[8]
-        )
+        noted = e.at(e.get(a.context, CONTEXT, "doubts", as_type=POINTER), b.udiv(a.pc, INT[32](BYTES)))
         e.store(b.or_(b.load(noted, typ=INT[8]), INT[8](doubts.OUTSIDE)), noted)
         last = b.trunc(b.sub(e.get(a.context, CONTEXT, "shared_reach"), INT[64](width)), INT[32])
         return b.and_(sound, b.icmp_unsigned("<=", offsets, splat(b, last)))
@@ -186,7 +182,7 @@ class MemoryFunctions:
         return e.b.sub(addresses, splat(e.b, e.b.trunc(e.get(a.context, CONTEXT, "own_shared"), INT[32])))
 
     def leave(self, result: ir.Type) -> None:
-        self.e.b.ret_void() if isinstance(result, ir.VoidType) else self.e.b.ret(ir.Constant(result, None))
+        self.e.b.ret_void() if result is VOID else self.e.b.ret(ir.Constant(result, None))
 
     def unless_empty(self, a: MemoryCall, result: ir.Type) -> None:
         with self.e.b.if_then(self.e.empty(a.mask), likely=False):
@@ -207,7 +203,7 @@ class MemoryFunctions:
         with e.b.if_then(e.b.not_(same), likely=False):
             arguments = (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values)
             r = e.b.call(apart(), arguments)
-            e.b.ret_void() if isinstance(result, ir.VoidType) else e.b.ret(r)
+            e.b.ret_void() if result is VOID else e.b.ret(r)
 
     def one_block(
         self, a: MemoryCall, own: Callable[[], ir.Function], values: tuple[ir.Value, ...], result: ir.Type
@@ -221,7 +217,7 @@ class MemoryFunctions:
         same = e.b.icmp_unsigned("==", own_lanes, a.mask)
         with e.b.if_then(same):
             r = e.b.call(own(), (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values))
-            e.b.ret_void() if isinstance(result, ir.VoidType) else e.b.ret(r)
+            e.b.ret_void() if result is VOID else e.b.ret(r)
         a.memo = e.b.select(e.empty(own_lanes), e.at(a.memo, MEMO.itemsize), e.at(a.memo, 2 * MEMO.itemsize))
 
     def by_window(
@@ -235,7 +231,7 @@ class MemoryFunctions:
         """Access memory once for each upper word of an address, in the one of WINDOWS[space] that it names."""
         e = self.e
         b = e.b
-        has_result = not isinstance(result, ir.VoidType)
+        has_result = result is not VOID
         upper = b.trunc(b.lshr(a.address, vector([32] * LANES, 64)), WORDS)
         lower = b.trunc(a.address, WORDS)
         start = b.block

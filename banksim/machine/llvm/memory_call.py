@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import llvmlite.ir as ir
+from banksim.machine.llvm import ir
 
 
 @dataclass

@@ -10,9 +10,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 import llvmlite.binding as llvm
-import llvmlite.ir as ir
 
 import banksim.system.cache
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import APART, MOVES
 from banksim.system.ending import interruptible
 from banksim.system.native_code import WELL, prepare_llvm, target_machine
@@ -20,12 +20,11 @@ from banksim.system.native_code import WELL, prepare_llvm, target_machine
 TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
 NAMED = re.compile(r'@"([^"]+)"')
-METADATA = re.compile(r"!prof !(\d+)")
 QUICKLY = 0
 """How LLVM chooses instructions and registers where code need not run as fast as `WELL`: it is compiled in half the
 time, but runs up to a fifth longer. Of a kernel that is compiled quickly it does not make the code smaller first
 either."""
-LONG = 1 << 20
+LONG = 700_000
 """Characters of a kernel's own code from which it is compiled quickly: some 1,200 instructions."""
 
 
@@ -38,7 +37,7 @@ def engine_version() -> str:
 def objects(module: ir.Module, how: int = WELL) -> list[bytes]:
     """The object code of a module: that of its routines one by one, and of the rest."""
     prepare_llvm()
-    functions = [function for function in module.functions if not function.is_declaration]
+    functions = [function for function in module.functions.values() if not function.is_declaration]
     apart = [function for function in functions if APART in function.attributes]
     rest = [function for function in functions if APART not in function.attributes]
     return [routine(text(module, [function])) for function in apart] + [kernel(text(module, rest), how)]
@@ -46,23 +45,12 @@ def objects(module: ir.Module, how: int = WELL) -> list[bytes]:
 
 def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
     """Some functions of a module as a module of their own, the same wherever they are the same: what they call is
-    declared, vector moves are added, and metadata are numbered as they come."""
+    declared, and vector moves are added."""
     bodies = "".join(map(str, functions))
     own = {function.name for function in functions}
     called = [name for name in dict.fromkeys(NAMED.findall(bodies)) if name not in own]
-    metadata = list(dict.fromkeys(METADATA.findall(bodies)))
-    bodies = METADATA.sub(lambda found: f"!prof !{metadata.index(found[1])}", bodies)
-    nodes = (str(module.metadata[int(old)]).replace(f"!{old} =", f"!{new} =") for new, old in enumerate(metadata))
-    outside = (MOVES.get(name) or outer(module.globals[name]) for name in called)
-    return "\n".join([*outside, bodies, *nodes])
-
-
-def outer(known: ir.Function | ir.GlobalVariable) -> str:
-    """A function is declared; a table is written out, so that code has it beside itself."""
-    if isinstance(known, ir.GlobalVariable):
-        return str(known)
-    kinds = ", ".join(map(str, known.ftype.args))
-    return f"declare {known.ftype.return_type} {known.get_reference()}({kinds})"
+    outside = (MOVES.get(name) or module.declared(name) for name in called)
+    return "\n".join([*outside, bodies, ir.WEIGHTS])
 
 
 @lru_cache(maxsize=1024)

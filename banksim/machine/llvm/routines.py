@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import llvmlite.ir as ir
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Routine, Table
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.arithmetic import Arithmetic
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import RESULT, ROW

@@ -7,11 +7,11 @@ the warp's record says, with the threads that it names.
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
 from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, sections
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.block_barriers import BlockBarriers
+from banksim.machine.llvm.builder import Builder
 from banksim.machine.llvm.control_flow import Section
 from banksim.machine.llvm.convergence import Convergence
 from banksim.machine.llvm.values import INT, POINTER
@@ -38,7 +38,7 @@ class Sections(Convergence, BlockBarriers):
 
     def begin_function(self, name: str) -> ir.Function:
         """Every one takes (context, warp) and returns how the warp fares (RUN, BLOCKED … of machine/codes.py)."""
-        function = ir.Function(self.e.module, ir.FunctionType(INT[32], [POINTER, POINTER]), name)
+        function = ir.Function(self.e.module, INT[32], [POINTER, POINTER], name)
         if name != "warp":
             function.linkage = "internal"
         function.append_basic_block("entry")
@@ -46,7 +46,7 @@ class Sections(Convergence, BlockBarriers):
 
     def begin_section(self, blocks: list[Block]) -> Section:
         function = self.begin_function(f"section_{blocks[0].start:x}")
-        active = ir.IRBuilder(function.entry_basic_block).alloca(INT[32])
+        active = Builder(function.entry_basic_block).alloca(INT[32])
         schedule, resume, dispatch = (function.append_basic_block(name) for name in ("schedule", "resume", "dispatch"))
         code = {block.start: function.append_basic_block(f"at_{block.start:x}") for block in blocks}
         return Section(function, active, schedule, resume, dispatch, code)
@@ -59,7 +59,7 @@ class Sections(Convergence, BlockBarriers):
         self.scheduler, self.resume, self.dispatch = section.scheduler, section.resume, section.dispatch
 
     def enter_function(self, function: ir.Function) -> None:
-        self.e.function, self.e.b = function, ir.IRBuilder(function.entry_basic_block)
+        self.e.function, self.e.b = function, Builder(function.entry_basic_block)
         self.context, self.warp = function.args
         self.x.context, self.x.warp = self.context, self.warp
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import llvmlite.ir as ir
-
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
 from banksim.machine.llvm.scratch import ADDRESSES, ROW, STORED

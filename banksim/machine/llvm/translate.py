@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import llvmlite.ir as ir
-
 from banksim.kernels.control_opcodes import CONTROL, ENDS, further_guards
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, basic_blocks, live_out, touches_memory
+from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine, Register
 from banksim.machine.llvm.memory import MemoryFunctions
@@ -66,7 +65,7 @@ class Translator(Sections):
     def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> None:
         self.kernel = kernel
         self.stepwise, self.watched = stepwise, watched
-        self.module = ir.Module(kernel.plain_name)
+        self.module = ir.Module()
         self.e = Emitter(self.module)
         memory = MemoryFunctions(self.e, traced, stepwise, watched, kernel, clustered)
         self.x = LLVMEngine(self.e, memory, stepwise)

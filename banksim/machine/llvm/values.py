@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias, Union
 
-import llvmlite.ir as ir
+from banksim.machine.llvm import ir
+from banksim.machine.llvm.builder import Builder
 
 LANES = 32
-INT = {n: ir.IntType(n) for n in (1, 8, 16, 32, 64)}
-FLOAT = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
-POINTER = ir.PointerType()
-VOID = ir.VoidType()
+INT = {n: ir.Type(f"i{n}") for n in (1, 8, 16, 32, 64)}
+FLOAT = {n: ir.FloatType(n) for n in (16, 32, 64)}
+POINTER, VOID = ir.POINTER, ir.VOID
 WORDS = ir.VectorType(INT[32], LANES)
 """One register: a word for each lane."""
 LONGS = ir.VectorType(INT[64], LANES)
@@ -23,15 +23,13 @@ def element(kind: str, bits: int) -> ir.Type:
     return FLOAT[bits] if kind == "f" else INT[bits]
 
 
+@cache
+def of_lanes(kind: ir.Type, lanes: int) -> ir.VectorType:
+    return ir.VectorType(kind, lanes)
+
+
 def typed(kind: str, bits: int, lanes: int) -> ir.Type:
-    return element(kind, bits) if lanes == 1 else ir.VectorType(element(kind, bits), lanes)
-
-
-class Uniform(ir.Constant):  # type: ignore[misc]
-    """A vector of one scalar, which llvmlite would write out for every lane: half of a kernel's text."""
-
-    def _get_reference(self) -> str:
-        return f"splat ({self.constant[0]})"
+    return element(kind, bits) if lanes == 1 else of_lanes(element(kind, bits), lanes)
 
 
 def vector(numbers: Sequence[int], bits: int = 32) -> ir.Constant:
@@ -41,14 +39,13 @@ def vector(numbers: Sequence[int], bits: int = 32) -> ir.Constant:
 
 @lru_cache(1024)
 def numbered(numbers: tuple[int, ...], bits: int) -> ir.Constant:
-    """As `vector`. A constant is made and written out as text once, which takes long."""
+    """As `vector`. A constant is written out as text once, which takes long."""
     mask = (1 << bits) - 1
     return ir.Constant(ir.VectorType(INT[bits], len(numbers)), [INT[bits](n & mask) for n in numbers])
 
 
-@lru_cache(1024)
 def uniform(scalar: ir.Constant, lanes: int) -> ir.Constant:
-    return Uniform(ir.VectorType(scalar.type, lanes), scalar)
+    return ir.Constant(of_lanes(scalar.type, lanes), scalar)
 
 
 def constant(kind: str, bits: int, lanes: int, c: float) -> ir.Constant:
@@ -56,11 +53,11 @@ def constant(kind: str, bits: int, lanes: int, c: float) -> ir.Constant:
     return scalar if lanes == 1 else uniform(scalar, lanes)
 
 
-def splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int = LANES) -> ir.Value:
+def splat(b: Builder, scalar: ir.Value, lanes: int = LANES) -> ir.Value:
     """A scalar in every lane."""
     if isinstance(scalar, ir.Constant):
         return uniform(scalar, lanes)
-    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    undefined = ir.Constant(of_lanes(scalar.type, lanes), ir.UNDEFINED)
     one = b.insert_element(undefined, scalar, INT[32](0))
     return b.shuffle_vector(one, undefined, uniform(INT[32](0), lanes))
 
@@ -74,7 +71,7 @@ class Value:
 
     __slots__ = ("bits", "builder", "ir", "kind", "lanes")
 
-    def __init__(self, builder: Callable[[], ir.IRBuilder], kind: str, bits: int, lanes: int, value: ir.Value) -> None:
+    def __init__(self, builder: Callable[[], Builder], kind: str, bits: int, lanes: int, value: ir.Value) -> None:
         self.builder, self.kind, self.bits, self.lanes, self.ir = builder, kind, bits, lanes, value
 
     def like(self, value: ir.Value, kind: str | None = None, bits: int | None = None) -> Value:

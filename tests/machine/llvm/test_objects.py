@@ -25,7 +25,7 @@ def transpose() -> Kernel:
 def test_only_what_the_kernel_calls_is_compiled(transpose: Kernel) -> None:
     objects.prepare_llvm()
     module = translate(transpose).module
-    whole = objects.text(module, [one for one in module.functions if not one.is_declaration])
+    whole = objects.text(module, [one for one in module.functions.values() if not one.is_declaration])
     functions = [one for one in objects.optimised(whole, objects.target_machine()).functions if not one.is_declaration]
     called = {
         str(operand.name)

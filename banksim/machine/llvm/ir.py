@@ -1,0 +1,247 @@
+"""LLVM's intermediate representation, written as text while it is built: what llvmlite's own `ir` makes objects of, and
+those text at last, takes three times as long, and a kernel's instructions become some hundred of them each.
+
+LLVM checks the text when it parses it. Here types are told only as far as code that translates asks for them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from itertools import count
+
+WEIGHTS = '!0 = !{!"branch_weights", i32 99, i32 1}\n!1 = !{!"branch_weights", i32 1, i32 99}\n'
+"""Metadata of every text: how likely conditions are."""
+
+
+# ---- types
+class Type:
+    """A type, which its text tells from others."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Type) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __call__(self, constant: object) -> Constant:
+        return Constant(self, constant)
+
+    def written(self, constant: object) -> str:
+        """A constant of this type."""
+        return str(constant)
+
+
+class FloatType(Type):
+    __slots__ = ("bits",)
+
+    def __init__(self, bits: int) -> None:
+        super().__init__({16: "half", 32: "float", 64: "double"}[bits])
+        self.bits = bits
+
+    def written(self, constant: object) -> str:
+        """LLVM reads the bits of a double; of a half its own."""
+        assert isinstance(constant, float)
+        if self.bits == 16:
+            return f"0xH{int.from_bytes(struct.pack('>e', constant)):04X}"
+        if self.bits == 32:
+            (constant,) = struct.unpack(">f", struct.pack(">f", constant))
+        return f"0x{int.from_bytes(struct.pack('>d', constant)):016X}"
+
+
+class Several(Type):
+    """A vector or an array."""
+
+    __slots__ = ("count", "element")
+
+    brackets = "<>"
+
+    def __init__(self, element: Type, count: int) -> None:
+        super().__init__(f"{self.brackets[0]}{count} x {element.text}{self.brackets[1]}")
+        self.element, self.count = element, count
+
+    def written(self, constant: object) -> str:
+        assert isinstance(constant, Sequence)
+        return f"{self.brackets[0]}{listed(constant)}{self.brackets[1]}"
+
+
+class VectorType(Several):
+    __slots__ = ()
+
+    def written(self, constant: object) -> str:
+        """A constant for each lane, or one for all."""
+        return f"splat ({constant.typed})" if isinstance(constant, Constant) else super().written(constant)
+
+
+class ArrayType(Several):
+    __slots__ = ()
+
+    brackets = "[]"
+
+
+class StructType(Type):
+    __slots__ = ("elements",)
+
+    def __init__(self, *elements: Type) -> None:
+        super().__init__(f"{{ {', '.join(map(str, elements))} }}")
+        self.elements = elements
+
+
+BOOL, POINTER, VOID = Type("i1"), Type("ptr"), Type("void")
+
+
+def as_many(element: Type, like: Type) -> Type:
+    """A type with as many elements as another."""
+    return VectorType(element, like.count) if isinstance(like, VectorType) else element
+
+
+# ---- values
+class Value:
+    """What an operand is: its type, and how it is named."""
+
+    __slots__ = ("text", "type")
+
+    def __init__(self, type: Type, text: str) -> None:
+        self.type, self.text = type, text
+
+    @property
+    def typed(self) -> str:
+        return f"{self.type.text} {self.text}"
+
+
+def listed(values: Sequence[Value]) -> str:
+    return ", ".join([f"{v.type.text} {v.text}" for v in values])
+
+
+class Constant(Value):
+    """`constant`: a number; of a vector or an array one `Constant` for each element, of a vector also one for all; None
+    for zeros; `UNDEFINED`."""
+
+    __slots__ = ("constant",)
+
+    def __init__(self, type: Type, constant: object) -> None:
+        self.constant = constant
+        text = "zeroinitializer" if constant is None else "undef" if constant is UNDEFINED else type.written(constant)
+        super().__init__(type, text)
+
+
+UNDEFINED = object()
+"""The value of a constant that may be any."""
+
+
+class Slot(Value):
+    """A local variable: where it lies, and the type of what it holds."""
+
+    __slots__ = ("holds",)
+
+    def __init__(self, text: str, holds: Type) -> None:
+        super().__init__(POINTER, text)
+        self.holds = holds
+
+
+class Phi(Value):
+    """What a block was entered with; it is written when all its values are known."""
+
+    __slots__ = ("incoming",)
+
+    def __init__(self, type: Type, text: str) -> None:
+        super().__init__(type, text)
+        self.incoming: list[str] = []
+
+    def add_incoming(self, value: Value, block: Block) -> None:
+        self.incoming.append(f"[ {value.text}, {block.text} ]")
+
+    def __str__(self) -> str:
+        return f"  {self.text} = phi {self.type.text} {', '.join(self.incoming)}\n"
+
+
+class Switch:
+    """A branch by a number, which is written when all its cases are known."""
+
+    __slots__ = ("cases", "start")
+
+    def __init__(self, number: Value, default: Block) -> None:
+        self.start, self.cases = f"  switch {number.typed}, label {default.text}", list[str]()
+
+    def add_case(self, number: Constant, block: Block) -> None:
+        self.cases.append(f"{number.typed}, label {block.text}")
+
+    def __str__(self) -> str:
+        return f"{self.start} [ {' '.join(self.cases)} ]\n"
+
+
+# ---- functions and modules
+class Block:
+    """A basic block: its lines, and the numbers that make names unique in its function."""
+
+    __slots__ = ("function", "is_terminated", "lines", "text")
+
+    def __init__(self, function: Function, name: str) -> None:
+        self.function, self.is_terminated = function, False
+        self.lines: list[str | Phi | Switch] = []
+        self.text = f"%{name}.{next(function.numbers)}"
+
+    def __str__(self) -> str:
+        return f"{self.text[1:]}:\n{''.join(map(str, self.lines))}"
+
+
+class Function(Value):
+    """A function of a module: declared, until it has a block."""
+
+    def __init__(self, module: Module, result: Type, arguments: Sequence[Type], name: str) -> None:
+        super().__init__(POINTER, f'@"{name}"')
+        self.name, self.result, self.numbers = name, result, count()
+        self.args = [Value(one, f"%v{next(self.numbers)}") for one in arguments]
+        self.attributes: set[str] = set()
+        self.linkage = ""
+        self.blocks: list[Block] = []
+        module.functions[name] = self
+
+    @property
+    def is_declaration(self) -> bool:
+        return not self.blocks
+
+    @property
+    def entry_basic_block(self) -> Block:
+        return self.blocks[0]
+
+    def append_basic_block(self, name: str = "start") -> Block:
+        self.blocks.append(Block(self, name))
+        return self.blocks[-1]
+
+    def declared(self) -> str:
+        return f"declare {self.result} {self.text}({', '.join(str(one.type) for one in self.args)})"
+
+    def __str__(self) -> str:
+        words = ["define", self.linkage, f"{self.result} {self.text}({listed(self.args)})", *sorted(self.attributes)]
+        return f"{' '.join(filter(None, words))} {{\n{''.join(map(str, self.blocks))}}}\n"
+
+
+class Table(Value):
+    """Numbers of a module that do not change."""
+
+    def __init__(self, module: Module, name: str, numbers: Constant) -> None:
+        super().__init__(POINTER, f'@"{name}"')
+        self.numbers = numbers
+        module.tables[name] = self
+
+    def declared(self) -> str:
+        """It is written out, so that code has it beside itself."""
+        return f"{self.text} = internal constant {self.numbers.typed}"
+
+
+class Module:
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+        self.tables: dict[str, Table] = {}
+
+    def declared(self, name: str) -> str:
+        return (self.functions.get(name) or self.tables[name]).declared()
