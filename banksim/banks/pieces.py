@@ -51,13 +51,15 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture]) -> Partial:
     # To find those that are alike takes as long as to judge them by one rule. It pays for several (measured for three:
     # twice as fast), and where counts are ranges, for which there is no vector code (up to 40 times).
     several = len(rules) > 1 or rules[0].is_range
-    distinct = alike(trace, max(rule.period for rule in rules)) if several else ()
+    rows, times = (several and alike(trace, max(rule.period for rule in rules))) or (None, None)
+    judged = trace if rows is None else trace.rows(rows)
     sites: dict[Key, tuple[SiteConflicts, ...]] = {}
     for rule in rules:
-        for key, figures in tally(trace, rule, 1, *distinct).items():
-            one = site_conflicts(trace, rule, *key, figures)
+        for key, figures in tally(judged, rule, 1, times).items():
+            one = site_conflicts(judged, rule, *key, figures)
             if one.worst is not None:
-                one = replace(one, worst=replace(one.worst, order=first + one.worst.order))
+                row = one.worst.order if rows is None else int(rows[one.worst.order])
+                one = replace(one, worst=replace(one.worst, order=first + row))
             sites[key] = (*sites.get(key, ()), one)
     return Partial(sites)
 

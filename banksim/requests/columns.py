@@ -26,8 +26,8 @@ CHUNK = 1 << 15
 """Requests that a thread takes at a time: 4 MiB of addresses."""
 ALONE = 1 << 18
 """Requests that are looked at sooner than threads are started."""
-ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP = range(7)
-TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32, np.int32)
+ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP, TIMES = range(8)
+TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32, np.int32, np.int32)
 READ = np.array(ADDRESSED, np.uint32)
 """The lanes whose addresses an op reads."""
 

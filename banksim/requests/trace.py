@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ class Site:
     inside: tuple[tuple[str, int], ...] = ()
 
 
+COLUMNS = ("site", "block", "warp", "op", "width", "mask", "address", "epoch")
+
+
 @dataclass(frozen=True, repr=False)
 class Trace(Shown):
     """n requests, one row each.
@@ -56,6 +59,10 @@ class Trace(Shown):
 
     def __len__(self) -> int:
         return len(self.op)
+
+    def rows(self, chosen: npt.NDArray[np.int64]) -> Trace:
+        """These requests of it."""
+        return replace(self, **{name: getattr(self, name)[chosen] for name in COLUMNS})
 
     def __repr__(self) -> str:
         counts = ((len(self), "request"), (len(self.sites), "site"))
@@ -114,8 +121,7 @@ def concatenated(traces: Sequence[Trace]) -> Trace:
     """Chunks of one trace as one; the last one has all the sites."""
     if len(traces) == 1:
         return traces[0]
-    names = ("site", "block", "warp", "op", "width", "mask", "address", "epoch")
     if not traces:
         return Trace.from_arrays("ld", 4, 0, np.zeros((0, 32), np.uint32), sites=())
-    columns = {name: np.concatenate([getattr(trace, name) for trace in traces]) for name in names}
+    columns = {name: np.concatenate([getattr(trace, name) for trace in traces]) for name in COLUMNS}
     return Trace(**columns, sites=traces[-1].sites)

@@ -50,7 +50,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in several threads even on few requests."""
     from banksim.requests import columns
 
-    monkeypatch.setattr(columns, "CHUNK", 18)  # of which the rule takes sixteen at a time
+    monkeypatch.setattr(columns, "CHUNK", 34)  # of which the rule takes 32 at a time
     monkeypatch.setattr(columns, "cores", lambda: 3)
 
 

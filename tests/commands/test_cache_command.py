@@ -73,7 +73,7 @@ def test_numba_s_folders_are_found() -> None:
     """Where the code of a loop that was compiled lies is among them."""
     from numba.core.caching import FunctionCache
 
-    from banksim.banks.compiled.sixteen_requests import __file__ as file
+    from banksim.banks.compiled.many_requests import __file__ as file
 
     def here() -> None: ...
 

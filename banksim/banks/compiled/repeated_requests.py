@@ -120,10 +120,10 @@ def _alike(
     return used
 
 
-def alike(trace: Trace, period: int) -> tuple[Ints, Ints]:
-    """Of requests that are alike the first by (block, warp, order), and how many they are.
+def alike(trace: Trace, period: int) -> tuple[Ints, Ints] | None:
+    """Of requests that are alike the first by (block, warp, order), and how many they are; in the order of the first.
 
-    Both are empty where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
+    None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
     """
     period_of = {name: max(period, LINE) for name in (*COPIES, *BY_LINES)}
     seen_of = dict.fromkeys(COPIES, DESTINATION)
@@ -132,4 +132,5 @@ def alike(trace: Trace, period: int) -> tuple[Ints, Ints]:
     firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
     used: Integer = _alike(columns, len(trace), READ, FACTORS, keep, slots, firsts, times, seen)
-    return firsts[:used], times[:used]
+    order = np.argsort(firsts[:used])
+    return (firsts[order], times[order]) if used else None

@@ -11,17 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.arrays import NO_ORDER, judge_rows, room_for_sixteen
-from banksim.banks.compiled.one_request import judge_at
+from banksim.banks.compiled.arrays import judge_rows, room_for_many
+from banksim.banks.compiled.many_requests import REQUESTS, records
 from banksim.banks.compiled.rule_words import rule_words
-from banksim.banks.compiled.sixteen_requests import DEGREE, ELSEWHERE, IDEAL, REQUESTS, TRANSACTIONS, records
 from banksim.banks.conflicts import Tally
 from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
-    MASK,
     OP,
     SITE,
+    TIMES,
     WARP,
     WIDTH,
     Ints,
@@ -32,18 +31,20 @@ from banksim.requests.columns import (
     unpacked,
     word_at,
 )
-from banksim.requests.lane_intrinsics import pointer
+from banksim.requests.lane_intrinsics import fetch, pointer
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
-from banksim.system.jit import inlined, outer
+from banksim.system.jit import carray, inlined, outer
 from banksim.system.processes import cores
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
-SITE_OF, KIND, NEXT, FIGURES = range(4)
+SITE_OF, KIND, NEXT, FIRST = range(4)
 """What is noted of each key: site; op and width; the entry of the site's next key …"""
-COUNT, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, ENTRY = range(FIGURES, FIGURES + 10)
+REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, ENTRY = range(FIRST, FIRST + 10)
 """… and its figures; of the worst request the excess, block and warp, and row."""
+AHEAD = REQUESTS
+"""Requests that are fetched from memory while others are added up: so far the processor does not look ahead."""
 STRETCHES = 8
 """Stretches of a trace for each core: enough for cores to end at the same time."""
 NO_EXCESS = -2
@@ -62,44 +63,23 @@ def place_of(block: Integer, warp: Integer) -> Integer:
 
 
 @inlined
+def at(entries: Integers, n: Integer) -> Integers:
+    """Entry n."""
+    return carray(pointer(np.uint64(entries.ctypes.data) + np.uint64(n) * np.uint64(8 * ENTRY)), ENTRY, np.int64)
+
+
+@inlined
 def entry_of(site: Integer, kind: Integer, heads: Integers, entries: Integers) -> Integer:
     """The number of the entry of a site and kind, or −1."""
-    entry = heads[site]
-    while entry >= 0 and entries[entry, KIND] != kind:
-        entry = entries[entry, NEXT]
-    return entry
-
-
-@inlined
-def begin(entries: Integers, n: Integer, place: Integer, row: Integer) -> None:
-    """Clear the figures of entry n, which begins with the request of `row`."""
-    entries[n, FIGURES:] = 0
-    entries[n, EXCESS], entries[n, PLACE], entries[n, WORST] = NO_EXCESS, place, row
-
-
-@inlined
-def add(
-    entries: Integers, n: Integer, times: Integer, low: Integer, high: Integer, ideal: Integer,
-    degree_low: Integer, degree_high: Integer, place: Integer, row: Integer,
-) -> None:  # fmt: skip
-    """Add a request that comes `times` times to the figures of entry n."""
-    entries[n, COUNT] += times
-    entries[n, LOW] += low * times
-    entries[n, HIGH] += high * times
-    entries[n, IDEALS] += ideal * times
-    entries[n, DEGREE_LOW] = max(entries[n, DEGREE_LOW], degree_low)
-    entries[n, DEGREE_HIGH] = max(entries[n, DEGREE_HIGH], degree_high)
-    excess, most, first = high - ideal, entries[n, EXCESS], entries[n, PLACE]
-    earlier = place < first or (place == first and row < entries[n, WORST])
-    if excess > most or (excess == most and earlier):
-        entries[n, EXCESS], entries[n, PLACE], entries[n, WORST] = excess, place, row
+    n = heads[site]
+    while n >= 0 and at(entries, n)[KIND] != kind:
+        n = at(entries, n)[NEXT]
+    return n
 
 
 @outer
 def _tally(
     columns: Integers,
-    order: Integers,
-    times: Integers,
     first: Integer,
     last: Integer,
     table: Integers,
@@ -108,57 +88,63 @@ def _tally(
     heads: Integers,
     entries: Integers,
 ) -> tuple[Integer, Integer]:
-    """Add the rows, or those of `order` so many `times`, to the entries of their keys. Returns where it came to and the
-    entries used: it stops early when `entries` is nearly full."""
-    addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
+    """Add the rows to the entries of their keys. Returns where it came to and the entries used: it stops early when
+    `entries` is nearly full."""
+    addresses = unpacked(columns, ADDRESS)
     ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
-    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
-    rules = pointer(rule.ctypes.data)
-    room = room_for_sixteen()
+    blocks, warps, times = unpacked(columns, BLOCK), unpacked(columns, WARP), unpacked(columns, TIMES)
+    rules, room = pointer(rule.ctypes.data), room_for_many()
     for start in range(first, last, REQUESTS):
         if used + REQUESTS > len(entries):
             return start, used
-        found, record = judge_rows(columns, order, start, last, table, room)
+        sums, degrees, mask, _ = judge_rows(columns, start, last, table, rules, room)
         for k in range(min(REQUESTS, last - start)):
-            row: Integer = int(order[start + k]) if len(order) else start + k
-            often = times[start + k] if len(order) else 1
-            mask, op, width, site = word_at(masks, row), byte_at(ops, row), byte_at(widths, row), word_at(sites, row)
-            if not mask:
+            row = start + k
+            fetch(row_of(addresses, row + AHEAD))
+            fetch(pointer(np.uint64(addresses[0] + (row + AHEAD) * addresses[1] + 64)))
+            if not mask[k]:
                 continue
-            place, kind = place_of(word_at(blocks, row), word_at(warps, row)), kind_of(op, width)
+            site, kind = word_at(sites, row), kind_of(byte_at(ops, row), byte_at(widths, row))
             n = entry_of(site, kind, heads, entries)
             if n < 0:
                 n, used = used, used + 1
-                entries[n, SITE_OF], entries[n, KIND], entries[n, NEXT], heads[site] = site, kind, heads[site], n
-                begin(entries, n, place, row)
-            low: Integer
-            high: Integer
-            ideal: Integer
-            degree_low: Integer
-            degree: Integer
-            low = high = np.int64(found[TRANSACTIONS, k])
-            ideal, degree = np.int64(found[IDEAL, k]), np.int64(found[DEGREE, k])
-            degree_low = degree
-            if record[k] >= ELSEWHERE:
-                low, high, ideal, degree_low, degree = judge_at(row_of(addresses, row), mask, op, width, rules)
-            add(entries, n, often, low, high, ideal, degree_low, degree, place, row)
+                entry = at(entries, n)
+                entry[:] = 0
+                entry[SITE_OF], entry[KIND], entry[NEXT], heads[site] = site, kind, heads[site], n
+                entry[EXCESS] = NO_EXCESS
+            entry = at(entries, n)
+            often = np.int64(word_at(times, row))
+            # All is read before anything is written, so that LLVM makes vectors of it.
+            count, low, high, ideal = sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3]
+            a, b, c, d = entry[REQUEST], entry[LOW], entry[HIGH], entry[IDEALS]
+            entry[REQUEST], entry[LOW] = a + np.int64(count) * often, b + np.int64(low) * often
+            entry[HIGH], entry[IDEALS] = c + np.int64(high) * often, d + np.int64(ideal) * often
+            least, most = np.int64(degrees[k, 0]), np.int64(degrees[k, 1])
+            least, most = max(least, entry[DEGREE_LOW]), max(most, entry[DEGREE_HIGH])
+            entry[DEGREE_LOW], entry[DEGREE_HIGH] = least, most
+            excess = np.int64(high) - np.int64(ideal)
+            if excess >= entry[EXCESS]:
+                place = place_of(word_at(blocks, row), word_at(warps, row))
+                if excess > entry[EXCESS] or place < entry[PLACE]:
+                    entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, row
     return last, used
 
 
-def tally(
-    trace: Trace, arch: Architecture, workers: int = 0, order: Ints = NO_ORDER, times: Ints = NO_ORDER
-) -> dict[Key, Tally]:
-    """By (site, op, width), in this order, what the requests of a trace cost, or, if `order` names any, what these cost
-    if each comes so many `times`. `workers`: threads, 0 for all cores."""
-    table, rule, n = records(arch), rule_words(arch), len(order) or len(trace)
-    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
+def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None = None) -> dict[Key, Tally]:
+    """By (site, op, width), in this order, what the requests of a trace cost, if each comes so many `times`. `workers`:
+    threads, 0 for all cores."""
+    table, rule, n = records(arch), rule_words(arch), len(trace)
+    often = np.broadcast_to(1, n) if times is None else times
+    columns, _held = places(
+        (trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp, often)
+    )
 
     def work(first: int, last: int) -> Ints:
         heads = np.full(len(trace.sites), -1, np.int64)
         entries = np.empty((max(64, len(heads) + REQUESTS), ENTRY), np.int64)
         used: Integer = 0
         while first < last:
-            reached, used = _tally(columns, order, times, first, last, table, rule, used, heads, entries)
+            reached, used = _tally(columns, first, last, table, rule, used, heads, entries)
             first = int(reached)
             if first < last:
                 entries = np.concatenate([entries, np.empty_like(entries)])
@@ -176,7 +162,7 @@ def summed(entries: Sequence[Sequence[int]]) -> Tally:
     columns = [list(column) for column in zip(*entries, strict=True)]
     less, _, worst = min((-entry[EXCESS], entry[PLACE], entry[WORST]) for entry in entries)
     return Tally(
-        requests=sum(columns[COUNT]),
+        requests=sum(columns[REQUEST]),
         low=sum(columns[LOW]),
         high=sum(columns[HIGH]),
         ideal=sum(columns[IDEALS]),

@@ -1,0 +1,44 @@
+"""Requests that are judged together are judged as each by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from banksim.architectures.bank_rules import Architecture
+from banksim.banks.compiled.many_requests import LARGEST, REQUESTS
+from banksim.banks.compiled.site_sums import tally
+from banksim.banks.rule import judge
+from banksim.requests.counts import ends
+from banksim.requests.kinds import COPIES, FULL_MASK, OP_CODES
+from banksim.requests.trace import Trace
+from helpers.strategies import FAMILIES, cases, kinds
+
+END = 1 << LARGEST
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole warps", "any lanes"])
+@pytest.mark.parametrize("arch", FAMILIES, ids=lambda arch: arch.name)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_requests_of_one_kind_have_the_counts_of_the_scalar_rule(
+    arch: Architecture, whole: bool, data: st.DataObject
+) -> None:
+    """Wherever they lie: within what a key holds of an address, at its end, and beyond."""
+    op, width = data.draw(st.sampled_from([kind for kind in kinds(arch=arch) if kind[0] not in COPIES]))
+    some = data.draw(st.lists(cases([(op, width)]), min_size=1, max_size=5))
+    last = max(max(case.address) for case in some) + width
+    far = data.draw(st.sampled_from([0, (END - last) // 256 * 256, END - 256, END]))
+    rows = [some[k % len(some)] for k in range(REQUESTS + 9)]
+    masks = [FULL_MASK if whole else case.mask for case in rows]
+    address = np.array([case.address for case in rows], np.uint32) + np.uint32(far)
+    found = tally(Trace.from_arrays(op, width, masks, address, site=np.arange(len(rows))), arch, 1)
+    for site, (mask, row) in enumerate(zip(masks, address.tolist(), strict=True)):
+        if mask:
+            known = judge(row, op, width, mask, arch)
+            assert known is not None
+            counts, ideal, degrees = ends(known[0]), known[1], ends(known[2])
+            figures = found[site, OP_CODES[op], width]
+            assert figures[:6] == (1, *counts, ideal, *degrees)
