@@ -112,6 +112,8 @@ class Launch:
     """Of a whole program's memory: what lies beyond its allocations."""
     doubts: dict[int, int] = field(default_factory=dict)
     """Where it was run and met what is not established (`banksim.machine.doubts`)."""
+    touched: npt.NDArray[np.uint8] | None = None
+    """For each buffer a byte that is not 0 once the launch has written to it, where somebody asks (LLVM engine)."""
 
     def __repr__(self) -> str:
         return f"<launch of {self.kernel.plain_name}, grid {self.grid}, block {self.block}>"

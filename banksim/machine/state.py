@@ -176,7 +176,10 @@ CONTEXT = layout(
     ("trace", "u8"),  # TRACE_ROWS requests
     ("traced", "i8"),  # how many of them are filled
     ("notes", "u8"),  # for each buffer the address of an array with a byte of use bits for each of its bytes; 0: none
-    ("touched", "u8"),  # for each buffer a byte of use bits, of code that accesses none (classes/accesses.py)
+    (
+        "touched",
+        "u8",
+    ),  # for each buffer a byte of use bits: WRITTEN; of code that accesses none (classes/accesses.py), all
     ("watch", "u8"),  # address of races.records.WATCH; 0: the race check does not run
     ("follow", "u8"),  # address of races.ordering_events.follow
     ("probe", "u8"),  # address of races.probe.PROBE

@@ -330,6 +330,10 @@ class MemoryFunctions:
                     self.leave(result)
         first = b.extract_element(offsets, lane)
         if space == "global":
+            if use != READ:
+                touched = e.get(a.context, CONTEXT, "touched", as_type=POINTER)
+                held = b.select(checked.known, number, INT[32](0)) if self.layout == PROGRAM else number
+                e.store(INT[8](WRITTEN), e.at(touched, b.zext(held, INT[64])))
             notes = e.get(a.context, CONTEXT, "notes", as_type=POINTER)
             with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(notes, INT[64]), INT[64](0)), likely=False):
                 places = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)

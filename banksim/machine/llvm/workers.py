@@ -151,6 +151,8 @@ class Worker:
         c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
         c["notes"] = self.notes.ctypes.data if notes else 0
+        self.touched = np.zeros(len(launch.buffers), np.uint8) if launch.touched is None else launch.touched
+        c["touched"] = self.touched.ctypes.data
         c["grid"], c["budget"] = launch.grid, budget
         c["turn_length"] = codes.TURN if launch.apart else codes.SHORT_TURN
         self.probe = Probe(launch, c)

@@ -24,6 +24,7 @@ shared.py        what all its processes share
 process.py       one of them: its memory, its launches
 mapped.py        the pages of its memory
 repeats.py       launches that it repeats on the same memory
+contents.py      what its memory holds, where it held the same before
 unseen.py        launches whose results nobody has seen yet
 modules.py       a module that it loaded
 libraries/       what cuBLAS and cuRAND compute for it

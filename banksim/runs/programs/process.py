@@ -12,7 +12,7 @@ and these are not:
 
 B an allocation                     H size of malloc's heap                         R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
-N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on
+N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Process:
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
-            "N": self.names, "S": self.without_tables,
+            "N": self.names, "S": self.without_tables, "D": self.change,
         }  # fmt: skip
         try:
             while True:
@@ -176,6 +176,7 @@ class Process:
 
     def library(self, content: bytes) -> bytes:
         """Compute what cuBLAS or cuRAND would."""
+        self.repeats.contents.everything = True
         name, answer = libraries.answer(content, self.buffers)
         self.program.launches.called(name)
         return answer
@@ -205,6 +206,7 @@ class Process:
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
         buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
         self.buffers.hold(slot, buffer)
+        self.repeats.contents.replaced(slot)
         (self.repeats.shared.add if KINDS[kind] in SEEN_BY_THE_HOST else self.repeats.shared.discard)(slot)
 
     def heap(self, content: bytes) -> None:
@@ -212,17 +214,23 @@ class Process:
         size = min(int.from_bytes(content, "little"), 1 << 31)
         self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
         self.buffers.hold(HEAP_SLOT, Buffer(np.zeros(size, np.uint8), "the heap of malloc"))
+        self.repeats.contents.replaced(HEAP_SLOT)
 
     def settle(self, _: bytes) -> bytes:
         """Execute the launches that wait: somebody looks at memory."""
         self.unseen.settle(Options(progress=self.step))
+        self.repeats.contents.settle()
         return b""
+
+    def change(self, slot: bytes) -> None:
+        self.repeats.contents.changed.add(int.from_bytes(slot, "little"))
 
     def free(self, slot: bytes) -> bytes:
         return b"stays" if self.unseen.free(int.from_bytes(slot, "little")) else b""
 
     def reset(self, _: bytes) -> None:
         self.unseen.forget()
+        self.repeats.contents.everything = True
         for module in self.modules:
             if module.data.size:
                 module.place(module.slot, module.data)
@@ -246,6 +254,7 @@ class Process:
     def place(self, content: bytes) -> bytes:
         number, slot = struct.unpack("<2Q", content)
         self.modules[number].place(slot, self.buffers[slot].data)
+        self.repeats.variables.add(slot)
         self.unseen.read_at_once.add(slot)
         return b""
 
@@ -268,6 +277,7 @@ class Process:
 
     def execute(self, module: LoadedModule, launch: Launch, shape: Shape, pieces: Sequence[bytes]) -> bytes:
         kernel = launch.kernel
+        self.repeats.contents.settle([module.slot])
         module.into(launch)
         launch.pages = self.mapped.pages
         self.device.printed, self.device.size = {}, 0

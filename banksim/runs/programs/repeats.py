@@ -2,74 +2,74 @@
 executing them.
 
 What a launch does depends on its kernel, its shape, its constants with the parameters, and on the program's memory:
-which allocations there are, and their bytes. All of that is compared, byte by byte, with what it was before the
-same launch was executed. Where nothing differs, what that execution wrote is written again, and what it counted is
-counted again. Nothing else runs meanwhile: only launches of programs with a single thread are compared.
+which allocations there are, and their bytes. All of that is the same as when the same launch was executed before, or
+the launch is executed. What that execution wrote is then what memory holds, though it is written only when somebody
+looks, and what it counted is counted again. So a loop of launches that has come back to a state of memory goes on with
+no work. Nothing else runs meanwhile: only launches of programs with a single thread are followed.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import socket
 import struct
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from banksim.kernels.kernel import BYTES, Kernel
+from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import basic_blocks
 from banksim.machine.launch import Launch
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
+from banksim.runs.programs.contents import Contents
 from banksim.runs.run import Rules, execute_launch
 
 LEAST = 0.05
-"""Seconds of an execution from which on it is looked at."""
-BYTES_PER_SECOND = 5e8
-"""So much memory is copied and compared in a part of the time that a launch takes, or it does not pay."""
-MOST = 1 << 29
-"""Bytes of the program's memory up to which it is copied."""
+"""Seconds that the launches of one kernel take, all together, before a program's launches are followed."""
+SHARE = 0.25
+"""The part of the time of launches in which memory may be looked at,"""
+BYTES_PER_SECOND = 2e9
+"""and how much of it."""
 KEPT = 1 << 30
-"""Bytes of all copies that are kept."""
-LONGEST_WAIT = 64
-"""So many launches that might be repeated are let pass, at most, before memory is copied again."""
-CHUNK = 1 << 16
-LEFT_OUT = ("SERVICE", "TEX", "TLD", "TXQ", "TXD", "TMML", "SULD", "SUST", "SUATOM", "SURED", "UBLK", "UTMA")
-"""Beginnings of opcodes of which it is not plain that they depend on nothing else: printf and malloc, textures, copies
-by the device's own engines."""
-MOST_WATCHED = 256
+"""Bytes of all copies that are kept,"""
+MOST_KNOWN = 1 << 14
+"""and launches."""
+LONGEST_WAIT = 1 << 12
+"""So many launches are let pass, at most, before they are followed again, where following them was in vain."""
+UNTOLD = ("SERVICE", "SULD", "SUST", "SUATOM", "SURED", "UBLK", "UTMA")
+"""Beginnings of opcodes that may write to memory and do not tell where: printf and malloc, surfaces, copies by the
+device's own engines."""
+TEXTURES = ("TEX", "TLD", "TXQ", "TXD", "TMML")
+"""Of these it is not plain that they depend on nothing else."""
 CREDENTIALS = struct.Struct("3i")
 
-Bytes = npt.NDArray[np.uint8]
 Key = tuple[tuple[object, ...], Rules]
 
 
-@lru_cache(maxsize=1)
-def memcmp() -> Callable[[int, int, int], int]:
-    function = ctypes.CDLL(None).memcmp
-    function.argtypes, function.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t), ctypes.c_int
-    compare: Callable[[int, int, int], int] = function
-    return compare
+def instructions(kernel: Kernel) -> Iterator[Instruction]:
+    """Those that threads can reach."""
+    for block in basic_blocks(kernel).values():
+        yield from kernel.instructions[block.start // BYTES : block.end // BYTES]
 
 
-def same(a: Bytes, b: Bytes) -> bool:
-    return a.nbytes == b.nbytes and not memcmp()(a.ctypes.data, b.ctypes.data, a.nbytes)
+@lru_cache(maxsize=256)
+def tells_what_it_writes(kernel: Kernel) -> bool:
+    """Whether `Launch.touched` is all that a kernel writes to."""
+    return not any(i.name.startswith(UNTOLD) for i in instructions(kernel))
 
 
 @lru_cache(maxsize=256)
 def depends_on_memory_alone(kernel: Kernel) -> bool:
     """Whether nothing but constants and memory decides what a kernel does: no clock, no service of the driver."""
-    return not any(
-        i.name.startswith(LEFT_OUT)
+    return tells_what_it_writes(kernel) and not any(
+        i.name.startswith(TEXTURES)
         or any(o.kind == "special" and ("CLOCK" in o.text or "TIMER" in o.text) for o in i.operands)
-        for block in basic_blocks(kernel).values()
-        for i in kernel.instructions[block.start // BYTES : block.end // BYTES]
+        for i in instructions(kernel)
     )
 
 
@@ -90,145 +90,97 @@ def has_one_thread(connection: socket.socket) -> bool:
         return False
 
 
-class Copy:
-    """All memory of a program as it is now: where each allocation lies, and its bytes, the small ones first: most often
-    it is these that have changed."""
-
-    def __init__(self, memory: ProgramMemory) -> None:
-        self.places = memory.places.tobytes()
-        numbers = sorted(np.flatnonzero(memory.places[:, 1]).tolist(), key=lambda n: memory[n].data.nbytes)
-        self.pieces = {n: memory[n].data.copy() for n in numbers}
-
-    @property
-    def nbytes(self) -> int:
-        return sum(piece.nbytes for piece in self.pieces.values())
-
-    def is_of(self, memory: ProgramMemory) -> bool:
-        """Whether memory is as it was."""
-        return self.places == memory.places.tobytes() and all(
-            same(piece, memory[n].data) for n, piece in self.pieces.items()
-        )
-
-    def changes(self, memory: ProgramMemory) -> list[tuple[int, int, Bytes]]:
-        """What has been written since: the number of an allocation, a place in it, and the bytes from there on."""
-        return [
-            (n, at, now.copy())
-            for n, piece in self.pieces.items()
-            for at in range(0, piece.nbytes, CHUNK)
-            if not same(piece[at : at + CHUNK], now := memory[n].data[at : at + CHUNK])
-        ]
-
-
-@dataclass
+@dataclass(frozen=True)
 class Known:
-    """An execution: memory before it, what it wrote, what it counted."""
+    """An execution: the numbers of what allocations held behind it that it wrote to, and what it counted."""
 
-    before: Copy
-    written: list[tuple[int, int, Bytes]]
+    written: Mapping[int, int]
     run: Run
 
 
 @dataclass
-class Watched:
-    """A launch that comes again and again, and the `seconds` that it took at first. `wait`: so many of them are let
-    pass before memory is copied; the longer, the more often it was copied in vain."""
-
-    seconds: float
-    known: Known | None = None
-    wait: int = 0
-    patience: int = 0
-
-    def forget(self) -> None:
-        self.known, self.wait = None, self.patience
-        self.patience = min(max(2 * self.patience, 1), LONGEST_WAIT)
-
-
-@dataclass
 class Repeats:
-    """Executes the launches of one process. `shared`: the numbers of the allocations that the program's own code sees.
-    `repeated`: how many launches were not executed."""
+    """Executes the launches of one process. `shared`: the numbers of the allocations that the program's own code sees;
+    `variables`: of those that hold modules' variables, some of which it may see.
+    `seconds`: what the launches of each kernel took; `credit`: the seconds in which memory may still be looked at.
+    `wait`: so many launches are let pass before any is followed; the longer, the more often that was in vain."""
 
     memory: ProgramMemory
     connection: socket.socket
     shared: set[int] = field(default_factory=set)
-    repeated: int = 0
-    slow: set[Kernel] = field(default_factory=set)
-    watched: OrderedDict[Key, Watched] = field(default_factory=OrderedDict)
+    variables: set[int] = field(default_factory=set)
+    seconds: defaultdict[Kernel, float] = field(default_factory=lambda: defaultdict(float))
+    known: dict[tuple[Key, Hashable], Known] = field(default_factory=dict)
+    follows: bool = False
+    credit: float = 0.0
+    wait: int = 0
+    patience: int = 64
+    hits: int = 0
+
+    def __post_init__(self) -> None:
+        self.contents = Contents(self.memory)
 
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
         """Execute a launch, or do what is known of it."""
-        if launch.kernel not in self.slow:
-            run = execute_launch(launch, rules, options)
-            if run.seconds < LEAST or not depends_on_memory_alone(launch.kernel):
-                return run
-            self.slow.add(launch.kernel)
-            self.watched[launch.key, rules] = Watched(run.seconds)
-            return run
-        if not self.may_repeat(launch, options):
-            return execute_launch(launch, rules, options)
-        key = launch.key, rules
-        one = self.watched.get(key)
-        if one is None:
-            run = execute_launch(launch, rules, options)
-            self.watched[key] = Watched(run.seconds)
-            if len(self.watched) > MOST_WATCHED:
-                self.watched.popitem(last=False)
-            return run
-        self.watched.move_to_end(key)
-        if one.known and one.known.before.is_of(self.memory):
-            return self.again(one, one.known)
-        if one.known:
-            one.forget()
-        if one.wait or self.bytes > one.seconds * BYTES_PER_SECOND:
-            one.wait = max(one.wait - 1, 0)
-            return execute_launch(launch, rules, options)
-        return self.learned(one, launch, rules, options)
-
-    def again(self, one: Watched, known: Known) -> Run:
-        """What an execution did and counted, once more."""
-        for number, at, content in known.written:
-            self.memory[number].data[at : at + content.nbytes] = content
-        one.patience = 0
-        self.repeated += 1
+        told = tells_what_it_writes(launch.kernel) and counts_alone(options) and has_one_thread(self.connection)
+        if not told or not self.follows or self.wait or not launch.apart or not depends_on_memory_alone(launch.kernel):
+            self.wait = max(self.wait - 1, 0)
+            self.contents.everything |= not told
+            self.contents.settle()
+            return self.executed(launch, rules, options)[0]
+        self.contents.changed |= self.shared | self.variables
+        self.contents.look(self.pays)
+        state = (launch.key, rules), self.contents.key()
+        known = self.known.get(state)
+        if known is None:
+            return self.learned(state, launch, rules, options)
+        self.contents.becomes(known.written)
+        self.contents.settle(self.variables)
+        self.credit += SHARE * known.run.seconds
+        self.hits += 1
         return known.run
 
-    def learned(self, one: Watched, launch: Launch, rules: Rules, options: Options) -> Run:
-        """Execute a launch, and keep what it does."""
-        before = self.copy()
+    def executed(self, launch: Launch, rules: Rules, options: Options) -> tuple[Run, set[int] | None]:
+        """Execute a launch; and the allocations that it wrote to, None if it wrote beyond them as well."""
+        contents, everything = self.contents, self.contents.everything
+        contents.everything = True
+        launch.touched = np.zeros(len(self.memory), np.uint8)
         run = execute_launch(launch, rules, options)
-        written = before.changes(self.memory)
-        strayed = launch.pages is not None and launch.pages.strays
-        if run.partial or strayed or not self.shared.isdisjoint(number for number, _, _ in written):
-            one.forget()
+        self.seconds[launch.kernel] += run.seconds
+        self.follows = self.follows or self.seconds[launch.kernel] >= LEAST
+        self.credit += SHARE * run.seconds
+        if run.partial or (launch.pages is not None and launch.pages.strays):
+            return run, None
+        contents.everything = everything
+        written = set(np.flatnonzero(launch.touched).tolist())
+        contents.changed |= written
+        return run, written
+
+    def learned(self, state: tuple[Key, Hashable], launch: Launch, rules: Rules, options: Options) -> Run:
+        """Execute a launch, and keep what it does."""
+        self.contents.settle()
+        run, written = self.executed(launch, rules, options)
+        if written is None or not self.shared.isdisjoint(written):
             return run
-        one.known = Known(before, written, run)
-        self.make_room()
+        if self.contents.kept > KEPT or len(self.known) > MOST_KNOWN:
+            self.forget()
+        elif self.pays(sum(self.memory[slot].data.nbytes for slot in written)):
+            for slot in written:
+                self.contents.hold(slot, self.contents.number_of(slot))
+            self.contents.changed -= written
+            self.known[state] = Known({slot: self.contents.now[slot] for slot in written}, run)
         return run
 
-    def may_repeat(self, launch: Launch, options: Options) -> bool:
-        if not counts_alone(options) or not launch.apart:
+    def pays(self, size: int) -> bool:
+        """Whether so many bytes may be looked at now, which costs time."""
+        if size > self.credit * BYTES_PER_SECOND:
             return False
-        return self.bytes <= MOST and has_one_thread(self.connection)
+        self.credit -= size / BYTES_PER_SECOND
+        return True
 
-    @property
-    def bytes(self) -> int:
-        """Those of all allocations."""
-        return int(self.memory.places[:, 1].sum())
-
-    def copy(self) -> Copy:
-        """A copy of memory: one that is kept, if memory is as it was."""
-        kept = {id(one.known.before): one.known.before for one in self.watched.values() if one.known}
-        return next((copy for copy in kept.values() if copy.is_of(self.memory)), None) or Copy(self.memory)
-
-    def make_room(self) -> None:
-        """Forget the launches that have not come for the longest time, as long as too much is kept."""
-        for one in self.watched.values():
-            if sum(self.sizes().values()) <= KEPT:
-                return
-            one.known = None
-
-    def sizes(self) -> Mapping[int, int]:
-        """The bytes of what is kept; what several launches share counts once."""
-        found = [one.known for one in self.watched.values() if one.known]
-        written = {id(known): sum(content.nbytes for _, _, content in known.written) for known in found}
-        return written | {id(known.before): known.before.nbytes for known in found}
+    def forget(self) -> None:
+        """Begin anew; after a while, if nothing that was known came again."""
+        self.known.clear()
+        self.contents.forget()
+        self.patience = 64 if self.hits else min(2 * self.patience, LONGEST_WAIT)
+        self.wait, self.hits = 0 if self.hits else self.patience, 0

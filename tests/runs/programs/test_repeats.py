@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
     13
 )
+IN_PLACE, MANAGED, WRITTEN_CONSTANT = range(13, 16)
 """What the program does, by its first argument."""
 SOURCE = """\
 #include <cstdio>
@@ -27,6 +28,7 @@ SOURCE = """\
 typedef unsigned u;
 __device__ u total[64];
 __constant__ u factor[4];
+__managed__ u seen[64];
 #define AT u i = blockIdx.x * 64 + threadIdx.x
 __global__ void set(u *y, const u *x, u a) { AT; if (i < N) y[i] = x[i] * a + factor[1]; }
 __global__ void add(u *y, const u *x, u a) { AT; if (i < N) y[i] += x[i] * a; }
@@ -45,6 +47,7 @@ __global__ void take(u **y) { *y = (u *)malloc(16); **y = 7; }
 __global__ void give(u **y, u *x) { x[0] = **y; **y += 1; }
 __global__ void both(u *y, u *x) { AT; if (i < N) { y[i] += i; x[N - 1 - i] = y[i] + x[i] * 0; } }
 __global__ void totals(u *y) { y[threadIdx.x] = total[threadIdx.x]; }
+__global__ void mark(u *y) { seen[threadIdx.x] += 7; }
 __global__ void look(u **y, u *x) { x[0] = **y; }
 
 static u state;
@@ -105,6 +108,7 @@ int main(int argc, char **argv) {
     cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof h); cudaMalloc(&p, 8);
     if (what == 12) cudaMallocHost(&y, sizeof h);
     if (what == 1) pthread_create(&other, NULL, idle, &stop);
+    if (what == 13) { u *large; cudaMalloc(&large, 1 << 30); }
     if (what == 7 || what == 10) take<<<1, 1>>>(p);
     for (int n = 0; n < 10; n++) {
         if (what == 3) { cudaFree(x); cudaMalloc(&x, sizeof h); }
@@ -118,8 +122,21 @@ int main(int argc, char **argv) {
         if (what == 9) { cudaMemcpyToSymbol(total, h, 4, 40); totals<<<1, 64>>>(y); }
         if (what == 10) { if (n % 5 == 4) give<<<1, 1>>>(p, x); look<<<1, 1>>>(p, x); }
         if (what == 12) { h[0] = 7; cudaMemcpyToSymbol(total, h, 4); y[0] = 0; totals<<<1, 64>>>(y); }
+        if (what == 13) { swap<<<47, 64>>>(y, x, 1); swap<<<1, 64>>>(x, y, 3); add<<<47, 64>>>(y, x, 0); }
+        if (what == 14) {
+            seen[3] = n / 5;
+            mark<<<1, 64>>>(y);
+            cudaDeviceSynchronize();
+            printf("%u ", seen[3]);
+            memset(seen, 0, sizeof seen);
+        }
+        if (what == 15) {
+            u *f;
+            cudaGetSymbolAddress((void **)&f, factor);
+            set<<<1, 1>>>(f + 1, f, 1); set<<<47, 64>>>(y, x, 3); set<<<1, 1>>>(f + 1, f, 0); set<<<47, 64>>>(y, x, 3);
+        }
         if (what == 11) { cudaMemcpyToSymbol(factor, h, 4, 4); set<<<47, 64>>>(y, x, 3); }
-        if (what >= 8) { show("x", x); show("y", y); }
+        if (what >= 8 && what < 13) { show("x", x); show("y", y); }
     }
     stop = true;
     if (what == 1) pthread_join(other, NULL);
@@ -152,7 +169,8 @@ def run_both_ways(
         found = []
         for least in (0.0, inf):
             monkeypatch.setattr(repeats, "LEAST", least)
-            monkeypatch.setattr(repeats, "BYTES_PER_SECOND", inf)
+            if arguments[0] != IN_PLACE:
+                monkeypatch.setattr(repeats, "BYTES_PER_SECOND", inf)
             found.append(run_once(program, arguments))
         (some, with_repeats), (launches, without) = found
         assert with_repeats == without
@@ -163,6 +181,21 @@ def run_both_ways(
 
 def test_a_loop_is_executed_until_it_is_known(outcome: Callable[..., tuple[int, int]]) -> None:
     assert outcome(LOOP) == (10, 2)
+
+
+def test_a_loop_that_comes_back_to_a_state_of_memory_is_known(outcome: Callable[..., tuple[int, int]]) -> None:
+    """Its launches change in turn what all of them read. Memory that nobody writes to is no work."""
+    launches, executed = outcome(IN_PLACE)
+    assert launches == 30
+    assert executed <= 15
+
+
+def test_what_the_program_sees_without_a_call_is_there(outcome: Callable[..., tuple[int, int]]) -> None:
+    """Managed variables, and constants that a kernel writes."""
+    launches, executed = outcome(MANAGED)
+    assert executed < launches == 10
+    launches, executed = outcome(WRITTEN_CONSTANT)
+    assert executed < launches == 40
 
 
 @pytest.mark.parametrize("seed", range(5))

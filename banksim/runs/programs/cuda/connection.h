@@ -71,7 +71,8 @@ unsigned banksim_number(const struct memory *memory);
 unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */
 /* banksim executes a launch whose counts it knows only when somebody sees what it wrote. */
 struct answer banksim_launch(const void *message, size_t size);
-void banksim_settle(void); /* before anything but a launch reads or changes memory */
+void banksim_settle(void); /* before anything but a launch reads memory */
+void banksim_settle_to_change(CUdeviceptr to); /* before it changes the allocation that holds this byte */
 void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */
 
 /* ---- modules.c */

@@ -24,7 +24,7 @@ struct copy { /* a box of bytes, and how far rows and layers lie apart at both o
 
 CUresult banksim_perform_copy(void *arguments) {
     const struct copy *c = arguments;
-    banksim_settle();
+    banksim_settle_to_change(c->to);
     if (banksim_pending) return CUDA_SUCCESS;
     banksim_flush();
     for (size_t z = 0; z < c->depth; z++)
@@ -141,7 +141,7 @@ struct fill { /* `height` rows, `pitch` bytes apart, of `width` values; `bytes`:
 
 CUresult banksim_perform_fill(void *arguments) {
     const struct fill *f = arguments;
-    banksim_settle();
+    banksim_settle_to_change(f->to);
     if (banksim_pending) return CUDA_SUCCESS;
     for (size_t y = 0; y < f->height; y++) {
         char *row = banksim_bytes(f->to + y * f->pitch);

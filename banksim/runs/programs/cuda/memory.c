@@ -220,6 +220,7 @@ void banksim_let_go(struct memory *memory) {
    before a launch, which might use it, and before an allocation, which might be given it. */
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static bool launched; /* since memory was settled last */
+static struct memory *told; /* the last allocation that banksim was told of since a launch, because it changes */
 static struct memory *kept[64];
 static unsigned kept_count;
 
@@ -243,6 +244,18 @@ void banksim_settle(void) {
     pthread_mutex_unlock(&settling);
 }
 
+void banksim_settle_to_change(CUdeviceptr to) {
+    banksim_settle();
+    struct memory *found = banksim_find(to);
+    pthread_mutex_lock(&settling);
+    for (unsigned piece = 0; found && found != told && piece < pieces(found->capacity); piece++) {
+        uint64_t number = banksim_number(behind(found, piece));
+        banksim_tell('D', &number, sizeof number);
+    }
+    if (found) told = found;
+    pthread_mutex_unlock(&settling);
+}
+
 static void settle_freed(void) {
     pthread_mutex_lock(&settling);
     if (kept_count) settle();
@@ -254,6 +267,7 @@ struct answer banksim_launch(const void *message, size_t size) {
     pthread_mutex_lock(&settling);
     struct answer answer = banksim_ask('L', message, size);
     launched = true;
+    told = NULL;
     pthread_mutex_unlock(&settling);
     return answer;
 }

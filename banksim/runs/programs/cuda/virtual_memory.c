@@ -143,6 +143,7 @@ CUresult cuMemMap(CUdeviceptr start, size_t size, size_t offset, CUmemGenericAll
                   unsigned long long flags) {
     BEGIN();
     if (offset || flags) return CUDA_ERROR_INVALID_VALUE;
+    banksim_settle();
     pthread_mutex_lock(&lock);
     CUresult status = map(range_of(start), start, size, known(handle));
     pthread_mutex_unlock(&lock);
