@@ -7,7 +7,6 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from banksim.architectures import capabilities
 from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS
@@ -17,7 +16,7 @@ from banksim.kernels.address_space import AddressSpace
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.ptx import link
 from banksim.kernels.decoded_cache import Kernels, pack, unpack
-from banksim.kernels.disassembly import Listing
+from banksim.kernels.disassembly import Listed, Listing
 from banksim.kernels.elf import FUNCTION, Elf, Symbol
 from banksim.kernels.kernel import BYTES, ZERO_REGISTER, Instruction, Kernel, Operand, Parameter
 from banksim.kernels.line_table import Line, in_own_code, line_table
@@ -163,7 +162,7 @@ class Reading:
         self,
         elf: Elf,
         name: str,
-        code: Mapping[str, list[dict[str, object]]],
+        code: Listing,
         lines: Mapping[str, Sequence[tuple[int, Line]]],
         slot: int | None = None,
     ) -> None:
@@ -181,12 +180,12 @@ class Reading:
             ahead = next(lines, None)
             line = Line("", 0)
             functions = self.functions_of(section)
-            for number, item in enumerate(items):
+            for number, (item, encoding) in enumerate(zip(items, encodings, strict=True)):
                 offset = number * BYTES
                 while ahead is not None and ahead[0] <= offset:
                     line, ahead = ahead[1], next(lines, None)
                 function = next((symbol for symbol in functions if symbol.value <= offset), functions[-1])
-                yield self.instruction(section, base, offset, item, line, function, encodings[number])
+                yield self.instruction(section, base, offset, item, line, function, encoding)
 
     def functions_of(self, section: str) -> list[Symbol]:
         """The functions of a code section, the last first."""
@@ -198,7 +197,7 @@ class Reading:
         section: str,
         base: int,
         offset: int,
-        item: Mapping[str, Any],
+        item: Listed,
         line: Line,
         function: Symbol,
         encoding: int,
@@ -212,11 +211,9 @@ class Reading:
             found = here if here and here.name == symbol else self.elf.by_name.get(symbol)
             return self.space.address(found, addend) if found else None
 
-        opcode = item["opcode"]
+        guard, opcode, _ = item
         name, *modifiers = opcode.split(".")
-        guard, lost = disassembly.guard(item.get("predicate", ""))
-        texts = disassembly.split(item.get("operands", ""))
-        texts[1:1] = lost
+        texts = disassembly.split(item.operands)
         operands = disassembly.operands(name, frozenset(modifiers), texts, place)
         line, inside = in_own_code(Line("", 0) if demangling.is_internal(function.name) else line)
         return Instruction(

@@ -1,13 +1,13 @@
 """Reads the listing that nvdisasm prints: each instruction with its operands.
 
-nvdisasm writes bare decimals for floats and hexadecimal for integers. `.reuse`, a hint to the register cache,
-is dropped. Addresses of code are bytes from the start of their section, or a symbol.
+It is the text that is read: to print JSON, nvdisasm follows data through the code, which makes its start a third
+longer. It writes bare decimals for floats and hexadecimal for integers. `.reuse`, a hint to the register cache, is
+dropped. Addresses of code are bytes from the start of their section, or a symbol.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import re
 import struct
 import tempfile
@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import tools
@@ -41,8 +42,27 @@ some damaged cubins it never ends."""
 
 Place = Callable[[str, int], Operand | None]
 """(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
-Listing = dict[str, list[dict[str, object]]]
-"""The instructions of every code section, as nvdisasm has them, by the function that the section is named after."""
+
+
+class Listed(NamedTuple):
+    """An instruction as nvdisasm has it; its guard begins with an @, or there is none."""
+
+    guard: str
+    opcode: str
+    operands: str
+
+
+Listing = dict[str, list[Listed]]
+"""The instructions of every code section, by the function that the section is named after."""
+LINE = re.compile(
+    r"""^[ \t]*(?:\.section\s+"?\.text\.(?P<function>[^",\n]+)
+    |(?P<label>\.L\w+):
+    |/\*[0-9a-f]+\*/\s+(?:(?P<guard>@\S+)\s+)?(?P<opcode>[^\s;]+)\s*(?P<operands>[^;\n]*?)\s*;)""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""What a listing says: where the code of a function begins, that a place has a name, an instruction."""
+NAMED = re.compile(r"`\(([^()]*)\)|[^\s()]+ \+ (\.L\w+)@srel")
+"""How an operand names a place or a function; and a place in what a linker fills, behind the name of some function."""
 
 
 def disassemble(elf: Elf) -> Listing:
@@ -63,7 +83,7 @@ def disassemble(elf: Elf) -> Listing:
 def kept_as(elf: Elf) -> str | None:
     """The name in the cache of the listing of a cubin's code; None for a damaged one, of which nvdisasm says more."""
     try:
-        return cache.key("listing", tools.identity("nvdisasm"), merged([elf]))
+        return cache.key("listed", tools.identity("nvdisasm"), merged([elf]))
     except (struct.error, LookupError, ValueError, OverflowError):
         return None
 
@@ -73,7 +93,7 @@ def disassemble_all(cubins: Sequence[Elf]) -> list[Listing]:
     found: list[Listing] = [{} for _ in cubins]
     for function, code in listing(printed(merged(cubins))).items():
         name, number, _ = MARK.split(function)
-        found[int(number)][name] = json.loads(MARK.sub("", json.dumps(code)))
+        found[int(number)][name] = [one._replace(operands=MARK.sub("", one.operands)) for one in code]
     return found
 
 
@@ -82,44 +102,45 @@ def printed(cubin: bytes) -> bytes:
         write(Path(folder) / "kernel.cubin", cubin, own=True)
         seconds = SECONDS * (1 + (len(cubin) >> 20))
         try:
-            return tools.run("nvdisasm", ["-json", "kernel.cubin"], Path(folder), "the cubin", seconds)
+            return tools.run("nvdisasm", ["-c", "-ndf", "-raw", "kernel.cubin"], Path(folder), "the cubin", seconds)
         except CompileError as error:
             # Warnings follow that tell nothing more; whoever knows the file puts its name in front.
             raise InputError(str(error).splitlines()[0]) from None
 
 
 def listing(printed: bytes) -> Listing:
-    try:
-        functions = json.loads(printed)[1]
-        return {function["function-name"]: function["sass-instructions"] for function in functions}
-    except (ValueError, LookupError, TypeError) as error:
-        raise CompileError(f"nvdisasm printed no listing: {error}") from None
+    found, places = Listing(), dict[str, tuple[str, str]]()
+    function, code = "", list[Listed]()
+    for line in LINE.finditer(printed.decode(errors="surrogateescape")):
+        if line["opcode"]:
+            code.append(Listed(line["guard"] or "", line["opcode"], line["operands"]))
+        elif line["label"]:
+            places[line["label"]] = function, hex(BYTES * len(code))
+        else:
+            function = line["function"]
+            code = found.setdefault(function, [])
+
+    def settled(name: re.Match[str]) -> str:
+        if name[2]:
+            return " + ".join(places[name[2]])
+        return places[name[1]][1] if name[1] in places else name[1]
+
+    named = ((code, at) for code in found.values() for at, one in enumerate(code) if ".L" in one[2] or "`" in one[2])
+    for code, at in named:
+        code[at] = code[at]._replace(operands=NAMED.sub(settled, code[at].operands))
+    return found
 
 
 def split(operands: str) -> list[str]:
-    """The operands of an instruction: cut at commas outside brackets and braces, and before the bracket of an address
-    that follows a register (as nvdisasm 13.0 writes it) or another address (as LDGSTS has it before sm_90)."""
+    """The operands of an instruction: cut at commas and blanks outside brackets and braces."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(operands):
-        if letter in "[({":
-            before = operands[start:at].strip()
-            if depth == 0 and letter == "[" and (before.startswith("[") or REGISTER.fullmatch(before)):
-                parts.append(before)
-                start = at
-            depth += 1
-        elif letter in "])}":
-            depth -= 1
-        elif letter == "," and depth == 0:
-            parts.append(operands[start:at].strip())
+        depth += (letter in "[({") - (letter in "])}")
+        if depth == 0 and letter in ", ":
+            parts.append(operands[start:at])
             start = at + 1
-    parts.append(operands[start:].strip())
+    parts.append(operands[start:])
     return [part for part in parts if part]
-
-
-def guard(field: str) -> tuple[str, list[str]]:
-    """An instruction's guard (`@!P0`), and what else nvdisasm puts into that field: the operand PR of P2R."""
-    words = field.split()
-    return next((word for word in words if word[0] == "@"), ""), [word for word in words if word[0] != "@"]
 
 
 @functools.lru_cache(1 << 16)

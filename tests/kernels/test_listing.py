@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from banksim.errors import InputError
 from banksim.kernels import disassembly
 from banksim.kernels.compilers import compile_cuda
 from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import kernels as read_anew
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from helpers.places import KERNELS
 
@@ -100,7 +102,7 @@ def test_operand(text: str, expected: Operand) -> None:
 
 
 def test_operands_are_cut_outside_brackets_and_braces() -> None:
-    assert disassembly.split("R1,c[0x0][R2,R3],{1,0}, 32@lo((k + 0x10))") == [
+    assert disassembly.split("R1 c[0x0][R2,R3],{1,0}, 32@lo((k + 0x10))") == [
         "R1",
         "c[0x0][R2,R3]",
         "{1,0}",
@@ -109,12 +111,52 @@ def test_operands_are_cut_outside_brackets_and_braces() -> None:
     assert disassembly.split("") == []
 
 
-@pytest.mark.parametrize(
-    ("field", "expected"),
-    [("", ("", [])), ("@!UP0", ("@!UP0", [])), ("PR", ("", ["PR"])), ("@P0 PR", ("@P0", ["PR"]))],
-)
-def test_guard_and_what_strays_into_its_field(field: str, expected: tuple[str, list[str]]) -> None:
-    assert disassembly.guard(field) == expected
+PRINTED = """\
+\t.target\tsm_90
+\t.section\t.text._Z1kPi,"ax",@progbits
+_Z1kPi:
+.text._Z1kPi:
+        /*0000*/                   P2R R0, PR, RZ, 0x7f ;
+        /*0010*/              @!P0 BRA `(.L_x_1) ;
+.L_x_0:
+        /*0020*/                   CALL.REL.NOINC `(_Z1fi) ;
+        /*0030*/               @P0 MUFU.RSQ R3, -QNAN  ;
+        /*0040*/              @UP1 BRA `(.L_x_0);
+.L_x_1:
+        /*0050*/                   NOP;
+.L_x_2:
+
+\t.section\t.text._Z1fi,"ax",@progbits
+        /*0000*/                   RET.REL.NODEC R20 `(_Z1kPi) ;
+        /*0010*/                   MOV R20, 32@lo((_Z1fi + .L_x_2@srel)) ;
+"""
+
+
+def test_what_is_printed_is_read_line_by_line() -> None:
+    listed = disassembly.listing(PRINTED.encode())
+    assert {name: [tuple(one) for one in code] for name, code in listed.items()} == {
+        "_Z1kPi": [
+            ("", "P2R", "R0, PR, RZ, 0x7f"),
+            ("@!P0", "BRA", "0x50"),
+            ("", "CALL.REL.NOINC", "_Z1fi"),
+            ("@P0", "MUFU.RSQ", "R3, -QNAN"),
+            ("@UP1", "BRA", "0x20"),
+            ("", "NOP", ""),
+        ],
+        "_Z1fi": [
+            ("", "RET.REL.NODEC", "R20 _Z1kPi"),
+            ("", "MOV", "R20, 32@lo((_Z1kPi + 0x60))"),
+        ],
+    }
+
+
+def test_code_that_is_not_listed_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cubin = compile_cuda("__global__ void k(int *a) { a[0] = 1; }")
+    text = disassembly.printed(cubin)
+    monkeypatch.setattr(disassembly, "kept_as", lambda elf: None)
+    monkeypatch.setattr(disassembly, "printed", lambda data: text.replace(b"/*0010*/", b"{*0010*/"))
+    with pytest.raises(InputError, match="a damaged cubin"):
+        read_anew(cubin)
 
 
 @given(st.floats(width=32, allow_nan=False))
@@ -164,7 +206,8 @@ def test_places_in_the_code_and_symbols_are_settled(opcode: str, texts: list[str
 # ---- whole kernels
 @functools.cache
 def kernels(source: str, arch: str) -> tuple[Kernel, ...]:
-    return tuple(decode(compile_cuda(KERNELS / source, arch, std="c++17")).values())
+    """With the options of test_cubin.py, which finds in the cache what this compiled, or the other way round."""
+    return tuple(decode(compile_cuda(KERNELS / source, arch, ["OFFSET=3"], std="c++17")).values())
 
 
 def instructions(source: str, arch: str) -> Iterator[Instruction]:

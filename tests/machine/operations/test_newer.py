@@ -11,7 +11,6 @@ import pytest
 import banksim
 from banksim.errors import UnsupportedError
 from banksim.kernels.compilers import assemble
-from banksim.kernels.disassembly import split
 from helpers.assembler import run
 from helpers.operations import ENGINES, WORD, compare, joined, parts, signed, with_predicate, words
 
@@ -162,18 +161,3 @@ def test_loads_and_stores_of_32_bytes(arch: str, engine: str, tmp_path: Path) ->
     a, b = np.arange(256, dtype="i4").reshape(32, 8), np.zeros((32, 8), "i4")
     banksim.run(kernel, 1, 32, [a, b], engine=engine)
     np.testing.assert_array_equal(b, a[:, [7, 1, 2, 3, 4, 5, 6, 0]])
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("[R7][R2.64]", ["[R7]", "[R2.64]"]),
-        ("[R7+0x10][R2.64+0x4], P0", ["[R7+0x10]", "[R2.64+0x4]", "P0"]),
-        ("R5[R5]", ["R5", "[R5]"]),
-        ("RZ[R0+URZ]", ["RZ", "[R0+URZ]"]),
-        ("R4, c[0x0][0x28], desc[UR4][R2.64]", ["R4", "c[0x0][0x28]", "desc[UR4][R2.64]"]),
-    ],
-)
-def test_addresses_without_a_comma_before_them(text: str, parts: list[str]) -> None:
-    """As LDGSTS has them before sm_90, and nvdisasm 13.0 everywhere."""
-    assert split(text) == parts
