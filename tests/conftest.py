@@ -85,6 +85,17 @@ def listed_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def by_nvrtc() -> Iterator[None]:
+    """CUDA C++ is compiled within the process, as where there is no host compiler: to the same code in a tenth of the
+    time, since nvcc reads headers of its own. What nvcc does, tests of tests/kernels and of programs show."""
+    from banksim.kernels.compilers import tools
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tools, "host_compiler", lambda: None)
+        yield
+
+
 @pytest.fixture
 def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions of tests are compiled in every run. Numba's cache does not see where only the way in which banksim

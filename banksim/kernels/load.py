@@ -130,7 +130,8 @@ def unfound(name: str, found: Sequence[str], symbols: Sequence[str]) -> str:
 class SeveralCubins(Mapping[str, Kernel]):
     """The kernels of several cubins, each decoded when one of its own is asked for."""
 
-    def __init__(self, cubins: Sequence[bytes], file: str) -> None:
+    def __init__(self, cubins: Sequence[bytes], file: str = "kernel.ptx") -> None:
+        """`file`: the PTX that they were assembled from."""
         self._file = file
         self._cubins = {name: cubin for cubin in reversed(cubins) for name in entry_names(cubin)}
 
@@ -177,7 +178,7 @@ def load(
         if file.suffix in SOURCES:
 
             def compiled(*instances: str) -> Mapping[str, Kernel]:
-                return decode(compile_cuda(file, arch, defines, includes, std, instances=instances))
+                return SeveralCubins([compile_cuda(file, arch, defines, includes, std, instances=instances)])
 
             def declared(name: str) -> tuple[str | None, ...]:
                 if not file.is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -57,19 +58,30 @@ class CudaSource:
         self.declared = tuple(cuda_arrays(self.content, name))
 
     def kernel(self, content: bytes) -> Any:
-        from banksim.kernels.compilers import compile_cuda
-        from banksim.kernels.cubin import decode
         from banksim.kernels.load import Module
         from banksim.system import cache
 
-        file = self.file if content == self.content else cache.keep(content, self.file.name)
-
-        def compiled(*instances: str) -> Mapping[str, Any]:
-            return decode(compile_cuda(file, self.arch, **self.options, instances=instances))
-
-        found = Module(compiled(), str(self.file), compiled)[self.name]
+        is_changed = content != self.content
+        file = cache.keep(content, self.file.name) if is_changed else self.file
+        compiled = functools.partial(self.compiled, file)
+        kernels = compiled(*self.instances) if is_changed else compiled()
+        found = Module(kernels, str(self.file), compiled)[self.name]
         found.constants.update(self.constants)
         return found
+
+    def compiled(self, file: Path, *instances: str) -> Mapping[str, Any]:
+        from banksim.kernels.compilers import compile_cuda
+        from banksim.kernels.load import SeveralCubins
+
+        return SeveralCubins([compile_cuda(file, self.arch, **self.options, instances=instances)])
+
+    @functools.cached_property
+    def instances(self) -> tuple[str, ...]:
+        """The kernel itself, if it is of a template that the file leaves alone."""
+        from banksim.kernels.load import matching
+
+        is_template = "<" in self.name and not matching(self.name, self.compiled(self.file))
+        return (self.name,) if is_template else ()
 
 
 def cuda_arrays(content: bytes, name: str) -> Iterator[SourceArray]:

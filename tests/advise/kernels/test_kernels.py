@@ -23,9 +23,12 @@ from banksim.advise.kernels.search import Search, Tried
 from banksim.advise.kernels.source_layouts import groups, padded
 from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
+from banksim.kernels.compilers import nvrtc
 from banksim.runs.python_file import load_python
 from cuda_kernels.kernels.products import tiled
 from helpers.places import EXAMPLES, KERNELS
+
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
 CURES = KERNELS / "cures.cu"
 MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
@@ -88,13 +91,20 @@ def test_the_report_shows_figures_and_diff(transpose: Path, capsys: pytest.Captu
     assert "\n+    out[column + y, row + x] = tile[x, y ^ x]\n" in printed
 
 
-def test_cuda_templates_are_cured_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cuda_templates_are_cured_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what the user wrote is compiled without the instance, to see whether it has it."""
+    instances = list[tuple[str, ...]]()
+    compile = nvrtc.compile_nvrtc
+    monkeypatch.setattr(nvrtc, "compile_nvrtc", lambda one: instances.append(one.instances) or compile(one))
     file = tmp_path / "copy.cu"
     file.write_text(CUDA)
     words = [f"{file}:copy<32>", *LAUNCH, "--define", "HALF=8", "--arch", "sm_80", "--write"]
     found = advised(words, capsys)
     assert found["best"] == {"tile": "rows of N + 1"}
     assert file.read_text() == CUDA.replace("tile[N][N]", "tile[N][N + 1]")
+    assert instances.count(()) == 1
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from banksim.errors import CompileError, InputError
+from banksim.kernels import disassembly
 from banksim.kernels.compilers import CompiledKernel, assemble, compile_cuda, compile_numba, nvrtc, ptx, tools
 from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.kernels.cubin import decode, decode_ahead
@@ -311,8 +312,8 @@ def test_whole_programs_by_nvrtc(no_host_compiler: None) -> None:
 IN_WHOLE = {"(anonymous namespace)::hidden", "fill<7u>", "same", "bounded"}
 
 
-def whole() -> bytes:
-    return compile_cuda(KERNELS / "whole.cu", defines=["OFFSET=3"])
+def whole(*instances: str) -> bytes:
+    return compile_cuda(KERNELS / "whole.cu", defines=["OFFSET=3"], instances=instances)
 
 
 @needs_host_compiler
@@ -355,8 +356,20 @@ def test_without_any_compiler_the_message_says_what_to_install(
 
 
 # ---- names
+PADDED = "_ZN2ns9transposeILi32EfLNS_4ModeE1EEEvPT0_PKS2_"
+INSTANCES = [
+    ("fill<8>", "_Z4fillILj8EEvPf"),
+    ("flag<double>", "_Z4flagIdLb1EEvPT_"),
+    ("flag< int,false >", "_Z4flagIiLb0EEvPT_"),
+    ("ns::transpose<32, float, ns::PADDED>", PADDED),
+    ("ns::transpose<32, float, (ns::Mode)1>", PADDED),
+]
+"""Templates that the source leaves alone."""
+
+
 @pytest.fixture(scope="module")
 def program() -> Module:
+    decode_ahead([whole(), *(whole(name) for name, _ in INSTANCES)])
     return load(KERNELS / "whole.cu", defines=["OFFSET=3"])
 
 
@@ -372,11 +385,7 @@ def program() -> Module:
         ("fill<7>", "_Z4fillILj7EEvPf"),
         ("fill<7u>", "_Z4fillILj7EEvPf"),
         ("fill", "_Z4fillILj7EEvPf"),
-        ("fill<8>", "_Z4fillILj8EEvPf"),
-        ("flag<double>", "_Z4flagIdLb1EEvPT_"),
-        ("flag< int,false >", "_Z4flagIiLb0EEvPT_"),
-        ("ns::transpose<32, float, ns::PADDED>", "_ZN2ns9transposeILi32EfLNS_4ModeE1EEEvPT0_PKS2_"),
-        ("ns::transpose<32, float, (ns::Mode)1>", "_ZN2ns9transposeILi32EfLNS_4ModeE1EEEvPT0_PKS2_"),
+        *INSTANCES,
     ],
 )
 def test_kernels_are_found_by_every_name(program: Module, name: str, symbol: str) -> None:
@@ -416,6 +425,17 @@ def test_templates_by_nvrtc(no_host_compiler: None) -> None:
     assert source["fill<9>"].plain_name == "fill<9u>"
 
 
+def test_only_what_is_asked_for_is_decoded(no_host_compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = list[bytes]()
+    print_listing = disassembly.printed
+    monkeypatch.setattr(disassembly, "printed", lambda cubin: listed.append(cubin) or print_listing(cubin))
+    module = load(KERNELS / "whole.cu", defines=["OFFSET=4"])
+    assert "_Z7boundedPj" in [*module]
+    assert not listed
+    assert module["fill<9>"].plain_name == "fill<9u>"
+    assert len(listed) == 1
+
+
 def test_files_that_hold_no_kernels(tmp_path: Path) -> None:
     (tmp_path / "empty.ptx").write_text(".version 8.0\n.target sm_75\n.address_size 64\n")
     (tmp_path / "notes.txt").write_text("")
@@ -447,7 +467,16 @@ VECTOR = np.zeros(64, "f4")
 
 @pytest.fixture(scope="module")
 def eager() -> Any:
-    return load_python(KERNELS / "eager.py")
+    """The module, most of whose kernels are decoded with one start of nvdisasm."""
+    module = load_python(KERNELS / "eager.py")
+    vectors = {one: [VECTOR] for one in (module.debugged, module.linked, module.reshaped, module.bounded)}
+    vectors |= {one: [VECTOR, VECTOR] for one in (module.exact, module.fast)}
+    square = np.zeros((32, 32), "f4")
+    decode_ahead(
+        compile_numba(one, arguments).cubin
+        for one, arguments in {**vectors, module.mixed: mixed_arguments(), module.transpose: [square, square]}.items()
+    )
+    return module
 
 
 def decoded(compiled: CompiledKernel) -> Kernel:
