@@ -27,6 +27,22 @@ from helpers.processes import until, until_it_has_worked
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 MARK = "BANKSIM_TEST_OF_SIGNALS"
+ENDLESS_PTX = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry endless(.param .u64 out) {
+    .reg .u64 %place;
+    .reg .u32 %word;
+    .reg .pred %goes_on;
+    ld.param.u64 %place, [out];
+again:
+    ld.volatile.global.u32 %word, [%place];
+    setp.eq.u32 %goes_on, %word, 0;
+    @%goes_on bra again;
+    ret;
+}
+"""
 ENDLESS = """
 from numba import cuda
 
@@ -112,14 +128,14 @@ class Command:
 
 @pytest.fixture
 def endless(tmp_path: Path) -> Path:
-    (tmp_path / "endless.py").write_text(ENDLESS)
+    (tmp_path / "endless.ptx").write_text(ENDLESS_PTX)
     (tmp_path / "launches.py").write_text(ENDLESS + LAUNCHES)
     return tmp_path
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_kernel_tells_what_was_done(endless: Path, number: int) -> None:
-    words = ["kernel", "endless.py", "--arg", "int32[2]", "--trace", "t.parquet", "--html", "page.html"]
+    words = ["kernel", "endless.ptx", "--arg", "int32[2]", "--trace", "t.parquet", "--html", "page.html"]
     words += ["--max-instructions", "0"]
     terminal, inner = pty.openpty()
     command = Command(endless, words, errors=inner)
@@ -170,7 +186,7 @@ def test_native_code_that_takes_long_is_not_waited_for(endless: Path, number: in
     )
     (endless / "sitecustomize.py").write_text(slow)
     path = os.pathsep.join([str(endless), str(PACKAGES)])
-    words = ["kernel", "endless.py", "--arg", "int32[2]", *check]
+    words = ["kernel", "endless.ptx", "--arg", "int32[2]", *check]
     command = Command(endless, words, PYTHONPATH=path, BANKSIM_CACHE=str(endless / "cache"))
     assert command.process.stdout is not None
     assert command.process.stdout.readline() == "compiling\n"
