@@ -11,6 +11,8 @@ import pytest
 import banksim
 from banksim.runs.outcome import Run
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 PROMISED = {
     "banksim": """Architecture BanksimError Conflicts Layout Range Site Struct Trace absent architecture block_cycles
         errors explain ideal layout layout_pattern load nsight_ideal pattern replay run tensor_map transactions""",

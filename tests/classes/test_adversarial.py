@@ -11,6 +11,8 @@ import banksim
 from banksim.errors import Fault
 from helpers.both_ways import arguments, both, each_alone, source
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 HEAD = """
 __constant__ unsigned table[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};
 __device__ __noinline__ unsigned once(unsigned v) { return v + 1; }

@@ -22,6 +22,8 @@ from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import KERNELS
 from helpers.random_kernels import source as random_source
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 BODIES = {
     "plain": "s[tid] = 1;",
     "guard": "if (bx * 64 + tid < n) s[tid * 2] = 1;",

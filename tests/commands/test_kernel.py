@@ -18,6 +18,8 @@ import pytest
 from banksim.__main__ import main
 from helpers.places import EXAMPLES
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 TRANSPOSE = str(EXAMPLES / "transpose.py")
 SOURCE = """
 extern __shared__ float bytes[];

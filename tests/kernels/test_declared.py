@@ -11,6 +11,8 @@ import banksim
 from banksim.errors import ArgumentTypeError
 from banksim.kernels.declared import parameter_types
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """
 struct point;
 extern "C" __global__ void __launch_bounds__(64, 2) many(float *o, const int *__restrict__ a, unsigned n,

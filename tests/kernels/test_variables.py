@@ -15,6 +15,8 @@ from banksim.errors import InputError
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """\
 __constant__ int mask[4];
 namespace deep { __constant__ float scale; __constant__ int known[2] = {3, 4}; __constant__ int unread[2]; }

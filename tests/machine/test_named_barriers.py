@@ -11,6 +11,8 @@ import banksim
 from banksim.errors import Fault
 from helpers.operations import ENGINES
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """
 extern "C" __global__ void meet(int *out, unsigned first, unsigned second, unsigned threads) {
     unsigned number = threadIdx.x / 32 ? second : first;

@@ -21,6 +21,8 @@ from banksim.errors import Fault, UnsupportedError
 from banksim.machine import driver_calls
 from banksim.machine.printing import lines, parsed, printed
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = r"""
 #include <cstdio>
 __global__ void sizes(int w) {

@@ -17,6 +17,8 @@ from banksim.__main__ import main
 from banksim.errors import BanksimError, InputError
 from banksim.machine.host_memory import copied
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """
 struct Slice { int *data; short first; };
 struct View { float *data; int n; float scale; double bias; short steps[3]; Slice rest; };

@@ -19,6 +19,8 @@ from helpers import assembler
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 
 @cache
 def kernels() -> Any:

@@ -17,6 +17,8 @@ from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 from banksim.runs.resolve import launched
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """\
 extern "C" __global__ void line(unsigned* out, unsigned n, unsigned a, unsigned b) {
     unsigned at = blockIdx.x * blockDim.x + threadIdx.x;

@@ -15,6 +15,8 @@ from banksim.errors import InputError
 from banksim.report.text.kernel import report
 from helpers import numba_kernels as kernels
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """
 extern "C" __global__ void rows(float* a) {
     __shared__ float tile[32][32];

@@ -21,6 +21,8 @@ from cuda_kernels import __main__ as companion
 from cuda_kernels import evidence_records
 from helpers.places import KERNELS
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 PATTERN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
 KERNEL = ["kernel", f"{KERNELS / 'cures.cu'}:transposeTile", "--block", "32,32"]
 KERNEL += ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]

@@ -16,6 +16,8 @@ from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
 from helpers.places import H200, KERNELS, TESTS
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 RECORDED = H200 / "timing" / "asynchronous.npz"
 
 

@@ -15,6 +15,8 @@ from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
 from helpers.places import DATA
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 WORDS = {"l1": 1 << 13, "l2": 1 << 22}
 """Over how many words a kernel goes."""
 

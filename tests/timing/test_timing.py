@@ -16,6 +16,8 @@ from banksim.errors import InputError
 from helpers.processes import until
 from helpers.timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SEVERAL = 3
 """Blocks of each class that CI simulates: the first, the middle and the last."""
 

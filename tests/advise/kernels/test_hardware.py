@@ -21,6 +21,8 @@ from banksim.advise.kernels import measure
 from banksim.kernels.cubin import decode, decode_ahead
 from helpers.places import EXAMPLES, H200, KERNELS
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 VARIANTS: list[dict[str, Any]] = json.loads((H200 / "cures.json").read_text())["variants"]
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CYCLES = "sm__cycles_elapsed.max"

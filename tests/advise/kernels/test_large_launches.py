@@ -12,6 +12,8 @@ from banksim.advise.kernels.cuda_source import CudaSource
 from banksim.advise.kernels.measure import Bench
 from banksim.architectures.bank_rules import architecture
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """
 extern "C" __global__ void transpose(float* out, const float* in, int rows, int columns) {
     __shared__ float tile[32][32];

@@ -21,6 +21,8 @@ from banksim.runs.languages.constants import constants
 from helpers import fake_language
 from helpers.fake_language import TRANSPOSE
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 CONST = {"TILE": 16, "PAD": 0}
 
 
