@@ -58,7 +58,7 @@ def compile_nvrtc(source: Compilation) -> bytes:
         headers.update((name, device_header(name)) for name in missing)
         text = without_functions(text, lines)
         if not missing and text == before:
-            raise CompileError(tools.error_first(log))
+            raise CompileError(tools.complaint(log))
 
 
 def device_header(name: str) -> str:

@@ -115,8 +115,7 @@ def run(name: str, arguments: Sequence[str | Path], cwd: Path, what: str, second
             raise CompileError(too_long)
         if OUT_OF_MEMORY.search(said):
             raise CompileError(f"{name} found too little memory for {what}: damaged, or too large")
-        told = error_first(said) or f"{name} ended with status {status} on {what}"
-        raise CompileError("\n".join(filter(None, (hint(said), variant(said), launched_by_kernel(said), told))))
+        raise CompileError(complaint(said) or f"{name} ended with status {status} on {what}")
     return output
 
 
@@ -156,6 +155,11 @@ def limit(process: int, seconds: int) -> None:
         with suppress(ProcessLookupError, PermissionError, ValueError):
             resource.prlimit(process, resource.RLIMIT_CPU, (seconds, seconds + 1))
             resource.prlimit(process, resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def complaint(said: str) -> str:
+    """What a compiler said, what to do about it in front; "" if it said nothing."""
+    return "\n".join(filter(None, (hint(said), variant(said), launched_by_kernel(said), error_first(said))))
 
 
 def variant(message: str) -> str:
