@@ -86,14 +86,12 @@ def source(options: Namespace) -> KernelSource:
     """The source of the kernel that FILE:NAME names."""
     from banksim.advise.kernels.cuda_source import CudaSource
     from banksim.advise.kernels.numba_source import NumbaSource
-    from banksim.architectures.code_layout import executed
-    from banksim.runs.resolve import DEFAULT
 
     file = options.kernel.partition(":")[0] if Path(options.kernel).suffix not in SOURCES else options.kernel
     if file.endswith((".ptx", ".cubin")):
         raise InputError(f"{file}: advice rewrites sources: give a .py file or CUDA C++")
-    found = find(options)
+    found = find(options, report_options.architectures(options))
     if file.endswith(".py"):
         return NumbaSource(found, file)
-    arch = next((rule.name for rule in report_options.architectures(options) if executed(rule.name)), DEFAULT)
-    return CudaSource(file, found.plain_name, options.define, options.include, options.std, arch, found.constants)
+    given = options.define, options.include, options.std
+    return CudaSource(file, found.plain_name, *given, found.arch, found.constants)

@@ -50,7 +50,7 @@ class CudaSource:
         `banksim.load`."""
         self.constants = constants or {}
         self.file, self.name, self.arch = Path(file), name, arch
-        self.options: dict[str, Any] = {"defines": defines, "includes": [self.file.parent, *includes], "std": std}
+        self.options: dict[str, Any] = {"defines": defines, "includes": includes, "std": std}
         try:
             self.content = self.file.read_bytes()
         except OSError as error:
@@ -73,7 +73,10 @@ class CudaSource:
         from banksim.kernels.compilers import compile_cuda
         from banksim.kernels.load import SeveralCubins
 
-        return SeveralCubins([compile_cuda(file, self.arch, **self.options, instances=instances)])
+        options = dict(self.options)
+        if file != self.file:
+            options["includes"] = [self.file.parent, *options["includes"]]
+        return SeveralCubins([compile_cuda(file, self.arch, **options, instances=instances)])
 
     @functools.cached_property
     def instances(self) -> tuple[str, ...]:
