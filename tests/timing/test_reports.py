@@ -19,6 +19,8 @@ from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
 from helpers.places import PROGRAMS
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """
 extern "C" __global__ void turn(float *out, const float *in, int rounds) {
     __shared__ float tile[32][32 + PAD];

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,33 @@ def test_the_first_error_of_a_message_comes_first() -> None:
         "k.cu(4): error: f",
     ]
     assert tools.error_first("nothing of that kind\n") == "nothing of that kind"
+
+
+ENDLESS = """template<int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
+template<int M> struct F<0, M> { static const long v = M; };
+__global__ void k(float* o) { o[0] = F<30, 0>::v; }
+"""
+
+
+@needs_host_compiler
+def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "exp.cu").write_text(ENDLESS)
+    monkeypatch.setattr(tools.run, "__defaults__", (1,))
+    began = time.monotonic()
+    with pytest.raises(CompileError, match=r"nvcc did not end within 1 s on .*exp\.cu") as error:
+        load(tmp_path / "exp.cu")
+    assert "\n" not in str(error.value)
+    assert time.monotonic() - began < tools.PATIENCE + 5
+
+
+@needs_host_compiler
+def test_a_compiler_that_takes_all_memory_is_told_of_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zero.cu").write_text('#include "/dev/zero"\n__global__ void k() {}\n')
+    monkeypatch.setattr(tools, "MEMORY", 1 << 30)
+    with pytest.raises(CompileError, match=r"^nvcc found too little memory for .*zero\.cu: damaged, or too large$"):
+        load(tmp_path / "zero.cu")
 
 
 # ---- PTX
