@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from types import MappingProxyType
 from typing import Literal
@@ -110,7 +110,7 @@ class Architecture:
         """Bytes, a power of two: moving all addresses of a request by a multiple of them changes no count."""
         return self.bank_width if self.pass_width == self.bank_width else self.row_bytes
 
-    @property
+    @cached_property
     def is_range(self) -> bool:
         """Whether counts are ranges, because the hardware's choice of a broadcast word is unspecified."""
         return any(access.serves == "broadcast" for access in self.accesses.values())

@@ -98,3 +98,11 @@ def first_misaligned(address: Column, op: Column, width: Column, mask: Column) -
 
     workers = 1 if len(address) <= ALONE else 0
     return next((row for row in spread(work, len(address), workers=workers) if row >= 0), -1)
+
+
+@outer
+def put_together(parts: Integers, into: Integers) -> None:
+    """32-bit numbers from their first bytes, their second ones …: (4, n)."""
+    for k in range(len(into)):
+        low, high = word(parts[0, k]) | word(parts[1, k]) << word(8), word(parts[2, k]) | word(parts[3, k]) << word(8)
+        into[k] = word(low | word(high << word(16)))

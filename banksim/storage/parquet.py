@@ -20,6 +20,8 @@ from banksim.storage.files import is_remote, opened
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source
 
+ADDRESS = "address.list.element"
+"""Where Parquet has the values of the lists."""
 GROUP = 1 << 17
 """Requests of a row group that is written, and of a chunk that is read."""
 LARGEST_GROUP = 1 << 31
@@ -34,7 +36,12 @@ class Writer:
 
     def __init__(self, file: BinaryIO) -> None:
         scalars = [name for name in SCHEMA.names if name != "address"]
-        options = {"compression": "zstd", "use_dictionary": ["op", "site"], "write_statistics": scalars}
+        options = {
+            "compression": {ADDRESS: "lz4"} | dict.fromkeys(scalars, "zstd"),
+            "use_dictionary": ["op", "site"],
+            "use_byte_stream_split": [ADDRESS],
+            "write_statistics": scalars,
+        }
         self.file = Summed(file)
         self.writer = pq.ParquetWriter(self.file, SCHEMA, write_page_checksum=True, **options)
         self.groups: list[tuple[int, int]] = []
@@ -150,10 +157,11 @@ def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa
     else with None.
     """
     columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
-    paths = [file.metadata.schema.column(k).path for k in range(len(file.metadata.schema))]
-    if "address.list.element" in paths and file.schema_arrow.field("address") == SCHEMA.field("address"):
+    described = file.metadata.schema
+    paths = [described.column(k).path for k in range(len(described))]
+    if ADDRESS in paths and file.schema_arrow.field("address") == SCHEMA.field("address"):
         with opened(path) as raw:
-            place = paths.index("address.list.element")
+            place = paths.index(ADDRESS)
             address = parquet_pages.addresses(raw, file.metadata.row_group(group), place, GROUP, verify)
         if address is not None:
             columns.remove("address")

@@ -1,5 +1,9 @@
 """The addresses of a row group straight from its Parquet pages, where they are as pyarrow writes lists of 32 numbers.
 
+banksim writes the first bytes of all numbers of a page, then their second bytes, and so on (BYTE_STREAM_SPLIT): of
+addresses the higher ones are 0. So LZ4 makes of random ones half, as Zstandard does of whole numbers in 12 times the
+time, and of those that repeat as little.
+
 Parquet stores two further numbers for each value in a list, which tell where its list begins and ends. Readers build
 lists from these value by value, which takes longer than judging the requests. Here the numbers of a whole page are
 compared with those of lists of 32. Where a page is not of this form, the answer is None, and pyarrow reads it.
@@ -11,6 +15,7 @@ Format: parquet.thrift (PageHeader, Thrift's compact protocol) and Encodings.md 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -19,9 +24,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from banksim.errors import InputError
-from banksim.requests.kinds import LANES
+from banksim.requests.kinds import LANES, SMALL
 
-DATA_PAGE, PLAIN, RLE = 0, 0, 3
+DATA_PAGE, PLAIN, RLE, BYTES_APART = 0, 0, 3, 9
 TYPE, UNPACKED, PACKED, CHECKSUM, HEADER = 1, 2, 3, 4, 5
 VALUES, ENCODING, ENDS, STARTS = 1, 2, 3, 4
 LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
@@ -29,6 +34,7 @@ LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
 FIXED = {3: 1, 7: 8}
 """Bytes of Thrift's types of fixed size: byte and double."""
 DEEPEST = 8
+Join = Callable[[npt.NDArray[np.uint8], npt.NDArray[np.uint32]], None]
 
 
 def addresses(
@@ -51,14 +57,16 @@ def addresses(
     file.seek(described.data_page_offset)
     data = file.read(described.total_compressed_size)
     found = np.empty(rows * LANES, np.uint32)
+    join: Join = put_together
+    if rows > SMALL:
+        from banksim.requests.columns import put_together as join
     done = at = 0
     while at < len(data):
         page = Page(data, at)
-        values = page.values(codec, verify)
-        if values is None or done + len(values) > len(found):
+        count = page.read(codec, verify, found[done:], join)
+        if not count:
             return None
-        found[done : done + len(values)] = values
-        done, at = done + len(values), page.end
+        done, at = done + count, page.end
     return found.reshape(rows, LANES) if done == len(found) else None
 
 
@@ -72,21 +80,25 @@ class Page:
         self.begin = self.at
         self.end = self.at + size if isinstance(size, int) and size > 0 else len(data) + 1
 
-    def values(self, codec: Any, verify: bool) -> npt.NDArray[np.uint32] | None:
-        """The values of the page if they are lists of 32, one after the other."""
+    def read(self, codec: Any, verify: bool, into: npt.NDArray[np.uint32], join: Join) -> int:
+        """Put the values of the page at the beginning of an array; `join` as `put_together`.
+
+        Returns how many they are; 0 if they are not lists of 32, one after the other, or too many.
+        """
         header, size = self.header.get(HEADER), self.header.get(UNPACKED)
         if self.header.get(TYPE) != DATA_PAGE or not isinstance(header, dict) or self.end > len(self.data):
-            return None
+            return 0
         count = header.get(VALUES)
-        if [header.get(field) for field in (ENCODING, ENDS, STARTS)] != [PLAIN, RLE, RLE]:
-            return None
-        if not isinstance(count, int) or count <= 0 or count % LANES:
-            return None
+        encoding = header.get(ENCODING)
+        if encoding not in (PLAIN, BYTES_APART) or [header.get(field) for field in (ENDS, STARTS)] != [RLE, RLE]:
+            return 0
+        if not isinstance(count, int) or not 0 < count <= len(into) or count % LANES:
+            return 0
         length = count // LANES * 4
         all_there = varint_of(count << 1) + b"\x01"
         head, values = 4 + length + 4 + len(all_there), 4 * count
         if size != head + values:
-            return None
+            return 0
         packed = self.data[self.begin : self.end]
         total = self.header.get(CHECKSUM) if verify else None
         if total is not None and total & 0xFFFFFFFF != crc32(packed):
@@ -97,8 +109,12 @@ class Page:
         if (starts != LIST_OF_32).any() or others != length.to_bytes(4, "little") + len(all_there).to_bytes(
             4, "little"
         ) + all_there:
-            return None
-        return np.frombuffer(body, np.uint32, count, head)
+            return 0
+        if encoding == PLAIN:
+            into[:count] = np.frombuffer(body, np.uint32, count, head)
+        else:
+            join(np.frombuffer(body, np.uint8, 4 * count, head).reshape(4, count), into[:count])
+        return count
 
     def struct(self, depth: int) -> dict[int, Any]:
         """The fields of a Thrift struct by number. `ValueError` or `IndexError` for what is none."""
@@ -143,6 +159,11 @@ class Page:
     def zigzag(self) -> int:
         number = self.varint()
         return (number >> 1) ^ -(number & 1)
+
+
+def put_together(parts: npt.NDArray[np.uint8], into: npt.NDArray[np.uint32]) -> None:
+    """Numbers from their first bytes, their second ones …: (4, n). Compiled code for many is in requests/columns.py."""
+    into.view(np.uint8).reshape(-1, 4)[:] = parts.T
 
 
 def varint_of(number: int) -> bytes:

@@ -153,7 +153,9 @@ def test_however_the_pages_are_written_they_are_read(tmp_path: Path, options: di
     assert same(whole(tmp_path / "t.parquet"), trace)
 
 
-def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(parquet_pages, "SMALL", small)
     monkeypatch.delattr(pq.ParquetFile, "iter_batches")
     assert same(whole(written), random_trace(1, 3500))
 
