@@ -35,6 +35,8 @@ VERBS = {
     ("T",): "fetch",
 }
 """What an instruction does whose name begins so; all others that access memory are atomic."""
+BELOW = 1 << 32
+"""Bytes below a window from which on an address has nothing to do with it."""
 OF_WAITS = {codes.AT_WORD: "a barrier in shared memory", codes.AT_CLUSTER: "the barrier of their cluster"}
 STACK = 1
 """The register that says where a thread's stack ends."""
@@ -190,8 +192,10 @@ def outside_shared(launch: Launch, verb: str, size: int, address: int) -> str:
 
 def outside_global(launch: Launch, verb: str, size: int, address: int) -> str:
     for space, window in ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW):
-        if abs(address - window) >> 32 == 0:
+        if address >> 32 == window >> 32:
             return f"global {verb} of {size} bytes at an address of {space} memory ({address - window:+#x})"
+        if 0 < window - address <= BELOW:
+            return f"global {verb} of {size} bytes {window - address} bytes below the addresses of {space} memory"
     places = layout_of(launch.kernel)
     number = places.nearest(address, len(launch.buffers))
     if number is None:

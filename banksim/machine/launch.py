@@ -274,14 +274,16 @@ def prepare(
     buffers: Sequence[Buffer],
     dynamic_shared: int | None = 0,
     cluster: int | Sequence[int] | None = None,
+    stack: int = DEFAULT_STACK,
 ) -> Launch:
     """Check a launch against what the hardware allows and lay out its memory.
 
     `parameters` are the bytes of each kernel parameter in order, `buffers` the memory that they point into, from number
     1 on; of a whole program's kernel all of its memory, from number 0 on, the variables of modules included. A block or
     dynamic shared memory of None is what the kernel was compiled for (no dynamic shared memory where that is not
-    known), and so is a cluster of None (without clusters where it was compiled for none). Raises `InputError` for
-    sizes beyond the limits of a launch, too much shared memory, or parameters that do not fit the kernel.
+    known), and so is a cluster of None (without clusters where it was compiled for none). `stack`: bytes of local
+    memory of a thread whose calls no compiler could follow. Raises `InputError` for sizes beyond the limits of a
+    launch, too much shared memory, or parameters that do not fit the kernel.
     """
     if kernel.of_tiles and any(name.startswith("UTMA") for name in kernel.opcodes):
         raise UnsupportedError(
@@ -320,7 +322,7 @@ def prepare(
         constants[bank][: len(content)] = np.frombuffer(content, np.uint8)
     local = -(-kernel.local_bytes // 16) * 16 or 16
     if "CALL" in kernel.opcodes:
-        local = max(local, DEFAULT_STACK)
+        local = max(local, -(-stack // 16) * 16)
     for parameter, content in zip(kernel.parameters, parameters, strict=True):
         if len(content) != parameter.size:
             size = f"parameter {parameter.ordinal} has {parameter.size} bytes"

@@ -93,13 +93,16 @@ def test_an_access_anywhere_does_what_the_reference_says_and_nothing_else(text: 
 
 @pytest.mark.parametrize("text", [text for text in hostile.INSTRUCTIONS if text.lstrip().startswith(("ATOM.", "RED."))])
 @pytest.mark.parametrize("place", [0, 8, hostile.LOCAL - 1, hostile.LOCAL])
-def test_no_atomic_reaches_local_memory(text: str, place: int) -> None:
-    for lanes in (1, LANES):
-        addresses = [LOCAL_WINDOW + place] * lanes + [0] * (LANES - lanes)
-        target = np.zeros(hostile.BUFFER, np.uint8)
-        found = {hostile.attempt(text, addresses, engine, target) for engine in ("llvm", "numpy")}
-        assert len(found) == 1
-        assert "global atomic operation" in found.pop()[1]
+def test_generic_atomics_reach_local_memory_with_32_bits_only(text: str, place: int) -> None:
+    """As one H200 did; the code behind those of 64 bits does them there."""
+    addresses = [LOCAL_WINDOW + place] * LANES
+    target = np.zeros(hostile.BUFFER, np.uint8)
+    llvm, numpy = (hostile.attempt(text, addresses, engine, target) for engine in ("llvm", "numpy"))
+    assert llvm == numpy
+    if "64" in text.split()[0]:
+        assert "global atomic operation" in llvm[1]
+    else:
+        assert llvm[0] == "ran" if place <= 8 else "local memory" in llvm[1]
 
 
 @ENGINES

@@ -10,6 +10,7 @@ All take (context, warp, memo, pc, address, mask, …): `memo` is what the instr
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.kernels.global_addresses import PROGRAM
@@ -20,7 +21,7 @@ from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm import far_requests, ir, shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
-from banksim.machine.llvm.data_movement import extended, move_in, move_out
+from banksim.machine.llvm.data_movement import extended, interleaved, move_in, move_out
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall, Place
 from banksim.machine.llvm.scratch import ADDRESSES
@@ -125,14 +126,17 @@ class MemoryFunctions:
             a, values = MemoryCall(*arguments[:6]), arguments[6:]
             self.unless_empty(a, VOID)
             if space in WINDOWS:
-                self.by_window(a, space, lambda s: self.atomic(s, kind, function, wanted, float_sum), values, VOID)
+                kept_from = "local" if bits == 64 else ""
+                one = partial(self.atomic, kind=kind, function=function, wanted=wanted, float_sum=float_sum)
+                self.by_window(a, space, one, values, VOID, kept_from)
                 return
             if space == "cluster":
                 self.one_block(a, lambda: self.atomic("shared", kind, function, wanted, float_sum), values, VOID)
             if space == "global":
                 self.one_buffer(a, lambda: self.atomic("anywhere", kind, function, wanted, float_sum), values, VOID)
             at = self.place(a, space, bits // 8, VOID, use)
-            lane_by_lane(self.e, a.context, a.mask, at.base, at.offsets, values, kind, bits, function, space, float_sum)
+            offsets = interleaved(self.e.b, at.offsets) if at.interleaved else at.offsets
+            lane_by_lane(self.e, a.context, a.mask, at.base, offsets, values, kind, bits, function, space, float_sum)
 
         count = 2 if function in ("cas", "cas_spin") else 1
         name = f"atomic_{space}_{kind}_{function}{'_wanted' * wanted}"
@@ -227,8 +231,11 @@ class MemoryFunctions:
         part: Callable[[str], ir.Function],
         values: tuple[ir.Value, ...],
         result: ir.Type,
+        kept_from: str = "",
     ) -> None:
-        """Access memory once for each upper word of an address, in the one of WINDOWS[space] that it names."""
+        """Access memory once for each upper word of an address, in the one of WINDOWS[space] that it names. Addresses
+        of the space `kept_from` lie in no buffer: an H200 does generic atomics of 32 bits on local memory, and the
+        code behind those of 64 bits does them there."""
         e = self.e
         b = e.b
         has_result = result is not VOID
@@ -251,8 +258,8 @@ class MemoryFunctions:
         default = b.append_basic_block("in_global")
         switch = b.switch(leader, default)
         for name, window in WINDOWS[space]:
-            if name == "local" and "atomic" in e.function.name:
-                continue  # no atomics on local memory: the address then lies in no buffer
+            if name == kept_from:
+                continue
             block = default if window is None else b.append_basic_block(f"in_{name}")
             if window is not None:
                 switch.add_case(INT[32](window >> 32), block)

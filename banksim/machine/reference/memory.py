@@ -47,7 +47,7 @@ UPDATES: dict[str, Callable[..., Any]] = {
     "arrive": lambda old, change: arrived(int(old), int(change)),
 }
 NO_LOCAL = "generic but local"
-"""What generic atomics reach: there are none on local memory."""
+"""What generic atomics of 64 bits reach: the code behind them does those on local memory."""
 
 
 class MemoryEngine(NumpyEngine):
@@ -203,7 +203,7 @@ class MemoryEngine(NumpyEngine):
         operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
         before = np.zeros(LANES, unsigned)
         tried: set[tuple[int, int]] = set()
-        reached = NO_LOCAL if space == "generic" else space
+        reached = NO_LOCAL if space == "generic" and dtype.itemsize == 8 else space
         for lane, memory, offset in self.places(reached, address, dtype.itemsize, lanes):
             cell = memory[offset : offset + dtype.itemsize].view(dtype)
             old, mine = cell[0], [v[lane] for v in operands]

@@ -10,7 +10,7 @@ J a cubin, linked of several images
 
 and these are not:
 
-B an allocation                     H size of malloc's heap                         R reset of the device
+B an allocation                     H size of malloc's heap      P size of a stack      R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
 """
@@ -33,9 +33,10 @@ import numpy as np
 
 from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
+from banksim.kernels.cubin import LOCAL_MEMORY
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
-from banksim.machine.launch import Buffer, View, prepare
+from banksim.machine.launch import DEFAULT_STACK, Buffer, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.programs import device, libraries
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, ILLEGAL_INSTRUCTION = 700, 702, 710, 715
-MISALIGNED, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 716, 719, 801, 999
+MISALIGNED, INVALID_ADDRESS_SPACE, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 716, 717, 719, 801, 999
 """Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
@@ -91,6 +92,7 @@ class Process:
         self.named: dict[str, Named] = {}
         self.stopped = ""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
+        self.stack = DEFAULT_STACK
         connection.sendall(HEAD.pack(SUCCESS, 0))
 
     # ---- messages
@@ -112,7 +114,7 @@ class Process:
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
-            "N": self.names, "S": self.without_tables, "D": self.change,
+            "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
         }  # fmt: skip
         try:
             while True:
@@ -216,6 +218,9 @@ class Process:
         self.buffers.hold(HEAP_SLOT, Buffer(np.zeros(size, np.uint8), "the heap of malloc"))
         self.repeats.contents.replaced(HEAP_SLOT)
 
+    def stack_size(self, content: bytes) -> None:
+        self.stack = min(int.from_bytes(content, "little"), LOCAL_MEMORY)
+
     def settle(self, _: bytes) -> bytes:
         """Execute the launches that wait: somebody looks at memory."""
         self.unseen.settle(Options(progress=self.step))
@@ -269,7 +274,7 @@ class Process:
         kernel, shape = module.kernel(name), Shape((gx, gy, gz), (bx, by, bz), shared)
         pieces = [parameters[one.offset : one.offset + one.size] for one in kernel.parameters]
         launch = prepare(
-            kernel, shape.grid, shape.block, pieces, self.buffers, shared, cluster if any(cluster) else None
+            kernel, shape.grid, shape.block, pieces, self.buffers, shared, cluster if any(cluster) else None, self.stack
         )
         if launch.block != shape.block:
             shape = replace(shape, block=launch.block)
@@ -340,7 +345,10 @@ def status_of(fault: Fault) -> int:
         ("misaligned", MISALIGNED),
         ("out of bounds", ILLEGAL_ADDRESS),
         ("lies in no buffer", ILLEGAL_ADDRESS),
-        ("at an address of", ILLEGAL_ADDRESS),
+        ("at an address of", INVALID_ADDRESS_SPACE),
+        ("bytes below the addresses of", ILLEGAL_ADDRESS),
+        ("calls nest too deep", ILLEGAL_ADDRESS),
+        ("no instruction begins", ILLEGAL_INSTRUCTION),
         ("assertion `", ASSERT),
         ("a barrier that not all can reach", TIMEOUT),
         ("the instruction limit is used up", TIMEOUT),

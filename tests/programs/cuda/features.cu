@@ -84,6 +84,16 @@ __global__ void store(int *a, int i, int value) { a[i] = value; }
 __global__ void store_far(char *a, int i) { *(int *)(a + i) = 1; }
 __global__ void check_that(int *a, int i) { assert(a[i] == 1); }
 __global__ void give_up() { __trap(); }
+__global__ void store_as_global(int i) { // an address of shared memory
+    __shared__ int tile[8];
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(&tile[i]), "r"(i) : "memory");
+}
+__device__ __noinline__ int add_up(int n) {
+    volatile int here[16];
+    here[n & 15] = n;
+    return n ? add_up(n - 1) + here[n & 15] : 0;
+}
+__global__ void nested(int n, int *out) { *out = add_up(n); }
 __global__ void for_ever(volatile int *a) { while (!*a) {} }
 __global__ void sum_list(Node *n, int *out) {
     int sum = 0;
@@ -395,6 +405,16 @@ static void faults(const std::string &which) { // the launch succeeds, and every
     if (which == "host") store<<<1, 1>>>(&failed, 0, 1);
     if (which == "misaligned") store_far<<<1, 1>>>((char *)a, 2);
     if (which == "assert") check_that<<<1, 1>>>(a, 3);
+    if (which == "space") store_as_global<<<1, 1>>>(1);
+    if (which == "nested") {
+        CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 1 << 16));
+        nested<<<1, 1>>>(600, a);
+        int sum = 0;
+        CHECK(cudaMemcpy(&sum, a, sizeof sum, cudaMemcpyDeviceToHost));
+        expect(sum == 600 * 601 / 2, "calls that nest deep");
+        CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 1 << 10));
+        nested<<<1, 1>>>(600, a);
+    }
     if (which == "trap") say<<<1, 1>>>(9), give_up<<<1, 1>>>();
     printf("%s\n", cudaGetErrorName(cudaGetLastError()));
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));

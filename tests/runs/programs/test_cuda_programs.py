@@ -99,6 +99,8 @@ def test_a_fork_of_a_process_that_used_cuda_is_refused_by_name(capfd: Said) -> N
         ("freed", "cudaErrorIllegalAddress", "at byte 0 of allocation 1, which was freed"),
         ("host", "cudaErrorIllegalAddress", "which lies in no buffer"),
         ("misaligned", "cudaErrorMisalignedAddress", "misaligned global store of 4 bytes, at byte 2 of allocation 1"),
+        ("space", "cudaErrorInvalidAddressSpace", "global store of 4 bytes at an address of shared memory"),
+        ("nested", "cudaErrorIllegalAddress", "calls nest too deep"),
         ("assert", "cudaErrorAssert", r"assertion `a\[i\] == 1` failed"),
         ("trap", "cudaErrorLaunchFailure", "the kernel called trap"),
     ],

@@ -193,6 +193,7 @@ CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     limits[which] = value;
     uint64_t bytes = value;
     if (which == CU_LIMIT_MALLOC_HEAP_SIZE) banksim_tell('H', &bytes, sizeof bytes);
+    if (which == CU_LIMIT_STACK_SIZE) banksim_tell('P', &bytes, sizeof bytes);
     return CUDA_SUCCESS;
 }
 CUresult cuCtxGetCacheConfig(CUfunc_cache *chosen) {
