@@ -25,7 +25,7 @@ from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
-from banksim.machine.llvm.compile import Compiled
+from banksim.machine.llvm.compile import Compiled, how_for
 from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.translate import LONGEST
 from banksim.machine.llvm.workers import Worker, bank_rules, in_threads, period_of, settle
@@ -291,7 +291,7 @@ def count(
     try:
         if placed and (found := needed(launch.kernel, axes, LONGEST, placed).origins):
             return undecided(launch.kernel, min(found), axes)
-        compiled = compile_class(launch.kernel, axes, period_of(rules), placed)
+        compiled = compile_class(launch.kernel, axes, period_of(rules), placed, how_for(launch, FEWEST))
     except UnsupportedError as error:
         return Undecided(None, None, str(error))
     counting = Counting(launch, compiled, rules, axes)

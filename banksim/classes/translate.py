@@ -14,6 +14,7 @@ from banksim.machine.llvm.compile import Built, Compiled, finished, loaded
 from banksim.machine.llvm.translate import LONGEST, Body, Translation, Translator
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.supported import check
+from banksim.system.native_code import WELL
 
 
 class ClassTranslator(Translator):
@@ -72,13 +73,15 @@ class ClassTranslator(Translator):
 
 
 @lru_cache(maxsize=256)
-def compile_class(kernel: Kernel, axes: tuple[int, ...], period: int, placed: bool = False) -> Compiled:
+def compile_class(
+    kernel: Kernel, axes: tuple[int, ...], period: int, placed: bool = False, how: int = WELL
+) -> Compiled:
     """The code for a kernel whose grid has several blocks along `axes`, judged by rules of that period. `placed`: it
     also proves that all accesses to global memory lie in buffers. `UnsupportedError` for what is not followed."""
     check(kernel)
     chosen = needed(kernel, axes, LONGEST, placed)
 
     def make() -> Built:
-        return finished(ClassTranslator(kernel, chosen, axes, period, placed).translate(None))
+        return finished(ClassTranslator(kernel, chosen, axes, period, placed).translate(None), how=how)
 
-    return loaded(kernel, f"class {axes} {period}{' placed' * placed}", make)
+    return loaded(kernel, f"class {axes} {period}{' placed' * placed} {how}", make)

@@ -296,9 +296,14 @@ takes some milliseconds, compiling their kernel well some tenths of a second."""
 
 def compile_for(launch: Launch, traced: bool = False, stepwise: bool = False, watched: bool = False) -> Compiled:
     """The kernel of a launch as machine code: `compile_kernel`."""
-    little = launch.warps * launch.blocks * len(launch.kernel.instructions) <= LITTLE
-    how = QUICKLY if little else WELL
-    return compile_kernel(launch.kernel, traced, stepwise, watched, launch.cluster_blocks > 1, how)
+    return compile_kernel(
+        launch.kernel, traced, stepwise, watched, launch.cluster_blocks > 1, how_for(launch, launch.blocks)
+    )
+
+
+def how_for(launch: Launch, blocks: int) -> int:
+    """How code is compiled of which so many blocks of a launch are executed."""
+    return QUICKLY if launch.warps * blocks * len(launch.kernel.instructions) <= LITTLE else WELL
 
 
 @lru_cache(maxsize=256)
