@@ -65,7 +65,9 @@ def device_header(name: str) -> str:
     """What stands in for a host header: the device library's of that name, else nothing."""
     twin = DEVICE_TWIN.get(name, name)
     if any((folder / "cuda" / "std" / twin).is_file() for folder in tools.include_folders()):
-        return f"#include <cuda/std/{twin}>\nnamespace std {{ using namespace cuda::std; }}\n"
+        # Of the namespace it declares nothing where it has macros alone.
+        names = "namespace cuda { namespace std {} }\nnamespace std { using namespace cuda::std; }\n"
+        return f"#include <cuda/std/{twin}>\n{names}"
     return ""
 
 

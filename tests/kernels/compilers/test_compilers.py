@@ -337,6 +337,11 @@ def test_whole_programs_by_nvrtc(no_host_compiler: None) -> None:
     assert "void bounded(uint32_t* a)" in kernel.instructions[0].site.text, "lines keep their numbers"
 
 
+def test_a_header_of_macros_alone_by_nvrtc(no_host_compiler: None) -> None:
+    """Of cuda::std it declares nothing, so that the namespace is not there."""
+    assert compile_cuda("#include <cassert>\n__global__ void k(int *a) { assert(a[0]); }")
+
+
 IN_WHOLE = {"(anonymous namespace)::hidden", "fill<7u>", "same", "bounded"}
 
 
