@@ -29,6 +29,8 @@ settings.load_profile("ci")
 
 LAUNCH = re.compile(r"tests/machine/test_hardware(_numpy)?\.py::.*\[(?P<source>\w+)\.")
 """A test of a recorded launch, which several files run again."""
+SAME_CODE = re.compile(r"tests/kernels/test_(cubin|listing)\.py::")
+"""A test of files that compile the same sources, some of which take seconds."""
 BEFORE = pytest.StashKey[dict[Path, bytes]]()
 
 
@@ -130,6 +132,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             if nodeid.startswith("tests/test_readme.py"):
                 return nodeid
+            if SAME_CODE.match(nodeid):
+                return SAME_CODE.pattern
             launch = LAUNCH.match(nodeid)
             return launch["source"] if launch else nodeid.partition("::")[0]
 

@@ -354,8 +354,9 @@ def printed_lines(data: bytes, folder: Path) -> dict[tuple[str, int], list[tuple
     return result
 
 
-@pytest.mark.parametrize("source", ["inlined.cu", "calls.cu", "forms.cu"])
-@pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
+@pytest.mark.parametrize(
+    ("source", "arch"), [("inlined.cu", "sm_90"), ("calls.cu", "sm_120"), ("forms.cu", "sm_90"), ("forms.cu", "sm_120")]
+)
 def test_lines_and_inlined_calls_are_what_nvdisasm_prints(source: str, arch: str, tmp_path: Path) -> None:
     decoded(arch)
     data = made(source, arch)
