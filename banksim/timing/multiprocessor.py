@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,10 @@ ALLOWANCE = 1 << 25
 warp, they are taken for an endless loop. That takes less than a minute."""
 
 
+table_of = lru_cache(maxsize=256)(code_table)
+"""Nobody writes to it: a kernel has it for all its launches."""
+
+
 def l1_bytes(launch: Launch, resident: int) -> int:
     """What the L1 cache has of the memory that it shares with the shared memory of the resident blocks."""
     known = limits(launch.kernel.arch)
@@ -91,7 +96,7 @@ class One:
         for w in range(count):
             members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
         self.sm: issue_records.Multiprocessor = issue_records.Multiprocessor(
-            code=others.sm.code if others else code_table(launch.kernel),
+            code=table_of(launch.kernel),
             warps=np.zeros(count, issue_records.RESIDENT_WARP),
             members=members,
             pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
