@@ -33,7 +33,6 @@ import numpy as np
 
 from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
-from banksim.kernels.cubin import LOCAL_MEMORY
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import DEFAULT_STACK, Buffer, View, prepare
@@ -219,7 +218,7 @@ class Process:
         self.repeats.contents.replaced(HEAP_SLOT)
 
     def stack_size(self, content: bytes) -> None:
-        self.stack = min(int.from_bytes(content, "little"), LOCAL_MEMORY)
+        self.stack = int.from_bytes(content, "little")
 
     def settle(self, _: bytes) -> bytes:
         """Execute the launches that wait: somebody looks at memory."""

@@ -412,6 +412,12 @@ static void faults(const std::string &which) { // the launch succeeds, and every
         int sum = 0;
         CHECK(cudaMemcpy(&sum, a, sizeof sum, cudaMemcpyDeviceToHost));
         expect(sum == 600 * 601 / 2, "calls that nest deep");
+        size_t limit;
+        CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 1000));
+        CHECK(cudaDeviceGetLimit(&limit, cudaLimitStackSize));
+        expect(limit == 1008, "a stack comes in pieces");
+        REFUSED(cudaErrorInvalidValue, cudaDeviceSetLimit(cudaLimitStackSize, 1 << 20));
+        cudaGetLastError();
         CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 1 << 10));
         nested<<<1, 1>>>(600, a);
     }

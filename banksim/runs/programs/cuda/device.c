@@ -187,9 +187,14 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit which) {
     *value = limits[which];
     return CUDA_SUCCESS;
 }
+static size_t in_pieces(size_t bytes) { return (bytes + 15) / 16 * 16; }
 CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     BEGIN();
     if (which < 0 || which >= CU_LIMIT_MAX) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (which == CU_LIMIT_STACK_SIZE) { /* As one H200 answered. From where on above 262,160 it refused is not known. */
+        if (value >= 524272) return CUDA_ERROR_INVALID_VALUE;
+        if (in_pieces(value) != in_pieces(limits[which])) value = in_pieces(value);
+    }
     limits[which] = value;
     uint64_t bytes = value;
     if (which == CU_LIMIT_MALLOC_HEAP_SIZE) banksim_tell('H', &bytes, sizeof bytes);
