@@ -169,8 +169,8 @@ class Reading:
         self.elf, self.name, self.code, self.lines, self.slot = elf, name, code, lines, slot
         self.space = AddressSpace(elf, name, code, slot)
         self.filled = {at: {one.offset: one.symbol for one in elf.relocations(at)} for at in self.space.base}
-        """The symbols of each code section, by their places in it. In linked files several may have one name (`$str`):
-        of such a symbol nvdisasm prints the value."""
+        """The symbols of each code section, by their places in it. In linked files several may have one name (`$str`),
+        which nvdisasm numbers."""
 
     def instructions(self) -> Iterator[Instruction]:
         for section, base in self.space.base.items():
@@ -205,10 +205,7 @@ class Reading:
         def place(symbol: str, addend: int) -> Operand | None:
             if not symbol:
                 return Operand("code", base + addend, text=f"{addend:#x}")
-            here = self.filled[section].get(offset)
-            if here and symbol.startswith("0x"):
-                return self.space.address(here, int(symbol, 16) - here.value + addend)
-            found = here if here and here.name == symbol else self.elf.by_name.get(symbol)
+            found = self.filled[section].get(offset) or self.elf.by_name.get(symbol)
             return self.space.address(found, addend) if found else None
 
         guard, opcode, _ = item

@@ -32,7 +32,7 @@ REGISTER = re.compile(r"(UR|UP|R|P|B|SB)(\d+|Z|T)((?:\.\w+)*)")
 FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|INF|[QS]?NAN)", re.IGNORECASE)
 CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[([^\[\]]*)\]((?:\.\w+)*)")
 MEMORY = re.compile(r"(?:(desc)\[\w+\])?\[([^\[\]]*)\]((?:\.\w+)*)")
-RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f]+))?\)*")
+RELOCATED = re.compile(r"(?:32@)?(?:(lo|hi)\()?(?:fun@fdesc)?\(?([^\s()]+?)(?: \+ (-?0x[0-9a-f]+))?\)*")
 DESCRIPTORS = re.compile(r"gdesc\[UR(\d+)\]((?:\.\w+)*)")
 SPECIAL = re.compile(r"SR\w*(?:\.\w+)?|U?PR")
 
@@ -238,7 +238,7 @@ def in_64_bits(found: Operand) -> Operand:
 
 
 def relocated(text: str, place: Place) -> Operand | None:
-    """The operand of `symbol`, `32@lo((symbol + 0x10))`, `32@hi(symbol)` and the like."""
+    """The operand of `symbol`, `32@lo((symbol + 0x10))`, `32@hi(fun@fdesc(symbol))` and the like."""
     match = RELOCATED.fullmatch(text)
     if match is None:
         return None

@@ -10,8 +10,9 @@ from numba import cuda
 
 import banksim
 from banksim.errors import BanksimError, UnsupportedError
-from banksim.kernels.compilers import compile_cuda
+from banksim.kernels.compilers import assemble, compile_cuda
 from banksim.kernels.compilers.numba_arguments import argument_type
+from banksim.kernels.compilers.ptx import link
 from banksim.machine.operations import OPERATIONS
 from banksim.runs.resolve import numba_kernel
 from helpers.places import KERNELS
@@ -84,7 +85,10 @@ LAUNCHING = """
 @pytest.mark.parametrize("kernel", ["child", "parent"])
 def test_kernels_that_launch_kernels_are_refused_by_name(tmp_path: Path, kernel: str) -> None:
     """Another kernel, which lies nowhere in this one's code, and the kernel itself."""
-    path = tmp_path / "launching.ptx"
-    path.write_text(LAUNCHING.format(kernel=kernel, call="__cuda_syscall_cnpv2GetParameterBufferV2"))
-    with pytest.raises(BanksimError, match=r"\(dynamic parallelism\).* not simulated"):
-        banksim.run(banksim.load(path)["parent"], 1, 32, [])
+    text = LAUNCHING.format(kernel=kernel, call="__cuda_syscall_cnpv2GetParameterBufferV2")
+    path, linked = tmp_path / "launching.ptx", tmp_path / "linked.cubin"
+    path.write_text(text)
+    linked.write_bytes(link([assemble(text, "sm_90", ["-c"])]))  # it names the other kernel in another way
+    for file in path, linked:
+        with pytest.raises(BanksimError, match=r"\(dynamic parallelism\).* not simulated"):
+            banksim.run(banksim.load(file)["parent"], 1, 32, [])
