@@ -18,7 +18,7 @@ from banksim.architectures.capabilities import CAPABILITIES
 from banksim.architectures.gpus import architecture_of, near_gpus
 from banksim.errors import InputError
 from banksim.requests.counts import Status
-from banksim.requests.kinds import BYPASSING, OPS
+from banksim.requests.kinds import BY_PLACES, BYPASSING, OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
 COPIES = (
@@ -27,6 +27,7 @@ COPIES = (
 BYPASS = "source page of one H200: tests/data/h200_bypass.npz; what the banks do varies from run to run"
 WGMMA = "gmma counter of one H200, by random descriptors too: tests/data/hardware/warpgroup_products.npz"
 REMOTE = "dshared counter (set accesses of the L1) of one H100 and one H200: tests/data/hardware/remote_requests.npz"
+PLACES = "the same counter of one H200, on requests held out too: tests/data/hardware/remote_atomics.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
@@ -35,6 +36,8 @@ AS_SM90 = "taken from sm_90, where it was measured"
 KEPLER_4 = "4-byte mode, the default of the hardware: cudaSharedMemBankSizeFourByte"
 KEPLER_8 = "8-byte mode: cudaSharedMemBankSizeEightByte"
 MOST_PASSES = 4095
+
+Serves = Literal["word", "lane", "once", "broadcast", "copy", "bypass", "line", "place", "half place"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class AccessRule:
     takes one pass whatever its addresses are (lanes that meet in a bank fail, and the code tries again), "broadcast"
     where one word of all banks is shared and the other banks serve one lane each, "copy" where a part takes as many
     passes as lanes meet in a lane's banks, on either side of the copy, at the most, "bypass" where sectors that move
-    alike share a pass (`banksim.banks.rule.bypassing`), "line" where lanes in one line of 128 bytes do.
+    alike share a pass (`banksim.banks.rule.bypassing`), "line" where lanes in one line of 128 bytes do, "place" and
+    "half place" where lanes in a line, or half of one, do that meet no earlier lane (`banksim.banks.rule.by_places`).
     An access wider than `request_bytes` is sent as several requests. Only the first `rows` lanes give addresses.
     `passes` is what one lane or word takes. `also` are passes by another rule that come to these.
     """
@@ -55,7 +59,7 @@ class AccessRule:
     status: Status
     source: str
     merged: int = 0
-    serves: Literal["word", "lane", "once", "broadcast", "copy", "bypass", "line"] = "word"
+    serves: Serves = "word"
     request_bytes: int = 16
     rows: int = 32
     passes: int = 1
@@ -158,7 +162,7 @@ _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(("cp_async", "cp_async_gather", *BYPASSING), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),
     "bulk": ((9, 0), "cp.async.bulk"),
-    **dict.fromkeys(("remote", "remote_ld", "remote_st"), ((9, 0), "shared memory of other blocks")),
+    **dict.fromkeys(("remote", "remote_ld", "remote_st", *BY_PLACES), ((9, 0), "shared memory of other blocks")),
     "wgmma": ((9, 0), "wgmma"),
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
@@ -178,6 +182,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(BYPASSING, (16,)),
     "bulk": (16,),
     **dict.fromkeys(("remote", "remote_ld", "remote_st"), (1, 2, 4, 8, 16)),
+    **dict.fromkeys(BY_PLACES, (4, 8, 16)),
     "wgmma": (16,),
 }
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
@@ -230,6 +235,9 @@ def _hopper() -> dict[tuple[str, int], AccessRule]:
     table["wgmma", 16] = AccessRule(8, "measured", WGMMA)
     for op, width in product(("remote_ld", "remote_st"), (1, 2, 4, 8, 16)):
         table[op, width] = AccessRule(32, "measured", REMOTE, serves="line")
+    for op, width in product(BY_PLACES, (4, 8, 16)):
+        serves: Serves = "half place" if op == "remote_cas" else "place"
+        table[op, width] = AccessRule(32, "measured", PLACES, serves=serves)
     atomics: tuple[Status, str] = ("measured", "counters of one H200: tests/data/hardware/atomics.json")
     table["cas", 4] = AccessRule(32, *measured, serves="lane", passes=2)
     table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)
@@ -253,7 +261,7 @@ def _modern() -> dict[tuple[str, int], AccessRule]:
         if key in words
         else replace(access, status="assumed", source=AS_SM90)
         for key, access in _hopper().items()
-        if key[0] != "wgmma"  # of sm_90 alone
+        if key[0] not in ("wgmma", *BY_PLACES)  # of sm_90 alone, and by a hash that others need not have
     }
 
 

@@ -19,9 +19,9 @@ from banksim.banks.conflicts import Conflicts, Request, SiteConflicts, Tally
 from banksim.banks.rule import Explanation
 from banksim.errors import InputError, UnknownCountError
 from banksim.requests.checks import as_array, check_alignment, misaligned, request_columns
-from banksim.requests.copies import LINE, of_known_cost
+from banksim.requests.copies import of_known_cost, period_of
 from banksim.requests.counts import Count, Range, ends
-from banksim.requests.kinds import ADDRESSED, DESTINATION, FULL_MASK, IS_BY_LINES, OPS, SMALL
+from banksim.requests.kinds import ADDRESSED, DESTINATION, FULL_MASK, OPS, SMALL
 from banksim.requests.trace import Trace
 
 Counts = npt.NDArray[np.int64]
@@ -210,7 +210,7 @@ def _judge(
 ) -> Iterator[tuple[Count, int, Count]]:
     """`rule.judge` of each request, whose counts are all known. Requests that differ by whole periods are judged
     once."""
-    period = np.where(IS_BY_LINES[codes], LINE, arch.period).astype(np.uint32)
+    period = np.array([period_of(op, arch.period) for op in OPS])[codes]
     bases = (addresses & np.uint32(DESTINATION)).min(axis=1) // period * period
     judged: dict[tuple[int, int, int, bytes], tuple[Count, int, Count]] = {}
     rows = zip(codes.tolist(), widths.tolist(), masks.tolist(), addresses - bases[:, None], strict=True)

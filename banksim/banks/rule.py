@@ -16,7 +16,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from banksim.architectures.bank_rules import AccessRule, Architecture
-from banksim.requests.copies import LINE, PIECE, SECTOR, copiers, destinations, moves, source_banks, spread
+from banksim.requests.copies import HASHES, LINE, PIECE, SECTOR, copiers, destinations, moves, source_banks, spread
 from banksim.requests.counts import Count, Range, Status, largest, total
 from banksim.requests.kinds import UNREAD
 
@@ -50,6 +50,8 @@ class Explanation:
     status: Status
 
 
+UNITS = {"place": LINE, "half place": LINE // 2}
+"""Bytes that a pass to places in other blocks may touch."""
 Wanted = dict[int, dict[int, list[int]]]
 """By bank and row, the lanes that want the word there. Words of one bank in one row share a pass."""
 
@@ -158,6 +160,26 @@ def by_lines(address: Sequence[int], lanes: Sequence[int]) -> list[list[int]]:
     return list(found.values())
 
 
+def by_places(address: Sequence[int], size: int, lanes: Sequence[int], unit: int) -> list[list[int]]:
+    """The lanes of each pass of atomics, and of stores that an mbarrier counts, to the shared memory of other blocks.
+
+    A pass serves lanes in the `unit` of bytes that the lowest lane left touches. Put off is who meets a lower lane that
+    was left too, in whatever line: one with the same place in its line, and the same two bits of a hash of the line and
+    the block (`HASHES`).
+    """
+    meeting = {
+        lane: (address[lane] % LINE // size, *((address[lane] & mask).bit_count() % 2 for mask in HASHES))
+        for lane in lanes
+    }
+    passes, left = [], list(lanes)
+    while left:
+        near = [lane for lane in left if address[lane] // unit == address[left[0]] // unit]
+        served = [one for one in near if not any(meeting[o] == meeting[one] for o in left[: left.index(one)])]
+        passes.append(served)
+        left = [lane for lane in left if lane not in served]
+    return passes
+
+
 def broadcasts(want: Wanted, lucky: bool) -> list[list[int]]:
     """The lanes of each pass if it serves one word to all who want it, and one lane of every other bank.
 
@@ -200,6 +222,8 @@ class Part(NamedTuple):
             return [bypassing(self.address, self.lanes)]
         if self.access.serves == "line":
             return [by_lines(self.address, self.lanes)]
+        if self.access.serves in UNITS:
+            return [by_places(self.address, self.size, self.lanes, UNITS[self.access.serves])]
         return queues(wanted(self.address, self.size, self.lanes, arch), self.access, lucky)
 
     @property
@@ -209,6 +233,8 @@ class Part(NamedTuple):
             return ceil(len(copiers(moves(self.address), self.lanes)) * PIECE / LINE)
         if self.access.serves == "line":
             return ceil(len({self.address[lane] for lane in self.lanes}) * self.size / LINE)
+        if self.access.serves in UNITS:
+            return ceil(len(self.lanes) * self.size / UNITS[self.access.serves])
         return 1
 
 

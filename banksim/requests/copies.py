@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.requests.kinds import (
+    BY_LINES,
+    BY_PLACES,
     BYPASSING,
     COPIES,
     DESTINATION,
+    FULL_MASK,
     IS_BYPASSING,
     LANES,
     LINE_BIT,
@@ -26,6 +29,14 @@ BANKS, BANK_BYTES = 32, 4
 """Of the L1 cache, which is the same memory as shared memory."""
 LINE, SECTOR, PIECE = 128, 32, 16
 """Bytes: of a line of the caches, of what moves between them at once, and of what one lane copies past the L1 cache."""
+HASHES = 0x0F015A80, 0x0A02ED00
+"""Of a place in another block, whose rank stands above the address, the bits whose two parities are a hash of it."""
+
+
+def period_of(op: str, period: int) -> int:
+    """Bytes: moving all addresses of a request by a multiple of them changes no count, if moves by `period` change none
+    of plain requests."""
+    return FULL_MASK + 1 if op in BY_PLACES else max(period, LINE) if op in BY_LINES else period
 
 
 def with_source(

@@ -11,24 +11,34 @@ OPS: tuple[str, ...] = (
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
     "cp_async", "cas_spin", "cp_async_gather", "bulk", "cp_async_bypass", "cp_async_bypass_zfill",
-    "remote", "wgmma", "remote_ld", "remote_st",
+    "remote", "wgmma", "remote_ld", "remote_st", "remote_atom", "remote_cas", "remote_async",
 )  # fmt: skip
 """Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache,
 cp_async_bypass past it (`.cg`), cp_async_bypass_zfill too, with a number of bytes to read; the addresses of all three
 tell of the source too. cp_async_gather is a copy whose source is not known, or of which lanes read nothing though no
-number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote_ld
-and remote_st reach into the shared memory of other blocks of the cluster, whose ranks stand above the addresses, remote
-does so in any other way, or into the own one as well. wgmma reads core matrices of 8 rows of 16 bytes for a product of
-warp groups."""
-REMOTE = {"ld": "remote_ld", "st": "remote_st"}
-"""What loads and stores are whose lanes all reach into the shared memory of other blocks."""
+number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote_ld,
+remote_st, remote_atom and remote_cas reach into the shared memory of other blocks of the cluster, whose ranks stand
+above the addresses; remote does so in any other way, or into the own one as well. remote_async is st.async and
+red.async, into whichever block. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups."""
+REMOTE = {
+    "ld": "remote_ld", "st": "remote_st", "cas": "remote_cas", "remote_async": "remote_async",
+    **dict.fromkeys(("atom", "red", "exch"), "remote_atom"),
+}  # fmt: skip
+"""What requests are whose lanes all reach into the shared memory of other blocks."""
+
+
+def remote(op: str, own: bool) -> str:
+    """What a request is that reaches into the shared memory of other blocks; `own`: into the own one too."""
+    return "remote" if own and op != "remote_async" else REMOTE.get(op, "remote")
+
+
 BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
 IS_BYPASSING = np.isin(OPS, BYPASSING)
 """The same by code."""
-BY_LINES = (*BYPASSING, *REMOTE.values())
-"""Ops whose cost depends on the lines of 128 bytes that they touch: only moves by whole lines leave it as it is."""
-IS_BY_LINES = np.isin(OPS, BY_LINES)
+UNTIMED = frozenset((*BYPASSING, *REMOTE.values()))
+"""Ops of which nobody knows how long one more transaction takes."""
+IS_UNTIMED = np.isin(OPS, [*UNTIMED])
 """The same by code."""
 COPIES = ("cp_async", "cp_async_gather", *BYPASSING)
 """Ops whose addresses tell of the source too, in the bits that follow. Of a copy of one run of bytes, lane by lane,
@@ -42,6 +52,10 @@ UNREAD = 1 << 21
 """Set where a lane of cp_async reads nothing and writes zeros."""
 DESTINATION = UNREAD - 1
 """The bits of such an address that are the place in shared memory."""
+BY_LINES = frozenset((*COPIES, "remote_ld", "remote_st"))
+"""Ops whose cost depends on the lines of 128 bytes that they touch: only moves by whole lines leave it as it is."""
+BY_PLACES = frozenset(("remote_atom", "remote_cas", "remote_async"))
+"""Ops whose cost depends on the places themselves: no move leaves it as it is."""
 
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}
 WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)

@@ -58,7 +58,7 @@ TABLE = (
     Row("LDGSTS", "BYPASS", "cp_async_bypass"),
     Row("LDGSTS", "", "cp_async"),
     Row("UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG", "", "bulk", 16),
-    Row("STAS REDAS", "", "remote"),
+    Row("STAS REDAS", "", "remote_async"),
     Row("HGMMA QGMMA IGMMA BGMMA", "", "wgmma", 16),
 )
 """Of the rows of an opcode the first that fits counts. cp_async is cp_async_gather where lanes read nothing

@@ -63,7 +63,7 @@ class Rows:
             found = request_of(opcode, has_result)
         except InputError as error:
             raise InputError(f"{self.where()}: {error}") from None
-        if found is None or found[0] in ("bulk", "remote"):
+        if found is None or found[0] in ("bulk", "remote_async"):
             self.left_out[opcode.partition(".")[0]] += 1
             return None
         return found

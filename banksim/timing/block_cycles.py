@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from banksim.requests.trace import Trace
     from banksim.system.compiled_types import Integers
 from banksim.banks.rule import Explanation, pairs_merge
-from banksim.requests.kinds import BY_LINES, IS_BY_LINES, IS_BYPASSING
+from banksim.requests.kinds import IS_BYPASSING, IS_UNTIMED, UNTIMED
 
 
 def transfers(found: Explanation) -> int | None:
@@ -24,7 +24,7 @@ def transfers(found: Explanation) -> int | None:
     not. None where the count is unknown or unspecified, for accesses to other blocks, and for copies past the L1 cache:
     on an H200, 32 transactions of these took 11 to 141 cycles."""
     access = found.arch.access(found.op, found.width)
-    if access is None or not isinstance(found.transactions, int) or found.op in BY_LINES:
+    if access is None or not isinstance(found.transactions, int) or found.op in UNTIMED:
         return None
     if found.op != "ld":
         return found.transactions
@@ -61,7 +61,7 @@ def block_cycles(trace: Trace, arch: str | Architecture = "sm_90", *, chained: b
     known = rates(rule)
     if known is None:
         raise InputError(f"{rule.name}: nobody knows how many cycles a request takes there")
-    if IS_BY_LINES[trace.op].any():
+    if IS_UNTIMED[trace.op].any():
         what = "a copy past the L1 cache" if IS_BYPASSING[trace.op].any() else "an access to another block"
         raise UnknownCountError(f"nobody knows how many cycles {what} takes")
     cost, parts = weights(trace, rule)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks.rule import Explanation, broadcasts, explain, judge, pairs_merge
-from banksim.requests.copies import LINE, with_source
+from banksim.requests.copies import period_of, with_source
 from banksim.requests.counts import Range, ends
-from banksim.requests.kinds import BY_LINES, BYPASSING, FULL_MASK, OP_CODES
+from banksim.requests.kinds import BY_PLACES, BYPASSING, FULL_MASK, OP_CODES
 from helpers.strategies import FAMILIES, LANES, RULES, Case, active, cases, kinds, masks, orders, permuted, places
 
 WARPWIDE = [arch for arch in RULES if arch.name not in ("tesla", "kepler-4", "kepler-8")]
@@ -90,7 +90,8 @@ def test_bounds(arch: Architecture, data: st.DataObject) -> None:
     assert (ideal == 0) == (not active(case))
     rules = [access, access.also] if access.also else [access]
     assert ideal <= low <= high <= sum(len(active(case)) * rule.passes * requests for rule in rules)
-    parts = [4 if rule.serves in ("bypass", "line") else 32 // rule.lanes for rule in rules]
+    by_bytes = {"bypass": 4, "line": 4, "place": 4, "half place": 8}
+    parts = [by_bytes.get(rule.serves, 32 // rule.lanes) for rule in rules]
     assert ideal <= sum(parts) * access.passes * requests
     assert degree_low * access.passes <= low <= degree_low * ideal
     assert degree_high * access.passes <= high <= degree_high * ideal
@@ -100,6 +101,7 @@ def test_bounds(arch: Architecture, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_the_order_of_lanes_within_a_part_does_not_matter(arch: Architecture, data: st.DataObject) -> None:
     case = data.draw(cases(kinds(arch=arch)))
+    assume(case.op not in BY_PLACES)  # the lowest lane goes first
     access = arch.access(case.op, case.width)
     assert access is not None
     order = data.draw(orders(access.lanes, keep_pairs=access.merged > 0))
@@ -113,7 +115,7 @@ def test_moving_all_addresses_by_periods_changes_nothing(arch: Architecture, dat
     period = arch.period
     assert period & (period - 1) == 0
     assert period <= arch.row_bytes
-    by = steps * max(period, case.width, LINE if case.op in BY_LINES else 0)
+    by = steps * max(period_of(case.op, period), case.width) % (FULL_MASK + 1)
     assert counts(case._replace(address=tuple(a + by for a in case.address)), arch) == counts(case, arch)
 
 
@@ -139,7 +141,7 @@ def test_adding_a_lane_lowers_no_count(arch: Architecture, data: st.DataObject, 
     """Not even that of a load whose pairs merge: each lane adds conditions on its neighbours, so more lanes can
     only end the merging, never begin it, and the parts that merge cost at most what their halves cost apart."""
     case = data.draw(cases(kinds(arch=arch)))
-    assume(case.op not in BYPASSING)
+    assume(case.op not in (*BYPASSING, *BY_PLACES))
     fewer, more = (total(case._replace(mask=mask), arch) for mask in (case.mask & ~(1 << lane), case.mask | 1 << lane))
     assert fewer.low <= more.low
     assert fewer.high <= more.high

@@ -1,10 +1,11 @@
-"""What copies and accesses to other blocks cost: rule.copies, rule.bypassing and rule.by_lines compiled."""
+"""What copies and accesses to other blocks cost: rule.copies, rule.bypassing, rule.by_lines and
+rule.by_places compiled."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from banksim.requests.copies import BANK_BYTES, LINE, PIECE, SECTOR
+from banksim.requests.copies import BANK_BYTES, HASHES, LINE, PIECE, SECTOR
 from banksim.requests.kinds import DESTINATION, LINE_BIT, SOURCE_BIT, UNREAD
 from banksim.requests.lane_intrinsics import equal_to, lowest, ones, room, word
 from banksim.system.compiled_types import Integer, Place
@@ -109,3 +110,27 @@ def by_lines(address: Place, mask: Integer, width: Integer) -> tuple[Integer, In
             passes += int(not equal_to(lines, line[lane]) & before)
             accesses += int(not equal_to(address, addresses[lane]) & before)
     return passes, (accesses * width + LINE - 1) // LINE
+
+
+@inner
+def by_places(address: Place, mask: Integer, width: Integer, unit: Integer) -> tuple[Integer, Integer]:
+    """How many passes rule.by_places has, and how few they could be."""
+    addresses, units, meetings = carray(address, 32, np.uint32), _room_for_ends(), _room_for_moves()
+    touched, meeting = carray(units, 32, np.uint32), carray(meetings, 32, np.uint32)
+    for lane in range(32):
+        touched[lane] = addresses[lane] // word(unit)
+        place = word(addresses[lane] & word(LINE - 1)) // word(width)
+        for mask_of_hash in HASHES:
+            place = word(place << word(1)) | word(ones(word(addresses[lane] & word(mask_of_hash)))) & word(1)
+        meeting[lane] = place
+    left, passes = word(mask), 0
+    while left:
+        near = word(equal_to(units, touched[lowest(left)]) & left)
+        served = word(0)
+        for lane in range(32):
+            before = word(left & word((1 << lane) - 1))
+            if near >> word(lane) & word(1) and not equal_to(meetings, meeting[lane]) & before:
+                served |= word(1 << lane)
+        left = word(left & ~served)
+        passes += 1
+    return passes, (int(ones(word(mask))) * width + unit - 1) // unit

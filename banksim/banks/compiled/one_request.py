@@ -12,11 +12,13 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from banksim.banks.compiled.copies import by_lines, bypassing, copies, lane_word
+from banksim.banks.compiled.copies import by_lines, by_places, bypassing, copies, lane_word
 from banksim.banks.compiled.rule_words import (
     BROADCAST,
     BROADCASTS,
+    BY_HALF_PLACE,
     BY_LINE,
+    BY_PLACE,
     BYPASS,
     COPIES,
     COPY,
@@ -36,6 +38,7 @@ from banksim.banks.compiled.rule_words import (
     SHIFT,
     UNKNOWN,
 )
+from banksim.requests.copies import LINE
 from banksim.requests.kinds import WIDTHS
 from banksim.requests.lane_intrinsics import across, equal_to, ones, pointer, room, word
 from banksim.system.compiled_types import (
@@ -140,6 +143,9 @@ def judge_copy(
     total = ideal = worst = np.int64(0)
     if serves == BY_LINE:
         total, ideal = by_lines(address, lanes, width)
+        worst = (total + ideal - 1) // ideal
+    if serves in (BY_PLACE, BY_HALF_PLACE):
+        total, ideal = by_places(address, lanes, width, LINE if serves == BY_PLACE else LINE // 2)
         worst = (total + ideal - 1) // ideal
     if serves in (COPY, COPY_AND_BYPASS):
         total, ideal, worst = copies(address, lanes, width, groups, part, shift)

@@ -27,8 +27,8 @@ from banksim.requests.columns import (
     unpacked,
     word_at,
 )
-from banksim.requests.copies import LINE
-from banksim.requests.kinds import BY_LINES, COPIES, DESTINATION, FULL_MASK, LANES, OPS
+from banksim.requests.copies import period_of
+from banksim.requests.kinds import COPIES, DESTINATION, FULL_MASK, LANES, OPS
 from banksim.requests.lane_intrinsics import lowest, word
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
@@ -125,9 +125,8 @@ def alike(trace: Trace, period: int) -> tuple[Ints, Ints] | None:
 
     None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
     """
-    period_of = {name: max(period, LINE) for name in (*COPIES, *BY_LINES)}
     seen_of = dict.fromkeys(COPIES, DESTINATION)
-    keep = np.array([seen_of.get(n, FULL_MASK) & -period_of.get(n, period) for n in OPS], np.uint32)
+    keep = np.array([seen_of.get(op, FULL_MASK) & -period_of(op, period) for op in OPS], np.uint32)
     slots, seen = np.full(2 * MOST, -1, np.int32), np.empty((2, MOST), np.uint32)
     firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))

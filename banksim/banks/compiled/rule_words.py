@@ -14,15 +14,16 @@ from banksim.system.native_code import callback
 
 HERE = "banksim.banks.compiled.one_request"
 """The module of the functions that a rule may name."""
-WORD, LANE, ONCE, BROADCAST, COPY, BYPASS, COPY_AND_BYPASS, BY_LINE = range(8)
+WORD, LANE, ONCE, BROADCAST, COPY, BYPASS, COPY_AND_BYPASS, BY_LINE, BY_PLACE, BY_HALF_PLACE = range(10)
 SERVED = {
     "word": WORD, "lane": LANE, "once": ONCE, "broadcast": BROADCAST, "copy": COPY, "bypass": BYPASS, "line": BY_LINE,
+    "place": BY_PLACE, "half place": BY_HALF_PLACE,
 }  # fmt: skip
 UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """Fields of the record of an op and width. SHIFT: log2 of the bytes of a word that lanes share without a conflict.
 GROUPS: groups of banks. PART: log2 of the lanes of a part; MERGED: the same where pairs merge (0: they never do).
-SERVES: whom a pass serves (WORD … BY_LINE). PASSES: how many each of those takes. ROWS: lanes that give
+SERVES: whom a pass serves (WORD … BY_HALF_PLACE). PASSES: how many each of those takes. ROWS: lanes that give
 addresses."""
 KEEP, BROADCASTS, COPIES, HEADER = 0, 1, 2, 3
 """A rule begins with the address bits that tell words apart (KEEP) and the addresses of `judge_broadcast` (BROADCASTS)

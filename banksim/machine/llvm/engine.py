@@ -26,7 +26,7 @@ from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.services import SERVICES
 from banksim.machine.state import CONTEXT, MEMO, REGISTERS, WARP
-from banksim.requests.kinds import REMOTE
+from banksim.requests.kinds import remote
 from banksim.requests.opcodes import REACHING
 
 LANE_TABLES = {
@@ -256,8 +256,11 @@ class LLVMEngine(Routines):
         if asked is None:
             return ir.Constant(POINTER, None)
         memo = self.memo(i, *asked)
-        if i.name in REACHING and (self.memory.clustered or asked[0] == "remote"):
-            for op in (REMOTE.get(asked[0], "remote"), "remote"):  # behind the other: MemoryFunctions.one_block
+        if i.name in REACHING and (self.memory.clustered or asked[0] == "remote_async"):
+            for op in (
+                remote(asked[0], own=False),
+                remote(asked[0], own=True),
+            ):  # behind the other: MemoryFunctions.one_block
                 self.memo(i, op, asked[1])
         return memo
 

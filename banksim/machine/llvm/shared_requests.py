@@ -36,11 +36,11 @@ def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, seen: ir.
 
 def seen_by_rules(e: Emitter, a: MemoryCall, space: str, copied: bool) -> ir.Value:
     """The bits of a request's first address that its cost may depend on. The place that a copy writes (`copied`), and
-    whatever may be of another block, may move by whole lines; anything else by the rules' period."""
+    may move by whole lines; what may be of another block, not at all; anything else by the rules' period."""
     if copied:
         return INT[32](FULL_MASK & ~(DESTINATION & -LINE))
     if space == "cluster":
-        return INT[32](LINE - 1)
+        return INT[32](FULL_MASK)
     return e.b.sub(e.b.trunc(e.get(a.context, CONTEXT, "period"), INT[32]), INT[32](1))
 
 

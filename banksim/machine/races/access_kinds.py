@@ -109,7 +109,7 @@ def kind_of(i: Instruction) -> int:
         return NOTHING
     if asked[0] == "wgmma":
         return MULTIPLY
-    if asked[0] == "remote":
+    if asked[0] == "remote_async":
         return SEND if i.name == "STAS" else REDUCE
     if i.name == "LDGSTS":
         return COPY

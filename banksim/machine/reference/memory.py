@@ -23,7 +23,7 @@ from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.reference.block import Block, Request
 from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
 from banksim.machine.services import SERVICES
-from banksim.requests.kinds import FULL_MASK, LANES, REMOTE
+from banksim.requests.kinds import FULL_MASK, LANES, remote
 
 Bytes = npt.NDArray[np.uint8]
 NOTHING = np.zeros(0, np.uint8)
@@ -134,7 +134,7 @@ class MemoryEngine(NumpyEngine):
         own = np.uint32(self.block.rank << codes.RANK_BIT)
         others = (offsets >> codes.RANK_BIT != self.block.rank) & asking
         if others.any() and space != "shared":
-            asked = REMOTE.get(asked[0], "remote") if others.sum() == asking.sum() else "remote", asked[1]
+            asked = remote(asked[0], own=others.sum() < asking.sum()), asked[1]
         else:
             offsets[asking] -= own
         self.block.outcome.requests.append(

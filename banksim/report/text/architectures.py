@@ -123,6 +123,8 @@ def serves(architecture: Architecture, rule: AccessRule) -> str:
         return "sectors that move alike"
     if rule.serves == "line":
         return "lanes in one 128-byte line"
+    if rule.serves in ("place", "half place"):
+        return f"lanes apart in {'one line' if rule.serves == 'place' else 'half a line'}"
     wide = architecture.pass_width > architecture.bank_width
     return f"lanes in one {architecture.row_bytes}-byte row" if wide else "lanes in one word"
 

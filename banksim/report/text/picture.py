@@ -246,6 +246,9 @@ def diagnosis(explanation: Explanation) -> str:
         )
     if access is not None and access.serves == "line":
         return f"{cost}, {explanation.ideal} without conflicts: each line of 128 bytes of another block is an access."
+    if access is not None and access.serves in ("place", "half place"):
+        part = "a line" if access.serves == "place" else "half a line"
+        return f"{cost}, {explanation.ideal} without conflicts: a pass serves {part} of a block, one lane a place."
     needs = [Counter(bank for step in turn for bank in step.banks) for turn in turns(explanation)]
     most = max(max(need.values()) for need in needs)
     banks = {bank for need in needs for bank, passes in need.items() if passes == most}
