@@ -94,8 +94,7 @@ class Texture:
         if not self.linear:
             v = self.element([math.floor(c) for c in at], layer)
         else:
-            lowest = [math.floor(c - 0.5) for c in at]
-            weights = [math.floor((c - 0.5 - n) * 256 + 0.5) for c, n in zip(at, lowest, strict=True)]
+            lowest, weights = zip(*(divmod(math.floor((c - 0.5) * 256 + 0.5), 256) for c in at), strict=True)
             shares = shares_of([*weights, 0, 0][:3])
             v = [0.0] * self.data.shape[3]
             for plane in (0, 1)[: 1 + (len(at) == 3)]:
@@ -125,7 +124,11 @@ class Texture:
         zero."""
         if self.as_float:
             units = 32767 if self.data.dtype.kind == "i" else 65535
-            return max(math.floor(v * units / self.greatest + 0.5), -units) * self.greatest / units
+            fraction = math.floor(v * units / self.greatest + 0.5)
+            if self.data.dtype == np.int8:
+                steps = round(v * 256)
+                fraction = steps + ((steps >> 4) * 257 + 1024 >> 11)
+            return max(fraction, -units) * self.greatest / units
         if self.data.dtype.kind != "f":
             return v
         part, exponent = math.frexp(v)
