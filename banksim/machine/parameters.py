@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,8 @@ def check_in_place(array: np.ndarray, name: str, gaps: bool = False) -> None:
 
 def check_content(value: object, name: str) -> None:
     """`InputError` for what a GPU does not know: objects, masks, numbers of the other byte order."""
-    if isinstance(value, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # numpy itself imports this when it is first asked for
+    if masked and isinstance(value, masked.MaskedArray):
         raise InputError(f"{name} is a masked array: a kernel sees no mask, pass its .filled() or .data")
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.hasobject:

@@ -22,8 +22,8 @@ from banksim.system.processes import cores
 Result = TypeVar("Result")
 Column = np.ndarray
 Ints = npt.NDArray[np.int64]
-CHUNK = 1 << 15
-"""Requests that a thread takes at a time: 4 MiB of addresses."""
+CHUNK = 1 << 16
+"""Requests that a thread takes at a time: 8 MiB of addresses."""
 ALONE = 1 << 18
 """Requests that are looked at sooner than threads are started."""
 ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP, TIMES = range(8)

@@ -117,12 +117,12 @@ def across(relation: str, order: list[int]) -> Callable[[Place], int]:
 
 @intrinsic(type(None))
 def fetch(typing_context: TypingContext, place: NumbaType) -> Code:
-    """Prefetch a cache line. The address may be anywhere, even where no memory is."""
+    """Prefetch a cache line that is read once. The address may be anywhere, even where no memory is."""
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, I32, I32, I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
-        builder.call(function, [args[0], *(ir.Constant(I32, word) for word in (0, 3, 1))])
+        builder.call(function, [args[0], *(ir.Constant(I32, word) for word in (0, 0, 1))])
         return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
     return types.void(types.voidptr), generate

@@ -45,7 +45,7 @@ from banksim.requests.columns import (  # fmt: skip
     word_at,
 )
 from banksim.requests.kinds import FULL_MASK
-from banksim.requests.lane_intrinsics import having, pointer, room, word
+from banksim.requests.lane_intrinsics import fetch, having, pointer, room, word
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import carray, inlined, outer
 
@@ -99,6 +99,13 @@ def judge_rows(
     return sums, degrees, mask_at, word(union)
 
 
+@inlined
+def fetch_ahead(addresses: tuple[Integer, Integer], row: Integer) -> None:
+    """Fetch from memory a request that is judged with the next ones. So far the processor does not look ahead."""
+    for half in range(2):
+        fetch(pointer(np.uint64(addresses[0] + (row + REQUESTS) * addresses[1] + 64 * half)))
+
+
 @outer
 def _count(
     columns: Integers,
@@ -118,6 +125,7 @@ def _count(
         sums, _, mask, union = judge_rows(columns, first, rows, table, rules, place)
         for k in range(min(REQUESTS, rows - first)):
             row = first + k
+            fetch_ahead(addresses, row)
             if sums[k, LOW] == UNKNOWN:
                 return row
             op, odd = byte_at(ops, row), word(byte_at(widths, row) - 1)

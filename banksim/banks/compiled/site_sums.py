@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.arrays import judge_rows, room_for_many
+from banksim.banks.compiled.arrays import fetch_ahead, judge_rows, room_for_many
 from banksim.banks.compiled.many_requests import REQUESTS, records
 from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.conflicts import Tally
@@ -26,12 +26,11 @@ from banksim.requests.columns import (
     Ints,
     byte_at,
     places,
-    row_of,
     spread,
     unpacked,
     word_at,
 )
-from banksim.requests.lane_intrinsics import fetch, pointer
+from banksim.requests.lane_intrinsics import pointer
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
@@ -43,8 +42,6 @@ SITE_OF, KIND, NEXT, FIRST = range(4)
 """What is noted of each key: site; op and width; the entry of the site's next key …"""
 REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, ENTRY = range(FIRST, FIRST + 10)
 """… and its figures; of the worst request the excess, block and warp, and row."""
-AHEAD = REQUESTS
-"""Requests that are fetched from memory while others are added up: so far the processor does not look ahead."""
 STRETCHES = 8
 """Stretches of a trace for each core: enough for cores to end at the same time."""
 NO_EXCESS = -2
@@ -100,8 +97,7 @@ def _tally(
         sums, degrees, mask, _ = judge_rows(columns, start, last, table, rules, room)
         for k in range(min(REQUESTS, last - start)):
             row = start + k
-            fetch(row_of(addresses, row + AHEAD))
-            fetch(pointer(np.uint64(addresses[0] + (row + AHEAD) * addresses[1] + 64)))
+            fetch_ahead(addresses, row)
             if not mask[k]:
                 continue
             site, kind = word_at(sites, row), kind_of(byte_at(ops, row), byte_at(widths, row))
