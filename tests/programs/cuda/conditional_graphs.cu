@@ -95,12 +95,43 @@ static void loops() {
     OK(cudaGraphDestroy(graph));
 }
 
+// A node that is added by hand to what a stream captures, between its work.
+static void added_to_a_capture() {
+    cudaStream_t stream;
+    cudaStreamCaptureStatus status;
+    cudaGraph_t graph, body;
+    cudaGraphConditionalHandle handle;
+    const cudaGraphNode_t *last;
+    size_t count;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &last, nullptr, &count));
+    IS(status, cudaStreamCaptureStatusActive);
+    IS(count, 0);
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
+    set<<<1, 1, 0, stream>>>(handle, x + 1);
+    OK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &last, nullptr, &count));
+    IS(count, 1);
+    cudaGraphNode_t node = conditional(graph, last, handle, cudaGraphCondTypeIf, 1, &body);
+    OK(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
+    add<<<1, 1, 0, stream>>>(x, 100);
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaStreamBeginCaptureToGraph(stream, body, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
+    add<<<1, 1, 0, stream>>>(x, 10);
+    OK(cudaStreamEndCapture(stream, nullptr));
+    cudaGraphExec_t made;
+    OK(cudaGraphInstantiate(&made, graph, 0));
+    IS(made_of(made, 0), 100);
+    IS(made_of(made, 1), 110);
+}
+
 int main() {
     OK(cudaMalloc(&x, 4 * sizeof(int)));
     const int of_if[] = {100, 110, 110, 110}, of_else[] = {111, 110, 110, 110}, of_switch[] = {110, 111, 112, 100};
     if_else_and_switch(cudaGraphCondTypeIf, 1, of_if);
     if_else_and_switch(cudaGraphCondTypeIf, 2, of_else);
     if_else_and_switch(cudaGraphCondTypeSwitch, 3, of_switch);
+    added_to_a_capture();
     loops();
     printf("done\n");
 }

@@ -68,6 +68,10 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
     DRIVER(cuStreamGetCaptureInfo(stream, (CUstreamCaptureStatus *)status, (cuuint64_t *)id, graph, nodes,
                                   (const CUgraphEdgeData **)edges, count));
 }
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *nodes,
+                                                const cudaGraphEdgeData *edges, size_t count, unsigned flags) {
+    DRIVER(cuStreamUpdateCaptureDependencies_v2(stream, nodes, NULL, count, flags));
+}
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) { return cudaSuccess; }
 cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags) { DRIVER(cuGraphCreate(graph, flags)); }
 cudaError_t cudaGraphClone(cudaGraph_t *copy, cudaGraph_t graph) { DRIVER(cuGraphClone(copy, graph)); }

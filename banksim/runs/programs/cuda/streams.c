@@ -16,6 +16,7 @@ struct CUstream_st {
     unsigned long long id;
     CUstreamAttrValue attributes[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN + 1]; /* as they were set: hints */
     CUgraph capture;
+    CUgraphNode last; /* of its nodes, for who asked */
     struct CUstream_st *origin; /* the stream whose capture this one has joined */
     struct CUstream_st *next;
 };
@@ -80,9 +81,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     BEGIN();
     if (!known(stream) || !own(stream)->capture) return CUDA_ERROR_ILLEGAL_STATE;
     if (own(stream)->origin != own(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-    *graph = own(stream)->capture;
+    CUgraph captured = own(stream)->capture;
     for (struct CUstream_st *one = streams; one; one = one->next)
-        if (one->capture == *graph) one->capture = NULL;
+        if (one->capture == captured) one->capture = NULL;
+    if (graph) *graph = captured;
     return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
@@ -94,14 +96,33 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) { return C
 #undef cuStreamGetCaptureInfo
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
                                    const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count) {
-    if (id) *id = own(stream)->id;
-    if (graph) *graph = own(stream)->capture;
-    if (count) *count = 0;
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    struct CUstream_st *one = own(stream);
+    one->last = one->capture ? one->capture->first : NULL;
+    while (one->last && one->last->next) one->last = one->last->next;
+    if (id) *id = one->id;
+    if (graph) *graph = one->capture;
+    if (nodes) *nodes = &one->last;
+    if (edges) *edges = NULL;
+    if (count) *count = one->last != NULL;
     return cuStreamIsCapturing(stream, status);
 }
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
                                    const CUgraphNode **nodes, size_t *count) {
     return cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, NULL, count);
+}
+#undef cuStreamUpdateCaptureDependencies
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *edges,
+                                              size_t count, unsigned flags) {
+    BEGIN();
+    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!own(stream)->capture) return CUDA_ERROR_ILLEGAL_STATE;
+    for (size_t n = 0; n < count; n++)
+        if (!nodes || !nodes[n] || nodes[n]->graph != own(stream)->capture) return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS; /* what is captured comes behind all that the graph has */
+}
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, size_t count, unsigned flags) {
+    return cuStreamUpdateCaptureDependencies_v2(stream, nodes, NULL, count, flags);
 }
 /* ---- streams */
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
