@@ -206,8 +206,7 @@ __global__ void fenced(unsigned* out, unsigned n) {
 
     monkeypatch.setattr(workers, "Worker", Counted)
     monkeypatch.setattr(workers, "cores", lambda: 2)
-    # As if each tick came at once.
-    monkeypatch.setattr(workers, "wait", lambda futures, timeout=None: wait(futures, timeout and 0.001))
+    monkeypatch.setattr(host_threads, "JOINED", 0.001)
     for name, most in (("k", 2), ("ordered", 1), ("chain", 1), ("fenced", 1)):
         outs, instructions = [], []
         for count in (1, None):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +25,7 @@ from banksim.machine.llvm.chunks import in_chunks
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.driver_callbacks import Server
+from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.joining import may_join
 from banksim.machine.llvm.scratch import SCRATCH_BYTES
 from banksim.machine.llvm.trace_callbacks import Collector, Sink
@@ -35,18 +34,13 @@ from banksim.machine.races.findings import by_lines, first_hint
 from banksim.machine.races.probe import Probe
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, MEMO, REGISTERS, TALLY, WARP, aligned
 from banksim.requests.kinds import LANES, OP_CODES
-from banksim.system.ending import OWN_THREADS
 from banksim.system.processes import cores
-
-T = TypeVar("T")
 
 if TYPE_CHECKING:
     from banksim.machine.races.watcher import Watcher
 
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
-JOINED = 0.02
-"""Seconds after which they do."""
 
 
 def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
@@ -343,42 +337,6 @@ def watch(launch: Launch, team: Sequence[Worker], checks: Collection[str]) -> li
         Watcher(launch, kinds(launch.kernel), checks, [worker.context[0] for worker in team[n : n + size]])
         for n in range(0, len(team), size)
     ]
-
-
-def in_threads(
-    works: Sequence[Callable[[], T]],
-    stop: npt.NDArray[np.uint32],
-    tick: Callable[[], object],
-    later: Sequence[Callable[[], T]] = (),
-) -> list[T]:
-    """What each of `works` returns, each run in a thread of its own; and of `later`, which begin if the others have not
-    ended after `JOINED` seconds. `tick` is called about ten times a second, and at the end. At a KeyboardInterrupt
-    `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython 3.11 takes a thread that runs
-    for one that has ended; a future does not.)"""
-    futures: list[Future[T]] = []
-    try:
-        for work in works:
-            futures.append(threads(os.getpid()).submit(work))
-        running = True
-        while running:
-            running = bool(wait(futures, timeout=JOINED if later else 0.1).not_done)
-            if running:
-                futures += [threads(os.getpid()).submit(work) for work in later]
-                later = ()
-            tick()
-    except KeyboardInterrupt:
-        stop[:] = 1
-    except BaseException:
-        stop[:] = 1
-        wait(futures)
-        raise
-    return [future.result() for future in futures]
-
-
-@lru_cache(maxsize=1)
-def threads(process: int) -> ThreadPoolExecutor:
-    """The threads that launches of this process run on: a program may have many thousand launches."""
-    return ThreadPoolExecutor(max(32, 2 * cores()), OWN_THREADS)
 
 
 def progress_of(team: list[Worker], compiled: Compiled) -> tuple[int, int]:

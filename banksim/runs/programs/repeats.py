@@ -35,6 +35,8 @@ SHARE = 0.25
 """The part of the time of launches in which memory may be looked at,"""
 BYTES_PER_SECOND = 2e9
 """and how much of it."""
+AT_LEAST = 1 << 18
+"""Following a launch takes as long as looking at so many bytes, where it is not known."""
 KEPT = 1 << 30
 """Bytes of all copies that are kept,"""
 MOST_KNOWN = 1 << 14
@@ -112,7 +114,7 @@ class Repeats:
     seconds: defaultdict[Kernel, float] = field(default_factory=lambda: defaultdict(float))
     known: dict[tuple[Key, Hashable], Known] = field(default_factory=dict)
     follows: bool = False
-    credit: float = 0.0
+    credit: float = 0.05
     wait: int = 0
     patience: int = 64
     hits: int = 0
@@ -123,7 +125,8 @@ class Repeats:
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
         """Execute a launch, or do what is known of it."""
         told = tells_what_it_writes(launch.kernel) and counts_alone(options) and has_one_thread(self.connection)
-        if not told or not self.follows or self.wait or not launch.apart or not depends_on_memory_alone(launch.kernel):
+        followed = told and self.follows and not self.wait and launch.apart and depends_on_memory_alone(launch.kernel)
+        if not followed or not self.pays(AT_LEAST):
             self.wait = max(self.wait - 1, 0)
             self.contents.everything |= not told
             self.contents.settle()
@@ -136,7 +139,7 @@ class Repeats:
             return self.learned(state, launch, rules, options)
         self.contents.becomes(known.written)
         self.contents.settle(self.variables)
-        self.credit += SHARE * known.run.seconds
+        self.credit += SHARE * known.run.seconds + AT_LEAST / BYTES_PER_SECOND
         self.hits += 1
         return known.run
 
