@@ -218,6 +218,15 @@ def merge(a: Conflicts, b: Conflicts) -> Conflicts:
     return Conflicts(a.arch, tuple(found.values()))
 
 
+def repeated(one: Conflicts, times: int) -> Conflicts:
+    """The conflicts of the same requests so many times, 1 or more."""
+    if times == 1:
+        return one
+    half = repeated(one, times // 2)
+    both = merge(half, half)
+    return merge(both, one) if times % 2 else both
+
+
 def merge_sites(a: SiteConflicts, b: SiteConflicts) -> SiteConflicts:
     """The requests of both, of one site, op and width."""
     merged = replace(a, requests=a.requests + b.requests, worst=worse(a.worst, b.worst))

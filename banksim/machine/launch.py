@@ -122,6 +122,11 @@ class Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""
         return self.with_buffers([buffer.copy() for buffer in self.buffers])
 
+    def anew(self) -> Launch:
+        """The same launch on the same memory, as if it had not been executed yet, with constants of its own."""
+        constants = {bank: content.copy() for bank, content in self.constants.items()}
+        return replace(self, constants=constants, doubts={}, touched=None)
+
     def stand_in(self) -> Launch:
         """The same launch with memory of its own of which the most is zeros; with its blocks the contents of memory are
         not put to the test, but its bounds are."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from banksim.errors import Fault
 from banksim.kernels.kernel import BYTES
 from banksim.kernels.load import load
 from banksim.machine.basic_blocks import basic_blocks
-from banksim.machine.llvm import compile, sections, workers
+from banksim.machine.llvm import compile, host_threads, sections, workers
 from banksim.machine.llvm.sections import LONGEST_SECTION
 from banksim.machine.llvm.translate import LONGEST, translate
 from banksim.system import progress

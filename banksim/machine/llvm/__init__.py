@@ -25,6 +25,7 @@ scheduler.py          which group of threads runs next
 groups.py             groups of threads that wait, join and part
 arrivals.py           who has arrived at a barrier of the block
 workers.py            a launch, on several threads of the host
+host_threads.py      the threads of the host that it runs on
 joining.py            whether workers may join a launch
 chunks.py             the blocks that a worker runs at once
 counts.py             what they counted

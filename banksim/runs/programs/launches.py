@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture, architecture
-from banksim.banks.conflicts import Conflicts, merge
+from banksim.banks.conflicts import Conflicts, merge, repeated
 from banksim.errors import InputError
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
@@ -88,6 +88,10 @@ class Times:
         }
 
 
+MOST_AGAIN = 64
+"""Runs of a kernel that are remembered."""
+
+
 @dataclass
 class KernelLaunches:
     """All launches of one compiled kernel. `judged`: their sum for each architecture; `warps`: for each instruction of
@@ -108,23 +112,44 @@ class KernelLaunches:
     notes: tuple[str, ...] = ()
     kernel: Kernel | None = None
     warps: npt.NDArray[np.int64] | None = None
+    again: dict[int, tuple[Run, Shape, int]] = field(default_factory=dict)
+    """Runs that are added, by their ids, and how many times more each came: a launch that comes again has the same."""
 
     def add(self, run: Run, shape: Shape) -> None:
-        self.launches += 1
-        warps = run.counts[:, 0]
+        if id(run) in self.again:
+            self.again[id(run)] = run, shape, self.again[id(run)][2] + 1
+            return
+        if len(self.again) == MOST_AGAIN:
+            self.settle()
+        self.again[id(run)] = run, shape, 0
+        self.add_times(run, shape, 1)
+
+    def settle(self) -> None:
+        """Add the runs that came again."""
+        found = [*self.again.values()]
+        self.again.clear()
+        for run, shape, times in found:
+            if times:
+                self.add_times(run, shape, times)
+
+    def add_times(self, run: Run, shape: Shape, times: int) -> None:
+        self.launches += times
+        warps = times * run.counts[:, 0]
         self.warps = warps if self.warps is None else self.warps + warps
-        self.partial += run.partial
-        self.instructions += run.instructions
-        self.thread_instructions += run.thread_instructions
-        self.shapes[shape] += 1
+        self.partial += times * run.partial
+        self.instructions += times * run.instructions
+        self.thread_instructions += times * run.thread_instructions
+        self.shapes[shape] += times
         self.findings = by_lines([*self.findings, *run.findings])
         self.findings_lost += run.findings_lost
         self.hints = self.hints or run.hints
         self.notes = tuple(dict.fromkeys([*self.notes, *run.notes]))
-        self.judged = tuple(map(in_order, map(merge, self.judged, run.judged)))
+        judged = (repeated(one, times) for one in run.judged)
+        self.judged = tuple(map(in_order, map(merge, self.judged, judged)))
         if run.cycles is not None:
             self.times = self.times or Times()
-            self.times.add(run.cycles, microseconds_of(run))
+            for _ in range(times):
+                self.times.add(run.cycles, microseconds_of(run))
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""
@@ -217,7 +242,7 @@ class Launches(Shown):
         self.rules = tuple(rules)
         self.code = compiled_for(rules)
         """The architecture that kernels are compiled for."""
-        self.kernels: list[KernelLaunches] = []
+        self.met: list[KernelLaunches] = []
         self.numbers: dict[int, tuple[object, KernelLaunches]] = {}
         self.clock = Clock()
         self.time_was_asked = False
@@ -275,11 +300,19 @@ class Launches(Shown):
             if id(run.kernel) not in self.numbers:
                 nothing = tuple(Conflicts(rule, ()) for rule in self.rules)
                 entry = KernelLaunches(run.kernel.plain_name, signature, nothing, kernel=run.kernel)
-                self.kernels.append(entry)
+                self.met.append(entry)
                 self.numbers[id(run.kernel)] = (run.kernel, entry)
             self.numbers[id(run.kernel)][1].add(run, shape)
             self.clock = self.clock.after(microseconds_of(run))
             self.watch(run)
+
+    @property
+    def kernels(self) -> list[KernelLaunches]:
+        """What the launches of each kernel cost."""
+        with self.lock:
+            for kernel in self.met:
+                kernel.settle()
+            return self.met
 
     @property
     def count(self) -> int:

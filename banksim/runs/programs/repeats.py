@@ -35,7 +35,7 @@ SHARE = 0.25
 """The part of the time of launches in which memory may be looked at,"""
 BYTES_PER_SECOND = 2e9
 """and how much of it."""
-AT_LEAST = 1 << 18
+AT_LEAST = 1 << 20
 """Following a launch takes as long as looking at so many bytes, where it is not known."""
 KEPT = 1 << 30
 """Bytes of all copies that are kept,"""

@@ -8,6 +8,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace as changed
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from banksim.architectures.bank_rules import Architecture, architecture, presets
 from banksim.banks import pieces as partial
 from banksim.banks.compiled.repeated_requests import alike
-from banksim.banks.conflicts import Conflicts, merge, worse
+from banksim.banks.conflicts import Conflicts, merge, repeated, worse
 from banksim.banks.pieces import Partial, judge, judge_pieces
 from banksim.banks.replay import replay
 from banksim.errors import InputError
@@ -124,6 +125,7 @@ def test_merge_is_associative_and_commutative(found: tuple[Conflicts, Conflicts,
     assert as_set(merge(merge(a, b), c)) == as_set(merge(a, merge(b, c)))
     assert as_set(merge(a, b)) == as_set(merge(b, a))
     assert as_set(merge(a, Conflicts(a.arch, ()))) == as_set(a)
+    assert as_set(repeated(a, 5)) == as_set(reduce(merge, [a] * 5))
 
 
 @given(st.integers(0, 99), st.integers(1, 60), st.integers(1, 60), st.sampled_from(["sm_90", "tesla"]))
