@@ -196,7 +196,21 @@ static void randoms() {
     OK(curandGenerateUniformDouble(of_host, h.data(), h.size()));
     for (double v : h)
         if (!(v > 0 && v <= 1)) printf("%g is not in (0, 1]\n", v);
+    OK(curandGenerateNormalDouble(of_host, h.data(), h.size(), 0., -1.));
     OK(curandDestroyGenerator(of_host));
+    // What an H200 refuses.
+    curandGenerator_t other;
+    IS(curandCreateGenerator(nullptr, CURAND_RNG_PSEUDO_XORWOW), CURAND_STATUS_NOT_INITIALIZED);
+    IS(curandCreateGenerator(&other, (curandRngType_t)99), CURAND_STATUS_TYPE_ERROR);
+    IS(curandCreateGenerator(&other, (curandRngType_t)143), CURAND_STATUS_TYPE_ERROR);
+    IS(curandSetGeneratorOrdering(g, CURAND_ORDERING_QUASI_DEFAULT), CURAND_STATUS_OUT_OF_RANGE);
+    IS(curandGeneratePoisson(g, (unsigned *)d, 7, 0), CURAND_STATUS_OUT_OF_RANGE);
+    IS(curandGeneratePoisson(g, (unsigned *)d, 7, 1e9), CURAND_STATUS_OUT_OF_RANGE);
+    IS(curandGenerateLongLong(g, (unsigned long long *)d, 8), CURAND_STATUS_TYPE_ERROR);
+    OK(curandCreateGenerator(&other, CURAND_RNG_PSEUDO_MRG32K3A));
+    IS(curandSetGeneratorOrdering(other, CURAND_ORDERING_PSEUDO_SEEDED), CURAND_STATUS_OUT_OF_RANGE);
+    OK(curandDestroyGenerator(other));
+    IS(curandDestroyGenerator(nullptr), CURAND_STATUS_NOT_INITIALIZED);
     OK(curandDestroyGenerator(g));
 }
 

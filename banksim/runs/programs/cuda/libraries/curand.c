@@ -27,7 +27,9 @@ static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type,
         banksim_missing("curandCreateGenerator of quasirandom numbers");
         return CURAND_STATUS_TYPE_ERROR;
     }
-    if (type < CURAND_RNG_PSEUDO_DEFAULT) return CURAND_STATUS_TYPE_ERROR;
+    if (type != CURAND_RNG_PSEUDO_DEFAULT && type != CURAND_RNG_PSEUDO_XORWOW && type != CURAND_RNG_PSEUDO_MRG32K3A &&
+        type != CURAND_RNG_PSEUDO_MTGP32 && type != CURAND_RNG_PSEUDO_MT19937 && type != CURAND_RNG_PSEUDO_PHILOX4_32_10)
+        return CURAND_STATUS_TYPE_ERROR;
     if (banksim_connect()) return CURAND_STATUS_INITIALIZATION_FAILED;
     *generator = banksim_zeroed(sizeof **generator);
     (*generator)->type = type;
@@ -79,7 +81,7 @@ curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned lo
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
     NEED(generator);
     bool xorwow = generator->type == CURAND_RNG_PSEUDO_DEFAULT || generator->type == CURAND_RNG_PSEUDO_XORWOW;
-    if ((order == CURAND_ORDERING_PSEUDO_SEEDED && !xorwow) ||
+    if (order >= CURAND_ORDERING_QUASI_DEFAULT || (order == CURAND_ORDERING_PSEUDO_SEEDED && !xorwow) ||
         (order == CURAND_ORDERING_PSEUDO_DYNAMIC && generator->type == CURAND_RNG_PSEUDO_MT19937))
         return CURAND_STATUS_OUT_OF_RANGE;
     generator->ordering = order;
@@ -133,6 +135,6 @@ curandStatus_t curandGenerateLongLong(curandGenerator_t g, unsigned long long *t
     return CURAND_STATUS_TYPE_ERROR;
 }
 curandStatus_t curandGeneratePoisson(curandGenerator_t g, unsigned *to, size_t count, double lambda) {
-    if (!(lambda > 0)) return CURAND_STATUS_OUT_OF_RANGE;
+    if (!(lambda > 0 && lambda <= 400000)) return CURAND_STATUS_OUT_OF_RANGE; /* documented */
     return generate(g, "GeneratePoisson", to, count, sizeof *to, lambda, 0);
 }
