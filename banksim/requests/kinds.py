@@ -21,7 +21,8 @@ remote_st, remote_atom and remote_cas reach into the shared memory of other bloc
 above the addresses; remote does so in any other way, or into the own one as well. remote_async is st.async and
 red.async, into whichever block. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups."""
 REMOTE = {
-    "ld": "remote_ld", "st": "remote_st", "cas": "remote_cas", "remote_async": "remote_async",
+    "ld": "remote_ld", "st": "remote_st", "remote_async": "remote_async",
+    **dict.fromkeys(("cas", "cas_spin"), "remote_cas"),
     **dict.fromkeys(("atom", "red", "exch"), "remote_atom"),
 }  # fmt: skip
 """What requests are whose lanes all reach into the shared memory of other blocks."""
@@ -36,9 +37,9 @@ BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
 IS_BYPASSING = np.isin(OPS, BYPASSING)
 """The same by code."""
-UNTIMED = frozenset((*BYPASSING, *REMOTE.values()))
+UNTIMED = (*BYPASSING, *REMOTE.values())
 """Ops of which nobody knows how long one more transaction takes."""
-IS_UNTIMED = np.isin(OPS, [*UNTIMED])
+IS_UNTIMED = np.isin(OPS, UNTIMED)
 """The same by code."""
 COPIES = ("cp_async", "cp_async_gather", *BYPASSING)
 """Ops whose addresses tell of the source too, in the bits that follow. Of a copy of one run of bytes, lane by lane,
@@ -52,9 +53,9 @@ UNREAD = 1 << 21
 """Set where a lane of cp_async reads nothing and writes zeros."""
 DESTINATION = UNREAD - 1
 """The bits of such an address that are the place in shared memory."""
-BY_LINES = frozenset((*COPIES, "remote_ld", "remote_st"))
+BY_LINES = (*COPIES, "remote_ld", "remote_st")
 """Ops whose cost depends on the lines of 128 bytes that they touch: only moves by whole lines leave it as it is."""
-BY_PLACES = frozenset(("remote_atom", "remote_cas", "remote_async"))
+BY_PLACES = ("remote_atom", "remote_cas", "remote_async")
 """Ops whose cost depends on the places themselves: no move leaves it as it is."""
 
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}

@@ -170,3 +170,26 @@ def test_a_cluster_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> No
     assert "remote" in capsys.readouterr().out
     assert main([*words, "--cluster", "3"]) == 2
     assert "grid x is 4: it must be a multiple of 3" in capsys.readouterr().err
+
+
+COUNTED = (6, 12, 12, 12, 12, 12, 6, 12, 18, 6, 18, 18, 18, 12, 12)
+"""By what the kernel `generic` is to do in the other block, what an H200's counter of requests to others showed."""
+IN_ONE = (0, 6)
+"""Sums of integers and exchanges: done there by one request, without the code that stands behind it for others."""
+
+
+@ENGINES
+@pytest.mark.parametrize("far", [0, 1])
+def test_atomics_by_generic_addresses(engine: str, far: int) -> None:
+    for how, counted in enumerate(COUNTED):
+        out = np.zeros(2048, np.uint64)
+        run = banksim.run(kernels()["generic"], 2, 32, [out, how, far], dynamic_shared=4096, engine=engine)
+        sites = [s for s in run.conflicts.sites if (s.opcode or "").startswith(("ATOM", "LD.", "ST."))]
+        before = np.arange(512, dtype=np.uint64) * 5 % 7
+        touched = 64 + 3 * np.arange(32) + 1024 * far
+        if how == 0:
+            np.testing.assert_array_equal(out[touched], before[:96:3] + 3)
+        if far:
+            assert sum(s.transactions or 0 for s in sites) == counted
+        elif how in IN_ONE:
+            assert [s.transactions for s in sites] == [2]

@@ -142,16 +142,12 @@ def query_space(x: Engine, i: Instruction) -> None:
     address = x.address(memory_operand(i), True)
     window = x.high(address)
     shared, local = window == SHARED_WINDOW >> 32, window == LOCAL_WINDOW >> 32
+    own = x.low(address) >> codes.RANK_BIT == x.special("SR_CgaCtaId", True)
     if "D" in i.modifiers:
         v = shared
     else:
-        v = shared & is_own(x, address) if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
+        v = shared & own if "S" in i.modifiers else local if "L" in i.modifiers else ~(shared | local)
     x.write_predicate(i.operands[0], v)
-
-
-def is_own(x: Engine, address: Value) -> Value:
-    """Whether an address of shared memory is one of this block's."""
-    return x.low(address) >> codes.RANK_BIT == x.special("SR_CgaCtaId", True)
 
 
 ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 U32 S32 S64 U64 F32 F64 F16x2 BF16x2 FTZ RN {CACHE}"
@@ -165,18 +161,17 @@ def reduction(x: Engine, i: Instruction) -> None:
 
 @operation("ATOMG ATOM", f"{ATOMIC} CAST SPIN {' '.join(VECTORS)}")
 def atomic(x: Engine, i: Instruction) -> None:
-    """A predicate result says whether memory has done the operation. It does every one in global memory, exchanges in
-    shared memory, and sums of integers in that of other blocks (an H200 counted one request for each there, and for a
-    maximum the load and the store that follow); the code behind the instruction does the others."""
+    """A predicate result says whether memory has done the operation. It does every one in global memory, and exchanges
+    and sums of integers in shared memory (an H200 counted no more than one request for these, in the own block and in
+    others); the code behind the instruction does the rest."""
     flag = next((o for o in i.operands if o.kind in ("P", "UP") and not o.is_zero), None)
     name = FUNCTION_NAMES.get(function(i), function(i).lower())
     if flag is None:
         return perform(x, i, name, result(i))
     address = x.address(memory_operand(i), True)
     done = x.high(address) != LOCAL_WINDOW >> 32
-    if name not in ("cas", "exch"):
-        far = ~is_own(x, address) if (atomic_kind(i), name) == ("u64", "add") else x.const(0) != 0
-        done = done & ((x.high(address) != SHARED_WINDOW >> 32) | far)
+    if name not in ("cas", "exch") and (atomic_kind(i), name) != ("u64", "add"):
+        done = done & (x.high(address) != SHARED_WINDOW >> 32)
     perform(x, i, name, result(i), done)
     return x.write_predicate(flag, done)
 

@@ -211,7 +211,8 @@ class MemoryEngine(NumpyEngine):
             if function == "cas_spin":
                 bank = (lane // 16 if dtype.itemsize == 8 else 0, offset // 4 % 32)
                 before[lane] = bank not in tried and old == mine[0]
-                tried.add(bank)
+                if memory is self.block.shared:  # other blocks' memory lets no lane fail that meets another
+                    tried.add(bank)
                 cell[0] = mine[1] if before[lane] else old
             elif kind in FLOATS and function == "add":
                 cell[0] = added(self, kind, old, mine[0])

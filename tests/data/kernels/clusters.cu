@@ -116,3 +116,29 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) both(int *out) {
     out[32 * blockIdx.x + threadIdx.x] = cluster.map_shared_rank(tile, threadIdx.x % 2)[threadIdx.x];
     cluster.sync();
 }
+
+// Atomics by generic addresses, in the own block's shared memory or in the other's (`far`): an H200 counted them.
+#define A(n, name, type, c) case n: asm volatile("atom." name " %0,[%1],%2;" : "=" c(x) : "l"(there), c((type)3) : "memory"); break;
+extern "C" __global__ void __cluster_dims__(2, 1, 1) generic(unsigned long long *out, int how, int far) {
+    extern __shared__ unsigned long long words[];
+    unsigned long long *s = words, x = 0; double f = 0;
+    unsigned rank; asm("mov.u32 %0,%%cluster_ctarank;" : "=r"(rank));
+    for (int n = threadIdx.x; n < 512; n += 32) s[n] = n * 5 % 7;
+    unsigned long long there; asm("mapa.u64 %0,%1,%2;" : "=l"(there) : "l"((unsigned long long)(s + threadIdx.x * 3)), "r"(rank ^ far));
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+    if (rank == 0) switch (how) {
+        A(0, "add.u64", unsigned long long, "l") A(1, "min.u64", unsigned long long, "l") A(2, "max.s64", unsigned long long, "l") A(3, "and.b64", unsigned long long, "l")
+        A(4, "or.b64", unsigned long long, "l") A(5, "xor.b64", unsigned long long, "l") A(6, "exch.b64", unsigned long long, "l")
+        case 7: asm volatile("atom.cas.b64 %0,[%1],3,4;" : "=l"(x) : "l"(there) : "memory"); break;
+        case 8: asm volatile("atom.add.f64 %0,[%1],0d3FF8000000000000;" : "=d"(f) : "l"(there) : "memory"); x = __double_as_longlong(f); break;
+        case 9: asm volatile("red.add.u64 [%0],5;" :: "l"(there) : "memory"); break;
+        case 10: asm volatile("red.add.f64 [%0],0d3FF8000000000000;" :: "l"(there) : "memory"); break;
+        case 11: { float g; asm volatile("atom.add.f32 %0,[%1],0f3FC00000;" : "=f"(g) : "l"(there) : "memory"); x = __float_as_uint(g); break; }
+        case 12: asm volatile("red.add.f32 [%0],0f3FC00000;" :: "l"(there) : "memory"); break;
+        case 13: { unsigned g; asm volatile("atom.add.noftz.f16x2 %0,[%1],%2;" : "=r"(g) : "l"(there), "r"(0x3C003C00) : "memory"); x = g; break; }
+        case 14: asm volatile("red.or.b64 [%0],9;" :: "l"(there) : "memory"); break;
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+    out[rank * 1024 + threadIdx.x] = x;
+    for (int n = threadIdx.x; n < 512; n += 32) out[rank * 1024 + 64 + n] = s[n];
+}
