@@ -42,6 +42,11 @@ IN_PROCESS = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:torch|triton|warp)\b",
 """What a Python file imports that is simulated in banksim's own process only."""
 WITHOUT_MAIN = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?main\b")
 """What linkers say of sources that are no program."""
+WITHOUT_STAND_IN = re.compile(
+    r"(?:reference to [`'\"]|symbol:? |find -l|error: |file \")"
+    r"(?P<library>cublasLt|cufft|cusparse|cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*"
+)
+"""What compilers and linkers say of a library of NVIDIA's that banksim does not have."""
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (
@@ -158,6 +163,9 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
                 f"{sources[0]} is no program, it has no main(): name a program's other sources too, or execute a "
                 f"kernel alone: banksim kernel {sources[0]}:NAME"
             ) from None
+        if used := WITHOUT_STAND_IN.search(str(error)):
+            what = f"{used['library']} has no stand-in: of NVIDIA's libraries, programs find cuBLAS and cuRAND"
+            raise CompileError(f"{what}\n{error}") from None
         raise
     if target is None or place is None:
         return made  # the system clears what is left of it

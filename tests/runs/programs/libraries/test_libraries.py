@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from banksim.__main__ import main
-from banksim.errors import InputError, UnsupportedError
+from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.headers import hint
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
-from banksim.runs.programs import libraries, standins
+from banksim.runs.programs import executable, libraries, standins
 from helpers.places import PROGRAMS
 
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
@@ -113,6 +113,30 @@ def test_an_address_of_the_host_is_refused() -> None:
 )
 def test_a_missing_header_is_named_with_what_brings_it(message: str, said: str) -> None:
     assert said in hint(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "library"),
+    [
+        ("a.cu:1:10: fatal error: cufft.h: No such file or directory", "cufft"),
+        ("a.cudafe1.cpp:(.text+0x1319): undefined reference to `cublasLtCreate'", "cublasLt"),
+        ("/usr/bin/ld: cannot find -lcusolver: No such file or directory", "cusolver"),
+        ("a.cu:1:10: fatal error: nccl.h: No such file or directory", "nccl"),
+        ('a.cu(1): error: identifier "cufft" is undefined', None),
+    ],
+)
+def test_a_library_without_a_stand_in_is_named(
+    message: str, library: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said
+) -> None:
+    def refuse(*arguments: object, **more: object) -> bytes:
+        raise CompileError(message)
+
+    monkeypatch.setattr(executable.tools, "run", refuse)
+    (tmp_path / "a.cu").write_text("int main() {}")
+    assert main(["run", str(tmp_path / "a.cu")]) == 2
+    said = capfd.readouterr().err.splitlines()
+    assert said[0].startswith(f"banksim: {library} has no stand-in: " if library else f"banksim: {message}")
+    assert said[-1].endswith(message)
 
 
 def test_of_other_headers_nothing_is_said() -> None:
