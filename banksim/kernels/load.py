@@ -141,6 +141,9 @@ class SeveralCubins(Mapping[str, Kernel]):
     def __len__(self) -> int:
         return len(self._cubins)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._cubins
+
     def __getitem__(self, name: str) -> Kernel:
         return decode(self._cubins[name], ptx=self._file)[name]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from banksim.commands.shared.argument_text import FILLS
@@ -139,11 +140,11 @@ def chosen(kernels: Mapping[str, object], name: str | None, file: str) -> object
     """The kernel of this name, or the only one."""
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
+    with suppress(KeyError):
+        if name is not None:  # before all are asked for their names, for which they are decoded
+            return kernels[name]
     names = [getattr(kernel, "plain_name", word) for word, kernel in kernels.items()]
     known = ", ".join(names) or "none"
     if name is None:
         raise InputError(f"{file} has {len(kernels)} kernels: give {file}:NAME, one of {known}")
-    try:
-        return kernels[name]
-    except KeyError:
-        raise InputError(f"{file} has no kernel {name!r}{near(name, names)}: it has {known}") from None
+    raise InputError(f"{file} has no kernel {name!r}{near(name, names)}: it has {known}")
