@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banksim.advise.kernels.source import SourceArray, SourceSpan, Use
-from banksim.errors import InputError
+from banksim.errors import BanksimError, InputError
 from banksim.patterns.types import ALIASES, FUNDAMENTAL
 from banksim.system.extras import missing
 
@@ -58,32 +59,40 @@ class CudaSource:
         self.declared = tuple(cuda_arrays(self.content, name))
 
     def kernel(self, content: bytes) -> Any:
-        from banksim.kernels.load import Module
-        from banksim.system import cache
+        from banksim.kernels.load import Module, SeveralCubins
 
-        is_changed = content != self.content
-        file = cache.keep(content, self.file.name) if is_changed else self.file
-        compiled = functools.partial(self.compiled, file)
-        kernels = compiled(*self.instances) if is_changed else compiled()
+        def compiled(*instances: str) -> Mapping[str, Any]:
+            return SeveralCubins([self.cubin(content, instances)])
+
+        kernels = compiled(*(self.instances if content != self.content else ()))
         found = Module(kernels, str(self.file), compiled)[self.name]
         found.constants.update(self.constants)
         return found
 
-    def compiled(self, file: Path, *instances: str) -> Mapping[str, Any]:
-        from banksim.kernels.compilers import compile_cuda
-        from banksim.kernels.load import SeveralCubins
+    def ahead(self, contents: Iterable[bytes]) -> None:
+        from banksim.kernels.cubin import decode_ahead
 
-        options = dict(self.options)
-        if file != self.file:
-            options["includes"] = [self.file.parent, *options["includes"]]
-        return SeveralCubins([compile_cuda(file, self.arch, **options, instances=instances)])
+        cubins = []
+        for content in contents:
+            with suppress(BanksimError):  # `kernel` says it
+                cubins.append(self.cubin(content, self.instances))
+        decode_ahead(cubins)
+
+    def cubin(self, content: bytes, instances: Sequence[str]) -> bytes:
+        from banksim.kernels.compilers import compile_cuda
+        from banksim.system import cache
+
+        if content == self.content:
+            return compile_cuda(self.file, self.arch, **self.options, instances=instances)
+        options = {**self.options, "includes": [self.file.parent, *self.options["includes"]]}
+        return compile_cuda(cache.keep(content, self.file.name), self.arch, **options, instances=instances)
 
     @functools.cached_property
     def instances(self) -> tuple[str, ...]:
         """The kernel itself, if it is of a template that the file leaves alone."""
-        from banksim.kernels.load import matching
+        from banksim.kernels.load import SeveralCubins, matching
 
-        is_template = "<" in self.name and not matching(self.name, self.compiled(self.file))
+        is_template = "<" in self.name and not matching(self.name, SeveralCubins([self.cubin(self.content, ())]))
         return (self.name,) if is_template else ()
 
 

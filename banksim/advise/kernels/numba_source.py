@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -89,6 +89,9 @@ class NumbaSource:
         signatures = declared(self.dispatcher)
         options = dict(getattr(self.dispatcher, "targetoptions", {}))
         return Rewritten(self.remade(content), options, not signatures, signatures)
+
+    def ahead(self, contents: Iterable[bytes]) -> None:
+        """Nothing: the types of a launch's arguments are wanted to compile it."""
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:

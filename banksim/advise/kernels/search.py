@@ -65,7 +65,10 @@ class Search:
 
     def one(self, array: SourceArray) -> None:
         base = self.best.changes if self.best else ()
-        for place, group in enumerate(groups(array, self.bench.dynamic_shared)):
+        layouts = [*groups(array, self.bench.dynamic_shared)]
+        first = [(*base, group[0]) for group in layouts[:2] if group]
+        self.bench.source.ahead(rewritten(self.bench.source.content, changes) for changes in first)
+        for place, group in enumerate(layouts):
             for change in group:
                 attempt = self.attempt((*base, change))
                 if not attempt.refused and attempt.measured and not attempt.measured.excess:

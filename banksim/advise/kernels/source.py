@@ -6,7 +6,7 @@ Places are byte offsets of the file: nothing changes in it but lengths and indic
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -95,6 +95,9 @@ class KernelSource(Protocol):
 
     def kernel(self, content: bytes) -> object:
         """The kernel compiled from this content of the file, as `banksim.run` takes it."""
+
+    def ahead(self, contents: Iterable[bytes]) -> None:
+        """Do together, where that saves time, what `kernel` does for contents that all will be asked for."""
 
 
 # ---- rewriting

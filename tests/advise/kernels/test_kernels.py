@@ -23,6 +23,7 @@ from banksim.advise.kernels.search import Search, Tried
 from banksim.advise.kernels.source_layouts import groups, padded
 from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
+from banksim.kernels import disassembly
 from banksim.kernels.compilers import nvrtc
 from banksim.runs.python_file import load_python
 from cuda_kernels.kernels.products import tiled
@@ -94,10 +95,12 @@ def test_the_report_shows_figures_and_diff(transpose: Path, capsys: pytest.Captu
 def test_cuda_templates_are_cured_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only what the user wrote is compiled without the instance, to see whether it has it."""
-    instances = list[tuple[str, ...]]()
-    compile = nvrtc.compile_nvrtc
+    """Only what the user wrote is compiled without the instance, to see whether it has it; what will be tried in any
+    case is listed together."""
+    instances, listed = list[tuple[str, ...]](), list[bytes]()
+    compile, print_listing = nvrtc.compile_nvrtc, disassembly.printed
     monkeypatch.setattr(nvrtc, "compile_nvrtc", lambda one: instances.append(one.instances) or compile(one))
+    monkeypatch.setattr(disassembly, "printed", lambda cubin: listed.append(cubin) or print_listing(cubin))
     file = tmp_path / "copy.cu"
     file.write_text(CUDA)
     words = [f"{file}:copy<32>", *LAUNCH, "--define", "HALF=8", "--arch", "sm_80", "--write"]
@@ -105,6 +108,7 @@ def test_cuda_templates_are_cured_too(
     assert found["best"] == {"tile": "rows of N + 1"}
     assert file.read_text() == CUDA.replace("tile[N][N]", "tile[N][N + 1]")
     assert instances.count(()) == 1
+    assert len(listed) == len(found["tried"])
 
 
 @pytest.mark.parametrize(
