@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import mmap
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -340,3 +342,15 @@ def test_numba_converts_as_its_launcher_does() -> None:
     for array in np.ma.zeros(1, f4), np.zeros(1, object), np.zeros(1, ">f4"):
         with pytest.raises(InputError, match=r"Numba CUDA has no type for|is declared for"):
             banksim.run(declared, 1, 1, [array, 1])
+
+
+def test_to_look_for_masks_imports_nothing() -> None:
+    """numpy.ma takes as long as a twentieth of a command that counts, and an array with a mask has imported it."""
+    program = """
+import sys, numpy
+from banksim.machine.parameters import check_content
+before = {*sys.modules}
+check_content(numpy.zeros(1), "argument 1")
+print(*({*sys.modules} - before))
+"""
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "\n"
