@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.requests.counts import Status
@@ -111,10 +112,12 @@ class Numbers(NamedTuple):
     cluster: int
     near: int
 
-    def record(self) -> Numbers:
-        """The same to compiled code, which hands it on as one address, not as so many numbers: a NumPy record."""
-        record: Numbers = np.array([self], [(name, np.int64) for name in self._fields])[0]
-        return record
+    def record(self) -> npt.NDArray[np.void]:
+        """The same to compiled code, which hands it on as one address, not as so many numbers: a record of NUMBERS."""
+        return np.array([self], NUMBERS)
+
+
+NUMBERS = np.dtype([(name, np.int64) for name in Numbers._fields])
 
 
 @dataclass(frozen=True)

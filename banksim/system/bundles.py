@@ -2,38 +2,75 @@
 
 numba passes a named tuple as all that its arrays consist of, some seven values each: the state of a multiprocessor has
 fifty arrays. What that takes at every call of every function is most of the code of these, and of the time to compile
-them. A `bundle` is one pointer, behind which stand the place and lengths of each array.
+them; and to find the types of so many at a call from Python takes longer than simulating a small block. A `bundle` is
+one address, at which stand the place and lengths of each array.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.typing.templates import AttributeTemplate
-from numba.core.typing.typeof import typeof, typeof_impl
-from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
-from numba.np import arrayobj
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.np.numpy_support import from_dtype
 
-from banksim.system.compiled_types import TargetContext
+from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.lowering import array_of
 
 Class = TypeVar("Class", bound=type)
+Value = TypeVar("Value")
+Field = tuple[str, Any, int]
+"""Its name; of an array the type of elements and its dimensions, else the class of another bundle and 0."""
 WORD = ir.IntType(64)
+FIELDS: dict[type, tuple[Field, ...]] = {}
+"""Of each class of bundles, once there has been one."""
+
+
+def bundle(kind: Class) -> Class:
+    """Let named tuples of a class be bundles. All arrays are contiguous, and of the same types in each."""
+    FIELDS[kind] = ()
+    return kind
+
+
+class Words:
+    """The words of a bundle: their `address` is good for `at` as long as this lives."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.inside = value, []
+        fields: list[Field] = []
+        found: list[int] = []
+        for name, one in zip(value._fields, value, strict=True):
+            if type(one) in FIELDS:
+                self.inside.append(Words(one))
+                fields.append((name, type(one), 0))
+                found.append(self.inside[-1].address)
+            elif isinstance(one, np.ndarray) and one.flags.c_contiguous:
+                fields.append((name, one.dtype, one.ndim))
+                found += [one.ctypes.data, *one.shape]
+            else:
+                raise TypeError(f"{type(value).__name__}.{name} is neither a contiguous array nor a bundle: {one!r}")
+        known = FIELDS[type(value)] = FIELDS[type(value)] or tuple(fields)
+        if tuple(fields) != known:
+            raise TypeError(f"{type(value).__name__} had fields of other types before")
+        self.words = np.array(found, np.int64)
+
+    @property
+    def address(self) -> int:
+        return int(self.words.ctypes.data)
 
 
 class Bundle(types.Type):
     """Of a named tuple whose fields are arrays and other bundles."""
 
-    def __init__(self, name: str, fields: tuple[tuple[str, types.Type], ...]) -> None:
-        self.fields: dict[str, Any] = dict(fields)
-        self.said = f"{name}({', '.join(f'{field}: {kind}' for field, kind in fields)})"
-        super().__init__(name)
-
-    @property
-    def key(self) -> str:
-        return self.said
+    def __init__(self, kind: type) -> None:
+        self.fields: dict[str, Any] = {
+            name: types.Array(from_dtype(what), dimensions, "C") if dimensions else Bundle(what)
+            for name, what, dimensions in FIELDS[kind]
+        }
+        super().__init__(kind.__name__)
 
     def place(self, field: str) -> int:
         """Where the words of a field begin."""
@@ -46,18 +83,21 @@ def words(kind: types.Type) -> int:
     return 1 + kind.ndim if isinstance(kind, types.Array) else 1
 
 
-def bundle(kind: Class) -> Class:
-    """Have compiled code pass a class of named tuples so. All arrays are contiguous."""
+if TYPE_CHECKING:
 
-    def type_of(value: Any, context: Any) -> Bundle:
-        fields = tuple((name, typeof(one)) for name, one in zip(value._fields, value, strict=True))
-        for name, field in fields:
-            if not isinstance(field, Bundle) and not (isinstance(field, types.Array) and field.layout == "C"):
-                raise TypeError(f"{kind.__name__}.{name} is neither a contiguous array nor a bundle: {field}")
-        return Bundle(kind.__name__, fields)
+    def at(kind: type[Value], address: Integer) -> Value:
+        """In compiled code: the bundle of a class whose words lie at an address."""
 
-    typeof_impl.register(kind)(type_of)
-    return kind
+else:
+
+    @intrinsic
+    def at(typing_context: TypingContext, kind: NumbaType, address: NumbaType) -> Code:
+        def generate(
+            context: TargetContext, builder: ir.IRBuilder, signature: Signature, given: list[ir.Value]
+        ) -> ir.Value:
+            return builder.inttoptr(given[1], WORD.as_pointer())
+
+        return Bundle(kind.instance_class)(kind, address), generate
 
 
 @register_model(Bundle)
@@ -90,29 +130,3 @@ def constant(b: ir.IRBuilder, place: ir.Value) -> ir.Value:
     loaded = b.load(place)
     loaded.set_metadata("invariant.load", b.module.add_metadata([]))
     return loaded
-
-
-@unbox(Bundle)  # type: ignore[untyped-decorator]
-def unboxed(kind: Bundle, value: ir.Value, c: Any) -> NativeValue:
-    """What Python passes: the words are on the stack of the call."""
-    place = cgutils.alloca_once(c.builder, WORD, size=sum(map(words, kind.fields.values())))
-    wrong = cgutils.false_bit
-    for n, (name, field) in enumerate(kind.fields.items()):
-        native = c.unbox(field, c.pyapi.tuple_getitem(value, n))
-        wrong = c.builder.or_(wrong, native.is_error)
-        if isinstance(field, Bundle):
-            found = [native.value]
-        else:
-            array = arrayobj.make_array(field)(c.context, c.builder, native.value)
-            found = [array.data, *cgutils.unpack_tuple(c.builder, array.shape)]
-        for k, one in enumerate(found):
-            word = one if one.type == WORD else c.builder.ptrtoint(one, WORD)
-            c.builder.store(word, c.builder.gep(place, [WORD(kind.place(name) + k)], inbounds=True))
-    return NativeValue(hidden(c.builder, place), is_error=wrong)
-
-
-def hidden(b: ir.IRBuilder, place: ir.Value) -> ir.Value:
-    """The same address, but so that LLVM cannot tell where it comes from. Otherwise, once the called function is
-    inlined, it may move loads that are said to be `constant` in front of the stores above."""
-    kind = ir.FunctionType(place.type, [place.type])
-    return b.asm(kind, "", "=r,0,~{memory}", [place], side_effect=True)

@@ -46,9 +46,9 @@ def account(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Int
         else:
             before.other += waited
         warp.awaits = -1
-    until, board = at, -1
-    for b in range(6):
-        if sm.code[warp.next].wait >> b & 1 and waiting.until[w, b] > until:
+    until, board, wait = at, -1, sm.code[warp.next].wait
+    for b in range(6 if wait else 0):
+        if wait >> b & 1 and waiting.until[w, b] > until:
             until, board = waiting.until[w, b], b
     if board >= 0:
         owner = sm.spent[waiting.owner[w, board]]

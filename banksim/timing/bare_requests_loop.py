@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.banks.compiled.one_request import parts as parts_of
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.bundles import bundle
+from banksim.system.bundles import Words, at, bundle
 from banksim.system.compiled_types import Integer, Integers
-from banksim.system.jit import inner, outer
+from banksim.system.jit import carray, inner, outer
 from banksim.timing.shared_memory_path import (
     NEVER,
     SUB_CORES,
@@ -56,20 +56,16 @@ def path_cycles(requests: Requests, numbers: Numbers, chained: bool) -> int:
     warps = int(requests.number.max()) + 1
     next_of, end_of, ready = np.full(warps, -1), np.zeros(warps, np.int64), np.zeros(warps, np.int64)
     figures = numbers.record()
-    return int(run(requests, new_path(), new_waiting(warps, 1), figures, next_of, end_of, ready, chained))
+    parts = [Words(part) for part in (requests, new_path(), new_waiting(warps, 1))]
+    places = np.array([*(part.address for part in parts), figures.ctypes.data])
+    return int(run(places, next_of, end_of, ready, chained))
 
 
 @outer
-def run(
-    requests: Requests,
-    path: Path,
-    waiting: Waiting,
-    f: Numbers,
-    next_of: Integers,
-    end_of: Integers,
-    ready: Integers,
-    chained: bool,
-) -> Integer:
+def run(places: Integers, next_of: Integers, end_of: Integers, ready: Integers, chained: bool) -> Integer:
+    """`places`: the addresses of Requests, Path, Waiting, and of the figures."""
+    requests, path, waiting = at(Requests, places[0]), at(Path, places[1]), at(Waiting, places[2])
+    f = carray(pointer(places[3]), 1, NUMBERS)[0]
     total, warps = len(requests.number), len(next_of)
     t: Integer = np.int64(0)
     first = 0
@@ -114,7 +110,7 @@ def epoch(
         serve(path, waiting, f, t)
         take_in(path, waiting, f, t)
         for s in range(SUB_CORES):
-            if not has_place(path, f, s, t):
+            if has_place(path, f, s) > t:
                 continue
             best, since = -1, NEVER
             for w in range(s, warps, SUB_CORES):

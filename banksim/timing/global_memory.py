@@ -103,15 +103,19 @@ def lines_of(memory: GlobalMemory, row: Integer, context: Context, together: boo
     """Note which lines and words the instruction that was executed last touches; if `together`, also how many lanes
     have the same word, at most. Returns the number of lines."""
     n = 0
+    seen: Integer = 0  # a bit for some lines each, so that a new one is seldom looked for
     span: Integer = max(np.int64(context.far_width) // 4, np.int64(1))
     for lane in range(32):
         if not context.far_mask >> np.uint32(lane) & np.uint32(1):
             continue
         place = np.int64(context.far_places[lane])
         line, word = place >> LINE, place >> 2 & 31
-        at = n - 1
-        while at >= 0 and memory.line[row, at] != line:
-            at -= 1
+        at, bit = -1, 1 << ((line ^ line >> 6) & 63)
+        if seen & bit:
+            at = n - 1
+            while at >= 0 and memory.line[row, at] != line:
+                at -= 1
+        seen |= bit
         if at < 0:
             at = n
             memory.line[row, at], memory.words[row, at] = line, 0
@@ -203,15 +207,17 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer) -> None:
 def place_of(memory: GlobalMemory, line: Integer, t: Integer) -> Integer:
     """Where the L1 has a line (set · WAYS + way); if it lacks it, the line used longest ago leaves."""
     here = (line ^ line >> 7 ^ line >> 15) % len(memory.tags)
-    oldest = 0
     for way in range(WAYS):
         if memory.tags[here, way] == line:
             memory.used[here, way] = t
             return here * WAYS + way
+    oldest = 0
+    for way in range(1, WAYS):
         if memory.used[here, way] < memory.used[here, oldest]:
             oldest = way
     memory.tags[here, oldest], memory.used[here, oldest] = line, t
-    memory.comes[here, oldest, :] = ABSENT
+    for s in range(4):
+        memory.comes[here, oldest, s] = ABSENT
     return here * WAYS + oldest
 
 

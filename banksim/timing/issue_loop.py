@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.machine import codes, state
 from banksim.machine.compiled_records import Context, Memo
 from banksim.machine.llvm.groups import cluster_of
 from banksim.requests.kinds import OP_CODES
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.compiled_types import Integer
+from banksim.system.bundles import at
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
@@ -27,7 +28,6 @@ from banksim.timing.issue_records import (
     DONE,
     ISSUED,
     PER_MILLE,
-    READY,
     Multiprocessor,
     ResidentWarp,
 )
@@ -53,6 +53,7 @@ from banksim.timing.shared_memory_path import (
     Path,
     Waiting,
     grant,
+    next_move,
     next_row,
     offer,
     serve,
@@ -64,8 +65,10 @@ from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
 TO_OTHERS = tuple(code for op, code in OP_CODES.items() if op.startswith("remote"))
-AGAIN = 1
-"""The answer of `run` where time is over."""
+ENDED, AGAIN = range(2)
+"""The answers of `simulate` where a block has ended, and where time is over."""
+TURN = 32
+"""Cycles."""
 
 
 @inner
@@ -177,7 +180,7 @@ def issue(
     answer = call(step, warp.context, warp.record)
     if answer >= codes.FAULT:
         return answer
-    warp.previous, warp.issued, warp.blocked = i, t, -1
+    warp.previous, warp.issued, warp.turn = i, t, -1
     if row.behind == TRIES and answer == codes.BLOCKED:  # it will be executed when it can go on
         sm.spent[i].issue -= 1
         sm.spent[i].barrier += 1
@@ -253,42 +256,22 @@ def issue(
                 return wrong
         elif row.kind == SLEEP:
             warp.ready = t + f.sleep + pause * 1000 // sm.clock[PER_MILLE]
-    if answer != codes.RUN or row.kind == BARRIER or row.kind == SLEEP or over:
+    if row.kind == BARRIER and answer != codes.DONE:
+        over = phases(context) != before or cluster_of(context).phase != of_cluster or over
+    elif answer != codes.RUN or row.kind == SLEEP:
+        over = True
+    if over:
         return wake_block(sm, waiting, f, step, warp.place, begins)
     return OK
 
 
-@inner
-def next_event(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, t: Integer) -> Integer:
-    """The next cycle in which anything can happen, given that nothing did in cycle t."""
-    soon = t + 1
-    first = NEVER
-    for w in range(len(sm.warps)):
-        warp = sm.warps[w]
-        if warp.state == READY:
-            if waiting.wake[w] > t:
-                first = min(first, waiting.wake[w])
-            elif not warp.refused or t < path.sub_cores[warp.core].next:
-                return soon
-    one = path.one[0]
-    for slot in range(2):
-        if path.slots[slot] >= 0:
-            first = min(first, path.ends[slot])
-        elif one.pool:
-            return soon
-    for n in range(len(path.pool_places)):
-        if path.pool_places[n] > t:
-            first = min(first, path.pool_places[n])
+@inlined
+def next_event(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> Integer:
+    """The next cycle in which anything can happen."""
+    first = next_move(path, f)
     for s in range(SUB_CORES):
-        core = path.sub_cores[s]
-        if core.count:
-            moves = max(core.granted + f.apart, path.requests[path.queues[s, core.head]].moves)
-            if moves > t:
-                first = min(first, moves)
-        for n in range(path.queue_places.shape[1]):
-            if path.queue_places[s, n] > t:
-                first = min(first, path.queue_places[s, n])
-    return max(first, soon)
+        first = min(first, waiting.soon[s])
+    return max(first, t + 1)
 
 
 @inlined
@@ -300,10 +283,10 @@ def finished(sm: Multiprocessor, place: Integer) -> bool:
     return left == 0
 
 
-@outer
-def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, until: Integer) -> Integer:
-    """Simulate until a block has finished, or a cycle is reached. Returns −1 − its place, or AGAIN (`clock` then has
-    the cycle in which the next thing can happen), or FAULT + a code of machine/codes.py."""
+@inner
+def simulate(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, until: Integer) -> Integer:
+    """Simulate one multiprocessor until a block has finished, or a cycle is reached. Returns ENDED, or AGAIN (`clock`
+    then has the cycle in which the next thing can happen), or FAULT + a code of machine/codes.py."""
     t = sm.clock[CYCLE]
     looks = 0
     if until < NEVER:  # other multiprocessors may have let warps go on
@@ -315,7 +298,7 @@ def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Inte
         moved = serve(path, waiting, f, t)
         if take_in(path, waiting, f, t):
             moved = True
-        left = -1
+        ended = False
         first, second, third, fourth = path.order[0], path.order[1], path.order[2], path.order[3]
         for s in (first, second, third, fourth):
             w = choose(sm, path, waiting, f, s, t)
@@ -327,14 +310,15 @@ def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Inte
             answer = issue(sm, path, waiting, f, step, w, t)
             if answer:
                 return answer
+            waiting.soon[s] = min(waiting.soon[s], waiting.wake[w])
             if sm.warps[w].state == DONE and finished(sm, sm.warps[w].place):
-                left = sm.warps[w].place
-        t = t + 1 if moved else next_event(sm, path, waiting, f, t)
-        if t >= NEVER and until == NEVER:
+                ended = True
+        t = t + 1 if moved else next_event(path, waiting, f, t)
+        if t >= NEVER and until >= NEVER:
             return codes.FAULT + codes.BLOCK_DEADLOCK
         sm.clock[CYCLE] = t
-        if left >= 0:
-            return -1 - left
+        if ended:
+            return ENDED
         looks += 1
         if looks & 1023 == 0:
             if sm.stop[0]:
@@ -342,3 +326,39 @@ def run(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Inte
             if sm.clock[ISSUED] > sm.clock[ALLOWED]:
                 return codes.FAULT + codes.LIMIT
     return AGAIN
+
+
+@outer
+def run(each: Integers, step: Integer) -> Integer:
+    """Simulate multiprocessors until a block has ended: one, or several in turn, since what one does to another's
+    blocks takes longer than a turn. `each`, in rows: the addresses of its Multiprocessor, Path and Waiting, and of the
+    figures. Returns ENDED, or a fault and the number of its multiprocessor: 256 times that + FAULT + a code."""
+    count = len(each)
+    turn: Integer = TURN if count > 1 else NEVER
+    while True:
+        first: Integer = NEVER
+        issued: Integer = 0
+        for n in range(count):
+            clock = at(Multiprocessor, each[n, 0]).clock
+            first, issued = min(first, clock[CYCLE]), issued - clock[ISSUED]
+        following: Integer = NEVER
+        ended = False
+        for n in range(count):
+            sm, path, waiting = at(Multiprocessor, each[n, 0]), at(Path, each[n, 1]), at(Waiting, each[n, 2])
+            f = carray(pointer(each[n, 3]), 1, NUMBERS)[0]
+            sm.clock[CYCLE] = first
+            answer: Integer = ENDED
+            while answer == ENDED:
+                answer = simulate(sm, path, waiting, f, step, first + turn)
+                if answer >= codes.FAULT:
+                    return 256 * n + answer
+                ended = ended or answer == ENDED
+                if count == 1:
+                    return answer
+            following, issued = min(following, sm.clock[CYCLE]), issued + sm.clock[ISSUED]
+        if issued == 0 and following >= NEVER:
+            return ENDED if ended else codes.FAULT + codes.BLOCK_DEADLOCK
+        for n in range(count):
+            at(Multiprocessor, each[n, 0]).clock[CYCLE] = first + turn if issued else following
+        if ended:
+            return ENDED

@@ -28,7 +28,7 @@ RESIDENT_WARP = np.dtype(
         ("issued", "i8"),  # the cycle at which that issued
         ("ready", "i8"),  # the cycle at which its stall count is over
         ("line", "i8"),  # the cycle at which the next cache line of code has been fetched
-        ("blocked", "i8"),  # the cycle since which it lacks only a place in the queue or its turn; -1: more is lacking
+        ("turn", "i8"),  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
         ("refused", "i8"),  # whether it waits since the queue was full
         ("released", "i8"),  # the cycle at which a barrier released it; -1: none has
         ("arrived", "i8"),  # the cycle at which it came to its last barrier
@@ -96,7 +96,7 @@ class ResidentWarp(Protocol):
     issued: Integer
     ready: Integer
     line: Integer
-    blocked: Integer
+    turn: Integer
     refused: Integer
     released: Integer
     arrived: Integer
@@ -115,7 +115,6 @@ class Multiprocessor(NamedTuple):
 
     code: npt.NDArray[np.void]
     warps: npt.NDArray[np.void]
-    members: npt.NDArray[np.int64]  # (sub-core, n): its warps, oldest first; -1 behind the last
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
     banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
     caches: InstructionCaches

@@ -20,6 +20,7 @@ from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.workers import ClusterMemory, Worker, bank_rules
+from banksim.system.bundles import Words
 from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.control_fields import SCOREBOARDS
@@ -54,8 +55,6 @@ class Simulated:
 
 L1_AND_SHARED = 256 << 10
 """Bytes of the memory of a multiprocessor that is both, of compute capability 9.0 (CUDA programming guide)."""
-TURN = 32
-"""Cycles."""
 ALLOWANCE = 1 << 25
 """Without a limit of the user's: if no block has ended after so many warp instructions for each sub-core that has a
 warp, they are taken for an endless loop. That takes less than a minute."""
@@ -63,6 +62,7 @@ warp, they are taken for an endless loop. That takes less than a minute."""
 
 table_of = lru_cache(maxsize=256)(code_table)
 """Nobody writes to it: a kernel has it for all its launches."""
+STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def l1_bytes(launch: Launch, resident: int) -> int:
@@ -92,13 +92,9 @@ class One:
         shared_by_all = others.waiting.behind if others else None
         behind = new_behind(count, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
         self.waiting: shared_memory_path.Waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, behind)
-        members = np.full((shared_memory_path.SUB_CORES, -(-count // shared_memory_path.SUB_CORES)), -1, np.int64)
-        for w in range(count):
-            members[w % shared_memory_path.SUB_CORES, w // shared_memory_path.SUB_CORES] = w
         self.sm: issue_records.Multiprocessor = issue_records.Multiprocessor(
             code=table_of(launch.kernel),
             warps=np.zeros(count, issue_records.RESIDENT_WARP),
-            members=members,
             pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers),
@@ -122,18 +118,17 @@ class One:
         context = worker.context.ctypes.data
         compiled.begin(context, block)
         self.begins[place] = now
-        step_warp = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(compiled.step)
+        step_warp = STEP(compiled.step)
         own = slice(place * self.launch.warps, (place + 1) * self.launch.warps)
         forget(self.waiting.behind, self.first + place, own)
-        for w in range(own.start, own.stop):
-            warp = self.sm.warps[w]
-            warp["context"], warp["record"] = context, worker.warps.ctypes.data + int(warp["number"]) * worker.warp_size
-            step_warp(context, int(warp["record"]))  # this chooses the group of threads that runs
-            warp["state"], warp["next"], warp["previous"] = issue_records.READY, 0, -1
-            warp["issued"], warp["arrived"] = now - 1, now
-            warp["ready"], warp["blocked"], warp["released"], warp["refused"] = now, -1, -1, 0
-            warp["awaits"] = -1
-            self.waiting.wake[w] = now
+        warps = self.sm.warps[own]
+        warps["context"], warps["record"] = context, worker.warps.ctypes.data + warps["number"] * worker.warp_size
+        for record in warps["record"].tolist():
+            step_warp(context, record)  # this chooses the group of threads that runs
+        warps["state"], warps["next"], warps["previous"] = issue_records.READY, 0, -1
+        warps["issued"], warps["arrived"], warps["ready"] = now - 1, now, now
+        warps["turn"], warps["released"], warps["refused"], warps["awaits"] = -1, -1, 0, -1
+        self.waiting.wake[own] = self.waiting.soon[:] = 0
 
     def ended(self, place: int) -> bool:
         rows = self.sm.warps["place"] == self.first + place
@@ -158,7 +153,7 @@ class One:
 
 class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
-    cluster, which take turns of `TURN` cycles."""
+    cluster."""
 
     def __init__(
         self,
@@ -189,6 +184,9 @@ class Simulation:
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = max_instructions or 1 << 60
             self.each.append(one)
+        self.figures = self.numbers.record()
+        self.words = [[Words(part) for part in (one.sm, one.path, one.waiting)] for one in self.each]
+        self.places = np.array([[*(one.address for one in own), self.figures.ctypes.data] for own in self.words])
         warps = min(resident * launch.warps, shared_memory_path.SUB_CORES)
         self.allowance = ALLOWANCE * warps if max_instructions is None else None
 
@@ -242,34 +240,11 @@ class Simulation:
         return max(int(one.sm.clock[issue_records.CYCLE]) for one in self.each)
 
     def until_one_ends(self) -> Stop | None:
-        """Simulate until a block has ended. Where there are several multiprocessors, each in turn: what one does to
-        another's blocks takes longer than a turn."""
-        figures, step = self.numbers.record(), self.compiled.step
+        """Simulate until a block has ended."""
         for one in self.each if self.allowance is not None else ():
             one.sm.clock[issue_records.ALLOWED] = one.sm.clock[issue_records.ISSUED] + self.allowance
-        if len(self.each) == 1:
-            one = self.each[0]
-            answer = issue_loop.run(one.sm, one.path, one.waiting, figures, step, shared_memory_path.NEVER)
-            return one.stopped(answer - codes.FAULT) if answer >= codes.FAULT else None
-        ended = False
-        while not ended:
-            first = min(int(one.sm.clock[issue_records.CYCLE]) for one in self.each)
-            issued, nexts = self.issued, []
-            for one in self.each:
-                one.sm.clock[issue_records.CYCLE] = first
-                answer = issue_loop.AGAIN - 1
-                while answer < issue_loop.AGAIN:  # −1 − place: a block has ended, others may go on
-                    answer = issue_loop.run(one.sm, one.path, one.waiting, figures, step, first + TURN)
-                    if answer >= codes.FAULT:
-                        return one.stopped(answer - codes.FAULT)
-                    ended = ended or bool(answer < 0)
-                nexts.append(int(one.sm.clock[issue_records.CYCLE]))
-            quiet = self.issued == issued
-            if quiet and min(nexts) >= shared_memory_path.NEVER:
-                return None if ended else self.each[0].stopped(codes.BLOCK_DEADLOCK)
-            for one in self.each:
-                one.sm.clock[issue_records.CYCLE] = min(nexts) if quiet else first + TURN
-        return None
+        which, answer = divmod(int(issue_loop.run(self.places, self.compiled.step)), 256)
+        return self.each[which].stopped(answer - codes.FAULT) if answer >= codes.FAULT else None
 
 
 def summed(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:

@@ -15,7 +15,7 @@ from banksim.system.jit import carray, inlined, inner, intrinsic
 from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
 from banksim.timing.issue_records import BLOCKED, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
 from banksim.timing.issue_table import PLAIN
-from banksim.timing.shared_memory_path import NEVER, Waiting
+from banksim.timing.shared_memory_path import NEVER, Waiting, rouse
 from banksim.timing.warp_choice import executing, record_of
 
 _CONTEXT = state.CONTEXT
@@ -44,7 +44,7 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
     warp = sm.warps[w]
     warp.ready = warp.released = max(t + f.barrier + sm.code[warp.previous].more, warp.ready)
     warp.state = READY
-    waiting.wake[w] = 0
+    rouse(waiting, w)
     early = warp.arrived + sm.code[warp.previous].stall
     while True:
         early = goes_ahead(sm, waiting, w, early)
@@ -86,7 +86,7 @@ def end_of_phase(sm: Multiprocessor, waiting: Waiting, w: Integer) -> None:
     warp.ready = warp.released = max(due(waiting.behind, warp.place, named), warp.ready)
     warp.awaited, warp.awaits = PHASES, unknown(waiting.behind, warp.place, named)
     warp.state = READY
-    waiting.wake[w] = 0
+    rouse(waiting, w)
 
 
 @inner
@@ -107,7 +107,7 @@ def wake(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Int
             end = cluster_due(waiting.behind, warp.place, record_of(warp).cluster_phase)
             warp.ready = warp.released = max(end, warp.ready)
             warp.state = READY
-            waiting.wake[w] = 0
+            rouse(waiting, w)
         else:
             return release(sm, waiting, f, step, w, t)
     elif answer == codes.DONE:

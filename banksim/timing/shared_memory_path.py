@@ -103,6 +103,7 @@ class Waiting(NamedTuple):
     queued: npt.NDArray[np.int64]  # by warp: requests that have not entered the pool
     fence: npt.NDArray[np.int64]  # the scoreboard of a fence that waits for them, or -1
     wake: npt.NDArray[np.int64]  # when it is worth while to look at the warp again
+    soon: npt.NDArray[np.int64]  # by sub-core: … at any of its warps
     stored: npt.NDArray[np.int64]  # when the data of the warp's stores have come
     behind: Behind  # what else they can wait for
 
@@ -136,7 +137,14 @@ def new_waiting(warps: int, scoreboards: int, behind: Behind | None = None) -> W
     none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     of_warp = [np.zeros(warps, np.int64) for _ in range(3)]
     behind = behind or new_behind(warps)
-    return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], of_warp[2], behind)
+    soon = np.zeros(SUB_CORES, np.int64)
+    return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], soon, of_warp[2], behind)
+
+
+@inlined
+def rouse(waiting: Waiting, warp: Integer) -> None:
+    """Have a warp be looked at: something has changed that it may wait for."""
+    waiting.wake[warp] = waiting.soon[warp % SUB_CORES] = 0
 
 
 @inlined
@@ -145,7 +153,7 @@ def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) ->
     if scoreboard >= 0:
         waiting.pending[warp, scoreboard] -= 1
         waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
-        waiting.wake[warp] = 0
+        rouse(waiting, warp)
 
 
 @inlined
@@ -180,9 +188,9 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
             settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))
         if request.copies:
             served(waiting.behind, request.warp, max(comes, t + f.result + request.later))
-            waiting.wake[request.warp] = 0
+            rouse(waiting, request.warp)
             if arrived(waiting.behind, request.warp):
-                waiting.wake[:] = 0
+                waiting.wake[:] = waiting.soon[:] = 0
         path.free[one.free] = row
         one.free += 1
         moved = True
@@ -211,11 +219,11 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 
 
 @inlined
-def full(places: Integers, count: Integer, left: Integer, here: Integer, t: Integer) -> bool:
-    """Whether none of `count` places is free: `here` requests have one each, and those that left, in order, keep theirs
-    until a cycle that stands in `places`, a ring."""
+def free(places: Integers, count: Integer, left: Integer, here: Integer) -> Integer:
+    """The cycle from which on one of `count` places is free: `here` requests have one each, and those that left, in
+    order, keep theirs until a cycle that stands in `places`, a ring. NEVER: first one must leave."""
     others = count - here
-    return bool(others <= 0 or places[(left - others) & (len(places) - 1)] > t)
+    return NEVER if others <= 0 else places[(left - others) & (len(places) - 1)]
 
 
 @inlined
@@ -234,7 +242,7 @@ def grant(path: Path, s: Integer) -> None:
 def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     """Take one request from the sub-cores' queues into the pool. Returns whether there was one."""
     one = path.one[0]
-    if full(path.pool_places, f.pool, one.left, one.pool, t):
+    if free(path.pool_places, f.pool, one.left, one.pool) > t:
         return False
     best = -1
     for s in path.order[::-1]:
@@ -252,6 +260,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     core.count -= 1
     path.queue_places[best, core.left % QUEUE] = t + f.queue_return
     core.left += 1
+    waiting.soon[best] = 0
     request.moves = t + f.to_slot
     path.pool[one.pool] = row
     one.pool += 1
@@ -267,10 +276,29 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 
 
 @inlined
-def has_place(path: Path, f: Numbers, s: Integer, t: Integer) -> bool:
-    """Whether sub-core s may issue a memory instruction."""
+def has_place(path: Path, f: Numbers, s: Integer) -> Integer:
+    """The cycle from which on sub-core s may issue a memory instruction. NEVER: one must leave its queue first."""
     core = path.sub_cores[s]
-    return bool(t >= core.next and not full(path.queue_places[s], f.queue, core.left, core.count, t))
+    return max(core.next, free(path.queue_places[s], f.queue, core.left, core.count))
+
+
+@inlined
+def next_move(path: Path, f: Numbers) -> Integer:
+    """The next cycle in which a request may move on, or an earlier one."""
+    one = path.one[0]
+    first: Integer = NEVER
+    for slot in range(2):
+        if path.slots[slot] >= 0:
+            first = min(first, path.ends[slot])
+        elif one.pool:
+            return 0
+    place = free(path.pool_places, f.pool, one.left, one.pool)
+    for s in range(SUB_CORES):
+        core = path.sub_cores[s]
+        if core.count:
+            moves = max(core.granted + f.apart, path.requests[path.queues[s, core.head]].moves)
+            first = min(first, max(moves, place))
+    return first
 
 
 @inlined

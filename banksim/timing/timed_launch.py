@@ -4,7 +4,7 @@ counted."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -108,10 +108,11 @@ def counted(outcome: Simulated, compiled: Compiled, architectures: int) -> Count
 
 def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, best: Simulated) -> Cycles:
     instructions = []
-    for i, row, ideal in zip(launch.kernel.instructions, outcome.spent, best.spent, strict=True):
-        spent = Spent(**{name: int(row[name]) for name in SPENT.names or ()})
-        conflict = max(spent.shared - int(ideal["shared"]), 0)
-        instructions.append(TimedInstruction(i, replace(spent, conflict=conflict)))
+    names, ideal = SPENT.names or (), best.spent["shared"].tolist()
+    for i, row, unavoidable in zip(launch.kernel.instructions, outcome.spent.tolist(), ideal, strict=True):
+        each = dict(zip(names, row, strict=True))
+        spent = Spent(**each, conflict=max(each["shared"] - unavoidable, 0))
+        instructions.append(TimedInstruction(i, spent))
     busy = outcome.busy.max(axis=0)
     resources = dict(zip((*PIPES, "issue"), map(int, busy), strict=True)) | {
         "shared memory": outcome.transactions, "L2 cache": outcome.beyond, "other blocks": outcome.across,

@@ -13,10 +13,11 @@ from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
 from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import MEMORY, TENSOR
-from banksim.timing.shared_memory_path import NEVER, Path, Waiting, has_place
+from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, has_place
 
 _WARP = state.WARP
 BEHIND = 1 << 50
+"""Memory instructions that any thread executes come after all others."""
 AHEAD = 6
 """Products of groups of warps that may issue before the tensor cores can begin with them."""
 
@@ -73,31 +74,33 @@ def waits_until(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer) ->
 
 
 @inlined
-def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer, t: Integer) -> bool:
-    """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again."""
+def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, place: Integer, t: Integer) -> bool:
+    """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again; or at `place`, the
+    cycle from which on its sub-core's queue has one, if that is all it lacks."""
     warp = sm.warps[w]
-    if warp.state != READY:
-        waiting.wake[w] = NEVER
-        return False
-    if warp.ready > t:
-        waiting.wake[w] = warp.ready
-        return False
     row = sm.code[warp.next]
-    for b in range(6):
-        if row.wait >> b & 1:
-            if waiting.pending[w, b]:
-                waiting.wake[w] = NEVER
-                return False
-            if waiting.until[w, b] > t:
-                waiting.wake[w] = waiting.until[w, b]
-                return False
-    if warp.awaits >= 0:
-        end = waits_until(sm, waiting, f, w)
-        if end < 0 or end > t:
-            waiting.wake[w] = NEVER if end < 0 else end
+    if warp.turn < 0 or warp.awaits >= 0:
+        if warp.state != READY:
+            waiting.wake[w] = NEVER
             return False
-    if warp.blocked < 0:
-        warp.blocked = t
+        if warp.ready > t:
+            waiting.wake[w] = warp.ready
+            return False
+        for b in range(6 if row.wait else 0):
+            if row.wait >> b & 1:
+                if waiting.pending[w, b]:
+                    waiting.wake[w] = NEVER
+                    return False
+                if waiting.until[w, b] > t:
+                    waiting.wake[w] = waiting.until[w, b]
+                    return False
+        if warp.awaits >= 0:
+            end = waits_until(sm, waiting, f, w)
+            if end < 0 or end > t:
+                waiting.wake[w] = NEVER if end < 0 else end
+                return False
+        if warp.turn < 0:
+            warp.turn = t + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)
     if row.behind == MULTIPLIES and sm.pipes[warp.core, TENSOR] > t + AHEAD * row.interval:
         waiting.wake[w] = sm.pipes[warp.core, TENSOR] - AHEAD * row.interval
         return False
@@ -109,39 +112,38 @@ def may_issue(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: I
         if begins > t:
             waiting.wake[w] = begins
             return False
-    if row.kind == MEMORY and not has_place(path, f, warp.core, t) and (not row.far or executes(row, record_of(warp))):
+    if row.kind == MEMORY and place > t and (not row.far or warp.turn >= BEHIND):
         warp.refused = 1
         return False
     return True
 
 
 @inlined
-def turn(sm: Multiprocessor, w: Integer) -> Integer:
-    """The cycle since when warp w has waited for its turn. Memory instructions that any thread executes come after all
-    others."""
-    warp = sm.warps[w]
-    row = sm.code[warp.next]
-    return warp.blocked + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)
-
-
-@inlined
 def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
-    """The warp of sub-core s that issues now, or -1. It is the warp that issued last, unless its instruction yields or
-    its next one is a memory instruction; else the warp that has waited longest, and the youngest of several."""
+    """The warp of sub-core s that issues now, or -1; `waiting.soon` says when to choose again. It is the warp that
+    issued last, unless its instruction yields or its next one is a memory instruction; else the warp that has waited
+    longest, and the youngest of several."""
     best: Integer = -1
+    if waiting.soon[s] > t:
+        return best
     best_key: Integer = NEVER
+    soon: Integer = NEVER
+    ready, place = 0, has_place(path, f, s)
     last = path.sub_cores[s].last
-    if last >= 0 and waiting.wake[last] <= t and may_issue(sm, path, waiting, f, last, t):
-        warp = sm.warps[last]
-        stays = not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY
-        best, best_key = last, -1 if stays else turn(sm, last)
-    n = len(sm.members[s]) - 1
-    while n >= 0:
-        w = sm.members[s, n]
-        n -= 1
-        if w < 0 or w == last or waiting.wake[w] > t or not may_issue(sm, path, waiting, f, w, t):
+    after = -(-len(waiting.wake) // SUB_CORES)
+    for n in range(after, -1, -1):
+        w = last if n == after else s + SUB_CORES * n
+        if w < 0 or w >= len(waiting.wake) or (w == last and n < after):
             continue
-        key = turn(sm, w)
-        if key < best_key:
-            best, best_key = w, key
+        if waiting.wake[w] <= t and may_issue(sm, waiting, f, w, place, t):
+            ready += 1
+            warp = sm.warps[w]
+            key = warp.turn
+            if n == after and not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY:
+                key = -1
+            if key < best_key:
+                best, best_key = w, key
+        else:
+            soon = min(soon, waiting.wake[w] if waiting.wake[w] > t else place)
+    waiting.soon[s] = t + 1 if ready > 1 else soon
     return best

@@ -80,14 +80,3 @@ def test_nobody_knows_the_time_of_a_copy_past_the_cache() -> None:
     assert transfers(banksim.explain(run, op="cp_async", width=16)) == 4
     with pytest.raises(UnknownCountError, match="a copy past the L1 cache"):
         banksim.block_cycles(banksim.Trace.from_arrays("cp_async_bypass", 16, 0xFFFFFFFF, run))
-
-
-def test_compiled_code_gets_the_figures_as_one_address() -> None:
-    """As 37 numbers to every function they took a tenth of the time of compiling the loop."""
-    from numba import types
-
-    from banksim.timing import bare_requests_loop
-
-    assert banksim.block_cycles(loads(1, 1, 1)) == LATENCY
-    for given in bare_requests_loop.run.signatures:  # type: ignore[attr-defined]
-        assert isinstance(given[3], types.Record)
