@@ -222,6 +222,7 @@ class Process:
 
     def stack_size(self, content: bytes) -> None:
         self.stack = int.from_bytes(content, "little")
+        self.prepared.clear()
 
     def settle(self, _: bytes) -> bytes:
         """Execute the launches that wait: somebody looks at memory."""
