@@ -28,6 +28,7 @@ BYPASS = "source page of one H200: tests/data/h200_bypass.npz; what the banks do
 WGMMA = "gmma counter of one H200, by random descriptors too: tests/data/hardware/warpgroup_products.npz"
 REMOTE = "dshared counter (set accesses of the L1) of one H100 and one H200: tests/data/hardware/remote_requests.npz"
 PLACES = "the same counter of one H200, on requests held out too: tests/data/hardware/remote_atomics.npz"
+WIDE = "counters of one H200, by 80 launches: tests/data/hardware/wide_atomics.npz"
 GUIDE_1 = "CUDA C Programming Guide 4.2, compute capability 1.x, Shared Memory"
 GUIDE_2 = "CUDA C Programming Guide 4.2, compute capability 2.x, Shared Memory"
 GUIDE_3 = "CUDA C Programming Guide 10.2, compute capability 3.x, Shared Memory"
@@ -243,6 +244,8 @@ def _hopper() -> dict[tuple[str, int], AccessRule]:
     table["cas", 8] = AccessRule(16, *atomics, serves="lane", passes=2)
     for width, lanes in ((4, 32), (8, 16)):
         table["cas_spin", width] = AccessRule(lanes, *atomics, serves="once", passes=2)
+    for op, passes in (("exch", 1), ("cas", 2)):
+        table[op, 16] = AccessRule(8, "measured", WIDE, serves="lane", passes=passes)
     table["popc_inc", 4] = AccessRule(32, *measured)
     for count in (1, 2, 4):
         rows = AccessRule(8, *measured, rows=8 * count)

@@ -16,12 +16,13 @@ from banksim.machine import codes
 from banksim.machine.engine import unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.llvm import ir
+from banksim.machine.llvm.atomics import bits_of
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.routines import Routines
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
-from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
+from banksim.machine.llvm.values import FOURS, INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.services import SERVICES
@@ -340,7 +341,7 @@ class LLVMEngine(Routines):
         to: Operand | None,
         lanes: Value | None = None,
     ) -> None:
-        bits, wanted = 64 if kind.endswith("64") else 32, to is not None and not to.is_zero
+        bits, wanted = bits_of(kind), to is not None and not to.is_zero
 
         def sum_of(old: ir.Value, v: ir.Value) -> ir.Value:
             found: ir.Value = added(self, kind, self.new("u", bits, 1, old), self.new("u", bits, 1, v)).ir
@@ -348,11 +349,28 @@ class LLVMEngine(Routines):
 
         float_sum = sum_of if kind in FLOATS and function == "add" else None
         callee = self.memory.atomic(space, kind, function, wanted, float_sum)
-        self.e.b.call(callee, [*self.access(i, space, address, lanes), *(v.spread().ir for v in values)])
+        given = [v.spread().ir for v in values]
+        if bits == 128:
+            given = [self.joined(given[n : n + 4]) for n in range(0, len(given), 4)]
+        self.e.b.call(callee, [*self.access(i, space, address, lanes), *given])
         if to is None or not wanted:
-            return
+            return None
+        if bits == 128:
+            old = self.e.b.load(self.scratch(RESULT), typ=FOURS, align=64)
+            for word in range(4):
+                part = self.e.b.trunc(self.e.b.lshr(old, vector([32 * word] * LANES, 128)), WORDS)
+                self.write(to, self.new("u", 32, LANES, part), word)
+            return None
         if bits == 64:
             v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
         else:
             (v,) = self.results(1)
-        self.write_old(to, v, bits == 64, lanes)
+        return self.write_old(to, v, bits == 64, lanes)
+
+    def joined(self, words: Sequence[ir.Value]) -> ir.Value:
+        """Four words of each lane as one number, the first the lowest."""
+        b = self.e.b
+        low, *parts = [b.shl(b.zext(v, FOURS), vector([32 * n] * LANES, 128)) for n, v in enumerate(words)]
+        for part in parts:
+            low = b.or_(low, part)
+        return low

@@ -3,7 +3,7 @@
 from banksim.machine.llvm.values import LANES
 
 ROW = 4 * LANES
-RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS, STORED = 0, *(n * ROW for n in (4, 5, 7, 9, 10, 11))
-SERVED, SERVED_ROWS = 16 * ROW, 11
+RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS, STORED = 0, *(n * ROW for n in (4, 5, 9, 13, 14, 15))
+SERVED, SERVED_ROWS = 20 * ROW, 11
 """What services are handed."""
 SCRATCH_BYTES = SERVED + SERVED_ROWS * ROW

@@ -10,12 +10,13 @@ from banksim.machine.llvm import ir
 from banksim.machine.llvm.builder import Builder
 
 LANES = 32
-INT = {n: ir.Type(f"i{n}") for n in (1, 8, 16, 32, 64)}
+INT = {n: ir.Type(f"i{n}") for n in (1, 8, 16, 32, 64, 128)}
 FLOAT = {n: ir.FloatType(n) for n in (16, 32, 64)}
 POINTER, VOID = ir.POINTER, ir.VOID
 WORDS = ir.VectorType(INT[32], LANES)
 """One register: a word for each lane."""
 LONGS = ir.VectorType(INT[64], LANES)
+FOURS = ir.VectorType(INT[128], LANES)
 BOOLS = ir.VectorType(INT[1], LANES)
 
 

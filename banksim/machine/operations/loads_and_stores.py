@@ -55,6 +55,8 @@ def result(i: Instruction) -> Operand | None:
 
 
 def atomic_kind(i: Instruction) -> str:
+    if "128" in i.modifiers:
+        return "b128"
     if i.modifiers & {"F32", "F32x2", "F32x4"}:
         return "f32_ftz" if "FTZ" in i.modifiers else "f32"
     for kind in ("F64", "S32", "S64"):
@@ -150,7 +152,7 @@ def query_space(x: Engine, i: Instruction) -> None:
     x.write_predicate(i.operands[0], v)
 
 
-ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 U32 S32 S64 U64 F32 F64 F16x2 BF16x2 FTZ RN {CACHE}"
+ATOMIC = f"ADD MIN MAX INC DEC AND OR XOR EXCH CAS 64 128 U32 S32 S64 U64 F32 F64 F16x2 BF16x2 FTZ RN {CACHE}"
 
 
 @operation("REDG RED", f"{ATOMIC} {' '.join(VECTORS)}")
@@ -176,7 +178,7 @@ def atomic(x: Engine, i: Instruction) -> None:
     return x.write_predicate(flag, done)
 
 
-@operation("ATOMS", "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 S64 U64")
+@operation("ATOMS", "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 128 U32 S32 S64 U64")
 def atomic_shared(x: Engine, i: Instruction) -> None:
     """POPC.INC adds 1; CAST.SPIN gives 1 where the exchange took place, else 0, in place of the old value."""
     perform(x, i, FUNCTION_NAMES.get(function(i), function(i).lower()), result(i))
@@ -187,9 +189,13 @@ def perform(x: Engine, i: Instruction, name: str, to: Operand | None, lanes: Val
     space, address = location(x, i)
     kind = atomic_kind(i)
     check_float(kind, name)
-    read = x.wide if kind.endswith("64") else x.value
     operands = i.operands[i.operands.index(memory_operand(i)) + 1 :]
+    if kind == "b128":
+        words = tuple(x.raw(o, n) for o in operands for n in range(4))
+        return x.atomic(i, space, address, kind, name, words, to, lanes)
+    read = x.wide if kind.endswith("64") else x.value
     for word in range(next((n for name, n in VECTORS.items() if name in i.modifiers), 1)):
         values = tuple(x.raw(o, word) if word else read(o) for o in operands) or (x.const(1),)
         part = replace(to, number=to.number + word) if to is not None else None
         x.atomic(i, space, address + 4 * word if word else address, kind, name, values, part, lanes)
+    return None

@@ -198,6 +198,10 @@ class MemoryEngine(NumpyEngine):
         to: Operand | None,
         lanes: Value | None = None,
     ) -> None:
+        if kind == "b128":
+            return self.wide_atomic(
+                i, space, address, function, np.stack([np.broadcast_to(v, LANES) for v in values]), to
+            )
         dtype = np.dtype(KINDS[kind])
         unsigned = np.dtype(f"u{dtype.itemsize}")
         operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
@@ -220,8 +224,23 @@ class MemoryEngine(NumpyEngine):
                 cell[0] = dtype.type(UPDATES[function](old, *mine))
         self.note(i, space, address, lanes)
         if to is None or to.is_zero:
-            return
-        self.write_old(to, before, dtype.itemsize == 8, lanes)
+            return None
+        return self.write_old(to, before, dtype.itemsize == 8, lanes)
+
+    def wide_atomic(
+        self, i: Instruction, space: str, address: Value, function: str, words: Value, to: Operand | None
+    ) -> None:
+        """An exchange of 16 bytes by lanes' four words, or for them where memory holds the four before."""
+        before = np.zeros((4, LANES), np.uint32)
+        for lane, memory, offset in self.places(NO_LOCAL if space == "generic" else space, address, 16, None):
+            cell = memory[offset : offset + 16].view(np.uint32)
+            before[:, lane] = cell
+            if function == "exch" or (cell == words[:4, lane]).all():
+                cell[:] = words[-4:, lane]
+        self.note(i, space, address)
+        if to is not None:
+            for word, row in enumerate(before):
+                self.write(to, row, word)
 
     # ---- the host
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
