@@ -152,7 +152,7 @@ def test_atomics_that_are_loops_have_no_count(arch: str, op: str) -> None:
         banksim.transactions(np.zeros(32, int), op=op, arch=arch)
 
 
-@pytest.mark.parametrize(("op", "width"), [("cp_async_gather", 16), ("red", 8), ("exch", 16), ("cas", 16)])
+@pytest.mark.parametrize(("op", "width"), [("cp_async_gather", 16), ("red", 8), ("remote", 4)])
 def test_what_nobody_measured_has_no_count(op: str, width: int) -> None:
     address = np.arange(32) * width
     for judge in (banksim.transactions, banksim.ideal):
