@@ -37,6 +37,8 @@ BYTES_PER_SECOND = 2e9
 """and how much of it."""
 AT_LEAST = 1 << 20
 """Following a launch takes as long as looking at so many bytes, where it is not known."""
+MOST_BUFFERS = 1000
+"""Allocations of a program up to which its launches are followed: what each holds is looked up at every launch."""
 KEPT = 1 << 30
 """Bytes of all copies that are kept,"""
 MOST_KNOWN = 1 << 14
@@ -125,7 +127,8 @@ class Repeats:
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
         """Execute a launch, or do what is known of it."""
         told = tells_what_it_writes(launch.kernel) and counts_alone(options) and has_one_thread(self.connection)
-        followed = told and self.follows and not self.wait and launch.apart and depends_on_memory_alone(launch.kernel)
+        followed = told and self.follows and not self.wait and len(self.memory) <= MOST_BUFFERS
+        followed = followed and launch.apart and depends_on_memory_alone(launch.kernel)
         if not followed or not self.pays(AT_LEAST):
             self.wait = max(self.wait - 1, 0)
             self.contents.everything |= not told

@@ -24,14 +24,12 @@ from banksim.runs.by_classes import is_small
 from banksim.runs.counts_to_conflicts import run_of
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
-from banksim.runs.programs.repeats import Key, Repeats, counts_alone
+from banksim.runs.programs.repeats import MOST_BUFFERS, Key, Repeats, counts_alone
 from banksim.runs.programs.standins import HEAP_SLOT
 from banksim.runs.run import Rules
 
 LEAST_BLOCKS = 64
 """Blocks of a launch from which on classes are looked for."""
-MOST_BUFFERS = 1000
-"""Allocations of a program up to which they are."""
 MOST_KNOWN = 256
 MOST_WAITING = 2048
 SLOW = 0.5

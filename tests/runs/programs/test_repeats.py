@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
     13
 )
-IN_PLACE, MANAGED, WRITTEN_CONSTANT = range(13, 16)
+IN_PLACE, MANAGED, WRITTEN_CONSTANT, MANY = range(13, 17)
 """What the program does, by its first argument."""
 SOURCE = """\
 #include <cstdio>
@@ -108,11 +108,12 @@ int main(int argc, char **argv) {
     cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof h); cudaMalloc(&p, 8);
     if (what == 12) cudaMallocHost(&y, sizeof h);
     if (what == 1) pthread_create(&other, NULL, idle, &stop);
+    for (int n = 0; what == 16 && n < 1001; n++) { u *more; cudaMalloc(&more, 4); }
     if (what == 13) { u *large; cudaMalloc(&large, 1 << 30); }
     if (what == 7 || what == 10) take<<<1, 1>>>(p);
     for (int n = 0; n < 10; n++) {
         if (what == 3) { cudaFree(x); cudaMalloc(&x, sizeof h); }
-        if (what <= 3) set<<<47, 64>>>(y, x, 3);
+        if (what <= 3 || what == 16) set<<<47, 64>>>(y, x, 3);
         if (what == 4) say<<<1, 1>>>(y);
         if (what == 5) when<<<1, 1>>>(y);
         if (what == 6) far<<<1, 1>>>(y);
@@ -196,6 +197,10 @@ def test_what_the_program_sees_without_a_call_is_there(outcome: Callable[..., tu
     assert executed < launches == 10
     launches, executed = outcome(WRITTEN_CONSTANT)
     assert executed < launches == 40
+
+
+def test_launches_of_a_program_with_many_allocations_are_not_followed(outcome: Callable[..., tuple[int, int]]) -> None:
+    assert outcome(MANY) == (10, 10)
 
 
 @pytest.mark.parametrize("seed", range(5))
