@@ -19,6 +19,7 @@ STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 SEQUENCES = "sequences of instructions on 1 to 32 warps of one H200: tests/data/timing/h200_sequences.npz"
+STORES = "sequences with stores to global memory on one H200: tests/data/timing/h200_stores.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
 GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json"
@@ -62,6 +63,7 @@ class Numbers(NamedTuple):
     service: int
     result: int
     operands: int
+    operands_far: int
     fence_entered: int
     fence: int
     branch: int
@@ -135,6 +137,7 @@ class Figures:
     service          cycles of one of the two slots for a transaction
     result           from the end of a load's transfer until its result may be used
     operands         from entering the pool until a store's registers may be written
+    operands_far     … and how much longer for a store to global memory
     fence_entered    a fence is done so long after the warp's last request entered the pool,
     fence            … and at least so long after its issue
     branch           from a taken branch to the next instruction
@@ -152,7 +155,8 @@ class Figures:
     code_apart_l2    … and from the L2
     operand_window   cycles in which an instruction must have read its registers, one a cycle from each of two banks
     barrier          from the last arrival at a barrier to the release
-    defer            cycles behind a barrier in which other instructions still issue
+    defer            cycles behind a barrier in which other instructions still issue; after as many as `barrier` they do
+                     again, if their warp still waits
     join             more than a branch, where another group of the warp goes on with the same instruction,
     switch           … or with another
     server           cycles for which most instructions hold what else all sub-cores share
@@ -236,6 +240,7 @@ H200 = Figures(
         "service": Figure(2, "measured", STREAMS),
         "result": Figure(14, "measured", STREAMS),
         "operands": Figure(5, "measured", STREAMS),
+        "operands_far": Figure(5, "measured", STORES),
         "fence_entered": Figure(4, "measured", STREAMS),
         "fence": Figure(8, "measured", STREAMS),
         "branch": Figure(10, "measured", STREAMS),

@@ -19,7 +19,7 @@ from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
-from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, issued, leaves, lines_of
+from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, STORED, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import (
     ALLOWED,
@@ -38,6 +38,8 @@ from banksim.timing.issue_table import (
     FENCE,
     FMA,
     GLOBAL,
+    HALF,
+    HEAVY,
     MEMORY,
     OTHER,
     PLAIN,
@@ -60,7 +62,7 @@ from banksim.timing.shared_memory_path import (
     settle,
     take_in,
 )
-from banksim.timing.warp_choice import choose, executing, read, record_of
+from banksim.timing.warp_choice import choose, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
@@ -181,6 +183,7 @@ def issue(
     if answer >= codes.FAULT:
         return answer
     warp.previous, warp.issued, warp.turn = i, t, -1
+    sm.latest[warp.core] = t
     if row.behind == TRIES and answer == codes.BLOCKED:  # it will be executed when it can go on
         sm.spent[i].issue -= 1
         sm.spent[i].barrier += 1
@@ -197,11 +200,14 @@ def issue(
         warp.arrived = t
     latency = np.int64(row.latency)
     if row.pipe >= 0:
-        sm.pipes[warp.core, row.pipe] = t + row.interval
+        pipe = pipe_of(sm, warp.core, row)
+        sm.pipes[warp.core, pipe] = t + (HALF if row.pipe == FMA else row.interval)
+        if pipe in (FMA, HEAVY):
+            sm.halves[warp.core] = pipe
         sm.busy[warp.core, row.pipe] += row.interval
         if row.blocks:
-            for pipe in (ALU, FMA):
-                sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], t + row.blocks)
+            for other in (ALU, FMA):
+                sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
         if row.server >= 0 and active:
             begins = max(t, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else 1
@@ -210,6 +216,8 @@ def issue(
             if row.kind == PLAIN:
                 warp.ready += begins - t
             grant(path, warp.core)
+    if row.far == STORED and active:
+        sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:

@@ -80,6 +80,7 @@ class IssueRow(Protocol):
     inverted: Integer
     even: Integer
     odd: Integer
+    alone: Integer
     blocks: Integer
 
 
@@ -116,6 +117,11 @@ class Multiprocessor(NamedTuple):
     code: npt.NDArray[np.void]
     warps: npt.NDArray[np.void]
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
+    ahead: npt.NDArray[np.int64]  # … by instructions that issue while their warps wait at a barrier
+    halves: npt.NDArray[np.int64]  # by sub-core: which half of the multipliers was used last, FMA or HEAVY
+    latest: npt.NDArray[np.int64]  # by sub-core: the cycle in which it issued last
+    asked: npt.NDArray[np.int64]  # by sub-core: when it issued its last request to global memory,
+    reading: npt.NDArray[np.int64]  # … and for how many cycles that reads registers, every other one
     banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
     caches: InstructionCaches
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued

@@ -75,6 +75,7 @@ CODE = np.dtype(  # what is passed on has the width that requests have it in: el
         ("inverted", "i4"),
         ("even", "i4"),  # of integers and floats: how many registers of even numbers it reads, each once,
         ("odd", "i4"),  # … and of odd ones
+        ("alone", "i4"),  # whether the sub-core issues nothing in the cycle before
         ("blocks", "i4"),  # cycles for which it holds the pipes of integers and of floats besides its own
     ]
 )
@@ -96,7 +97,10 @@ class Unit(NamedTuple):
 
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
-"""The pipes of a sub-core. HEAVY: the half of the multipliers that integers use. SYSTEM: the way to a shared unit."""
+"""The pipes of a sub-core. FMA and HEAVY: the halves of the multipliers; integers use HEAVY only, floats take that half
+which was not used last. SYSTEM: the way to a shared unit."""
+HALF = 2
+"""Cycles for which a float holds one of the halves."""
 PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
 """Their names in reports."""
 CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE, FENCES = range(6)
@@ -105,7 +109,7 @@ lanes (MATCH, VOTE), the one at which a warp's threads converge, call and return
 _TABLE = {
     "FADD FMUL FFMA HFMA2.MMA": Unit(FMA, 1),
     "IMAD IDP VIADD HFMA2 HADD2 HMUL2": Unit(HEAVY, 2),
-    "IMAD.HI": Unit(HEAVY, 4, more=3),
+    "IMAD.HI": Unit(HEAVY, 4, more=2, blocks=3),
     "IMAD.WIDE": Unit(HEAVY, 4, more=4, blocks=3),
     "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
     "I2FP P2R R2P IABS HMNMX2 VHMNMX HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
@@ -132,12 +136,13 @@ _TABLE = {
     "RET": Unit(SYSTEM, 5, server=CONVERGENCE, more=33),
     "MEMBAR": Unit(SYSTEM, 5, server=FENCES, serves=2),
     "MEMBAR.ALL.GPU": Unit(SYSTEM, 5, server=FENCES, serves=2, more=248),
-    "YIELD": Unit(UNIFORM, 1, more=46),
+    "YIELD": Unit(SYSTEM, 1, server=CONVERGENCE, serves=2, more=46),
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
-"""Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz,
-MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json."""
+"""Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
+IMAD.WIDE tests/data/timing/h200_multipliers.npz, MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one
+H100: tests/data/timing/h100_code.json, YIELD of several warps: tests/data/timing/h200_loops.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -181,8 +186,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         elif counted or unit(i) is not ANYTHING_ELSE:
             for field, value in unit(i)._asdict().items():
                 row[field] = value
-            if i.opcode.startswith("IMAD.WIDE"):
-                wide(row, sources)
+            row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
             if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:
                 row["matches"] = i.operands[0].number
             if row["kind"] == PLAIN and counted:
@@ -271,24 +275,21 @@ def slots(i: Instruction) -> dict[int, int]:
     return {slot: o.number for slot, o in enumerate(operands[:3]) if o.kind == "R" and not o.is_zero}
 
 
+WIDE = "IMAD.WIDE", "IMAD.HI"
 ADDEND = 2
 """Its place among the sources of a multiplication."""
 
 
 def reads(i: Instruction, sources: dict[int, int]) -> tuple[int, int]:
-    """How many registers of even and of odd numbers an instruction reads."""
+    """How many registers of even and of odd numbers an instruction reads. A product of 64 bits is made in two halves:
+    each reads both factors, and its half of the addend."""
+    if i.opcode.startswith(WIDE):
+        factors, addend = {number for slot, number in sources.items() if slot != ADDEND}, int(ADDEND in sources)
+        odd = sum(number & 1 for number in factors)
+        return 2 * (len(factors) - odd) + addend, 2 * odd + addend
     numbers = set(sources.values())
     odd, both = sum(number & 1 for number in numbers), (len(numbers) + 1) // 2
     return (both, both) if unit(i).pipe == DOUBLE else (len(numbers) - odd, odd)
-
-
-def wide(row: np.void, sources: dict[int, int]) -> None:
-    """A product of 64 bits is made in two halves: each reads both factors, and its half of the addend, which takes a
-    cycle more."""
-    factors = {number for slot, number in sources.items() if slot != ADDEND}
-    odd, addend = sum(number & 1 for number in factors), int(ADDEND in sources)
-    row["blocks"] += addend
-    row["interval"] = max(row["interval"], 2 * max(odd, len(factors) - odd) + addend)
 
 
 def registers(i: Instruction) -> int:

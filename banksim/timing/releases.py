@@ -39,8 +39,8 @@ def call(typing_context: TypingContext, function: NumbaType, context: NumbaType,
 
 @inner
 def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer) -> Integer:
-    """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that could issue
-    before the warp blocked have issued then; they are executed here. Returns OK or a fault."""
+    """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that work on
+    registers alone have issued while the warp waited; they are executed here. Returns OK or a fault."""
     warp = sm.warps[w]
     warp.ready = warp.released = max(t + f.barrier + sm.code[warp.previous].more, warp.ready)
     warp.state = READY
@@ -48,9 +48,15 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
     early = warp.arrived + sm.code[warp.previous].stall
     while True:
         early = goes_ahead(sm, waiting, w, early)
-        if early >= warp.arrived + f.defer:
+        if warp.arrived + f.defer <= early < warp.arrived + f.barrier:
+            early = warp.arrived + f.barrier
+        if early >= warp.released:
             return OK
         row = sm.code[warp.next]
+        if early < sm.ahead[warp.core, row.pipe]:
+            early = sm.ahead[warp.core, row.pipe]
+            continue
+        sm.ahead[warp.core, row.pipe] = early + row.interval
         context = carray(pointer(warp.context), 1, _CONTEXT)[0]
         context.now, context.nanoseconds = early, early * sm.clock[PER_MILLE] // 1000
         answer = call(step, warp.context, warp.record)

@@ -23,6 +23,7 @@ from banksim.timing.global_memory import (
     ACROSS,
     NEAR,
     REMOTE,
+    STORED,
     GlobalMemory,
     has_room,
     held,
@@ -265,7 +266,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     path.pool[one.pool] = row
     one.pool += 1
     warp = request.warp
-    settle(waiting, warp, request.read, t + f.operands)
+    settle(waiting, warp, request.read, t + f.operands + (f.operands_far if request.far == STORED else 0))
     if not request.parts:
         settle(waiting, warp, request.write, t + f.operands)
     waiting.queued[warp] -= 1

@@ -12,7 +12,7 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
 from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import MEMORY, TENSOR
+from banksim.timing.issue_table import FMA, HEAVY, MEMORY, TENSOR
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, has_place
 
 _WARP = state.WARP
@@ -47,10 +47,17 @@ def executes(row: IssueRow, record: Warp) -> bool:
 
 
 @inlined
+def pipe_of(sm: Multiprocessor, core: Integer, row: IssueRow) -> Integer:
+    """The pipe that an instruction would hold if it issued now."""
+    return row.pipe if row.pipe != FMA or sm.halves[core] != FMA else np.int32(HEAVY)
+
+
+@inlined
 def read_from(sm: Multiprocessor, f: Numbers, core: Integer, row: IssueRow) -> Integer:
     """The cycle from which on an instruction may issue so that the banks give its registers within their window."""
-    even, odd = sm.banks[core, 0] + row.even, sm.banks[core, 1] + row.odd
-    return max(even if row.even else 0, odd if row.odd else 0) - f.operand_window
+    even = sm.banks[core, 0] + min(row.even - f.operand_window, 0)
+    odd = sm.banks[core, 1] + min(row.odd - f.operand_window, 0)
+    return max(even if row.even else 0, odd if row.odd else 0)
 
 
 @inlined
@@ -104,8 +111,15 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
     if row.behind == MULTIPLIES and sm.pipes[warp.core, TENSOR] > t + AHEAD * row.interval:
         waiting.wake[w] = sm.pipes[warp.core, TENSOR] - AHEAD * row.interval
         return False
-    if row.pipe >= 0 and sm.pipes[warp.core, row.pipe] > t:
-        waiting.wake[w] = sm.pipes[warp.core, row.pipe]
+    if row.pipe >= 0 and sm.pipes[warp.core, pipe_of(sm, warp.core, row)] > t:
+        waiting.wake[w] = t + 1 if row.pipe == FMA else sm.pipes[warp.core, row.pipe]
+        return False
+    if row.alone and sm.latest[warp.core] == t - 1:
+        waiting.wake[w] = t + 1
+        return False
+    since = t - sm.asked[warp.core]
+    if (row.even or row.odd) and 0 < since <= sm.reading[warp.core] and since & 1 == 0:
+        waiting.wake[w] = t + 1
         return False
     if row.even or row.odd:
         begins = read_from(sm, f, warp.core, row)

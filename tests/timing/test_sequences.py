@@ -18,24 +18,27 @@ FEW, MANY = 4, 12
 
 
 @cache
-def recorded() -> tuple[dict[str, np.ndarray], dict[str, tuple[Any, int]]]:
-    """The arrays, and of each sequence the kernel and how often its loop's body repeats it."""
-    with np.load(DATA / "timing" / "h200_sequences.npz") as file:
-        arrays = dict(file)
-    kernels = decode(arrays["cubin"].tobytes())
-    return arrays, {name: (kernels[kernel], int(repeats)) for name, kernel, repeats in arrays["kernels"]}
+def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
+    """Of each sequence the arrays with its clocks, and the kernel."""
+    found = {}
+    for name in ("h200_sequences", "h200_multipliers", "h200_stores"):
+        with np.load(DATA / "timing" / f"{name}.npz") as file:
+            arrays = dict(file)
+        kernels = decode(arrays["cubin"].tobytes())
+        found |= {str(name): (arrays, kernels[kernel]) for name, kernel, _ in arrays["kernels"]}
+    return found
 
 
 def simulated(name: str, active: int, rounds: int) -> np.ndarray:
     """Clocks (warp, begin or end) of the second pass."""
-    clocks, some = np.zeros(64, np.uint32), np.zeros(64, np.float32)
+    clocks, some = np.zeros(64, np.uint32), np.zeros(1024, np.float32)
     given = [clocks, some, np.uint32(rounds), np.uint32(active)]
-    banksim.run(recorded()[1][name][0], 1, 32 * active.bit_length(), given, dynamic_shared=40 * 1024, timing=True)
+    banksim.run(recorded()[name][1], 1, 32 * active.bit_length(), given, dynamic_shared=40 * 1024, timing=True)
     return clocks.reshape(32, 2)
 
 
 def measured(name: str, active: int, rounds: int) -> np.ndarray:
-    arrays, _ = recorded()
+    arrays, _ = recorded()[name]
     rows = (arrays["names"] == name) & (arrays["active"] == active) & (arrays["rounds"] == rounds)
     return np.asarray(arrays["clocks"][rows][0])
 
@@ -57,12 +60,38 @@ def error(name: str, active: int) -> float:
 
 
 @pytest.mark.parametrize(
-    "name", ["wide_acc", "wide_rz_ee", "wide_c_ee", "wide_rz_lop2", "wide_c_lop3", "wide_c_ffma1", "wide_rz_iadd_x"]
+    "name",
+    [
+        *("wide_acc", "wide_rz_ee", "wide_c_ee", "wide_rz_lop2", "wide_c_lop3", "wide_c_ffma2", "wide_rz_ffma2"),
+        *("wide_rz_iadd_x", "wide_c_indep_0", "hi_lop2", "hi_ffma4", "hi_0_stall3"),
+    ],
 )
 def test_products_of_64_bits_hold_what_other_instructions_need(name: str) -> None:
     """Eight warps of one sub-core: alone, with factors in registers of one bank, and among logic, sums and
     multiply-adds."""
     assert abs(error(name, SUB_CORE)) <= 0.01
+
+
+@pytest.mark.parametrize("active", [0x1, SUB_CORE])
+@pytest.mark.parametrize("name", ["imad_ffma2", "imad_ffma3", "imad_ffma4", "imad_ffma6", "ffma_imad3", "hi_ffma2"])
+def test_floats_take_the_halves_of_the_multipliers_in_turn(name: str, active: int) -> None:
+    assert abs(error(name, active)) <= 0.016
+
+
+@pytest.mark.parametrize("name", ["wide_s1_iadd", "wide_s1_iaddhi"])
+def test_products_of_64_bits_read_a_factor_twice(name: str) -> None:
+    """Beside a sum of two registers of even numbers, or of one."""
+    assert abs(error(name, SUB_CORE)) <= 0.02
+
+
+@pytest.mark.parametrize(("name", "within"), [("stg_read", 0.01), ("stg_s2", 0.02)])
+def test_stores_to_global_memory_read_their_registers_late(name: str, within: float) -> None:
+    assert abs(error(name, 0x1)) <= within
+
+
+@pytest.mark.parametrize("name", ["wide_stg_lop2", "wide_stg_lop4"])
+def test_registers_of_a_store_are_read_every_other_cycle(name: str) -> None:
+    assert abs(error(name, SUB_CORE)) <= 0.025
 
 
 @pytest.mark.parametrize(("name", "active"), [("s2ur_cga", SUB_CORE), ("s2ur_cga_wait", 0x1), ("s2ur_cga_wait", ALL)])

@@ -1,0 +1,62 @@
+"""Loops as compilers write them, beside what one H200 took for a round of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.kernels.cubin import decode
+from helpers.places import DATA
+
+FEW, MANY = 4, 12
+"""Sixteens of rounds."""
+
+
+@cache
+def recorded() -> tuple[dict[str, np.ndarray], Any]:
+    with np.load(DATA / "timing" / "h200_loops.npz") as file:
+        arrays = dict(file)
+    return arrays, decode(arrays["cubin"].tobytes())
+
+
+def simulated(name: str, active: int, rounds: int) -> np.ndarray:
+    """Clocks (warp, begin or end) of the last pass."""
+    clocks, out = np.zeros((3, 32, 2), np.uint32), np.zeros(1 << 14, np.uint32)
+    given = [clocks, out, np.uint32(active), np.uint32(rounds), np.uint32(1)]
+    banksim.run(recorded()[1][name], 1, 32 * active.bit_length(), given, dynamic_shared=40 * 1024, timing=True)
+    return clocks[-1]
+
+
+def measured(name: str, active: int, rounds: int) -> np.ndarray:
+    arrays, _ = recorded()
+    rows = (arrays["names"] == name) & (arrays["active"] == active) & (arrays["rounds"] == rounds)
+    return np.asarray(arrays["clocks"][rows][0])
+
+
+def error(name: str, active: int) -> float:
+    """Of the cycles that a round takes, of all warps."""
+    taken = []
+    for clocks in (simulated, measured):
+        spans = []
+        for rounds in (FEW, MANY):
+            on = clocks(name, active, rounds)[: active.bit_length()].astype(np.int64)
+            spans.append(on[:, 1].max() - on[:, 0].min())
+        taken.append(spans[1] - spans[0])
+    return float(taken[0] / taken[1] - 1)
+
+
+@pytest.mark.parametrize("active", [0x1, 0xF, 0xFF])
+@pytest.mark.parametrize("name", ["l_lds_bar", "l_warp0"])
+def test_what_works_on_registers_goes_on_while_its_warp_waits_at_a_barrier(name: str, active: int) -> None:
+    """An addition of what a load brings, which was asked for before the barrier."""
+    assert abs(error(name, active)) <= 0.025
+
+
+@pytest.mark.parametrize("active", [0x1, 0xF, 0xFF])
+@pytest.mark.parametrize("name", ["l_sts_bar", "l_reduce", "l_exchange", "l_stencil", "l_part_bar"])
+def test_warps_yield_one_after_the_other(name: str, active: int) -> None:
+    assert abs(error(name, active)) <= 0.025
