@@ -17,7 +17,7 @@ def assemble(ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = (),
 
     `options` go to ptxas as they are. CompileError with its message about `name` when it refuses the PTX.
     """
-    source = (ptx.encode() if isinstance(ptx, str) else ptx).rstrip(b"\0")
+    source = (ptx.encode() if isinstance(ptx, str) else ptx).rstrip(b"\0\n") + b"\n"  # ptxas 13.0 may crash without
     try:
         return _made("ptxas", ["-arch", arch, "-lineinfo", *options], [(source, "kernel.ptx")])
     except CompileError as error:

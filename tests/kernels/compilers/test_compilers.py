@@ -710,3 +710,10 @@ def test_kernels_that_launch_kernels_are_refused_by_name(tmp_path: Path) -> None
     source.write_text("__global__ void child() {}\n__global__ void parent() { child<<<1, 1>>>(); }\n")
     with pytest.raises(CompileError, match=r"^kernels that launch kernels \(dynamic parallelism\) are not simulated\n"):
         compile_cuda(source, "sm_90")
+
+
+@pytest.mark.parametrize("end", ["", "\0", "\n\0", "\n"])
+def test_ptx_ends_with_a_line_break(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ptxas 13.0 may crash where there is none."""
+    monkeypatch.setattr(ptx, "_made", lambda program, options, inputs: inputs[0][0])
+    assert ptx.assemble(f".version 8.0{end}") == b".version 8.0\n"
