@@ -219,7 +219,7 @@ class Part(NamedTuple):
         if self.access.serves == "copy":
             return [copies(self.address, self.size, self.lanes, arch)]
         if self.access.serves == "bypass":
-            return [bypassing(self.address, self.lanes)]
+            return [bypassing(self.address, self.reading)]
         if self.access.serves == "line":
             return [by_lines(self.address, self.lanes)]
         if self.access.serves in UNITS:
@@ -227,10 +227,15 @@ class Part(NamedTuple):
         return queues(wanted(self.address, self.size, self.lanes, arch), self.access, lucky)
 
     @property
+    def reading(self) -> list[int]:
+        """Of a copy, the lanes that are not told to write zeros only (`UNREAD`)."""
+        return [lane for lane in self.lanes if not self.address[lane] & UNREAD]
+
+    @property
     def ideal(self) -> int:
         """Its passes without a conflict."""
         if self.access.serves == "bypass":
-            return ceil(len(copiers(moves(self.address), self.lanes)) * PIECE / LINE)
+            return ceil(len(copiers(moves(self.address), self.reading)) * PIECE / LINE)
         if self.access.serves == "line":
             return ceil(len({self.address[lane] for lane in self.lanes}) * self.size / LINE)
         if self.access.serves in UNITS:
@@ -267,8 +272,10 @@ def judge(
     ways: list[Count] = []
     least = 0
     for part in cut(address, width, mask, access):
-        if part.access.serves == "bypass" and spread(moves(address), part.lanes):
+        if part.access.serves == "bypass" and spread(moves(address), part.reading):
             return None
+        if part.access.serves == "bypass" and not part.reading:
+            continue
         most = max(map(len, part.turns(arch)))
         counts.append(Range(max(map(len, part.turns(arch, lucky=True))), most) if ranged else most)
         fewest = part.ideal

@@ -52,6 +52,16 @@ def copies(
 
 
 @inner
+def reading(address: Place, mask: Integer) -> Integer:
+    """The lanes of a copy that are not told to write zeros only."""
+    addresses = carray(address, 32, np.uint32)
+    found: Integer = word(mask)
+    for lane in range(32):
+        found &= word(~word((addresses[lane] >> word(UNREAD_BIT) & word(1)) << word(lane)))
+    return found
+
+
+@inner
 def bypassing(address: Place, mask: Integer) -> tuple[Integer, Integer]:
     """How many passes rule.bypassing has, and how few they could be; −1 and 0 where rule.spread holds."""
     addresses = carray(address, 32, np.uint32)

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from banksim.banks.compiled.copies import by_lines, by_places, bypassing, copies, lane_word
+from banksim.banks.compiled.copies import by_lines, by_places, bypassing, copies, lane_word, reading
 from banksim.banks.compiled.rule_words import (
     BROADCAST,
     BROADCASTS,
@@ -150,8 +150,10 @@ def judge_copy(
     if serves in (COPY, COPY_AND_BYPASS):
         total, ideal, worst = copies(address, lanes, width, groups, part, shift)
     if serves in (BYPASS, COPY_AND_BYPASS):
-        more, least = bypassing(address, lanes)
-        if more < 0:
+        more, least = bypassing(address, reading(address, lanes))
+        if not least and not more:
+            pass
+        elif more < 0:
             total, ideal, worst = np.int64(UNKNOWN), np.int64(0), np.int64(0)
         else:
             total, ideal, worst = total + more, ideal + least, max(worst, (more + least - 1) // least)

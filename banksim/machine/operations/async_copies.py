@@ -31,6 +31,9 @@ def copy(x: Engine, i: Instruction) -> None:
     bits = (aligned - x.lane() * size) >> 2 << SOURCE_BIT
     if "BYPASS" in i.modifiers:
         bits = bits | (first_of_line(x, address) - (x.lane() & LANES - LINE // PIECE) & LANES - 1) << LINE_BIT
+        if reads is not None and "ZFILL" not in i.modifiers:
+            bits = bits | x.where(reads, x.const(0), x.const(UNREAD))
+            other = x.ballot(reads) != x.active(), "cp_async_bypass_zfill"
     elif reads is not None and "ZFILL" in i.modifiers:
         bits = bits | x.where(reads, x.const(0), x.const(UNREAD))
     elif reads is not None:
