@@ -418,7 +418,7 @@ static void faults(const std::string &which) { // the launch succeeds, and every
         expect(limit == 1008, "a stack comes in pieces");
         REFUSED(cudaErrorInvalidValue, cudaDeviceSetLimit(cudaLimitStackSize, 1 << 20));
         cudaGetLastError();
-        CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 1 << 10));
+        CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 1 << 11));
         nested<<<1, 1>>>(600, a);
     }
     if (which == "trap") say<<<1, 1>>>(9), give_up<<<1, 1>>>();
@@ -427,6 +427,9 @@ static void faults(const std::string &which) { // the launch succeeds, and every
     printf("%s\n", cudaGetErrorName(cudaMalloc(&a, 4)));
     CHECK(cudaDeviceReset());
     CHECK(cudaMalloc(&a, 4));
+    size_t limit;
+    CHECK(cudaDeviceGetLimit(&limit, cudaLimitStackSize));
+    expect(limit == 1 << 10, "a device that is reset has its first limits");
 }
 
 int main(int argc, char **argv) {

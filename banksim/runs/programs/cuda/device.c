@@ -12,8 +12,10 @@ struct CUctx_st {
 static struct CUctx_st primary;
 static __thread CUcontext stack[64];
 static __thread int depth;
-static size_t limits[CU_LIMIT_MAX] = {
-    [CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20, [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20};
+#define LIMITS                                                                                                        \
+    {[CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20, [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20}
+static const size_t first_limits[CU_LIMIT_MAX] = LIMITS;
+static size_t limits[CU_LIMIT_MAX] = LIMITS;
 
 /* ---- attributes: lines of a number and a value, behind a line with the name */
 static int attributes[CU_DEVICE_ATTRIBUTE_MAX + 1];
@@ -112,6 +114,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     banksim_forget_memory();
     banksim_tell('R', "", 0);
     banksim_fault = banksim_pending = CUDA_SUCCESS;
+    for (int which = 0; which < CU_LIMIT_MAX; which++) cuCtxSetLimit(which, first_limits[which]);
     return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
