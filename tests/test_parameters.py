@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "banksim.machine.reference.memory.put": "the interface of both engines",
     "banksim.machine.llvm.atomics.lane_by_lane": "emits a function whose own parameters these are",
     "banksim.machine.llvm.atomics.exchange": "emits a part of that function",
+    "banksim.machine.launch.prepare": "what a launch of CUDA is given, under CUDA's names; half of it has defaults",
     "banksim.machine.llvm.workers.execute": "keywords that few callers need; runs.options stands above it",
     "banksim.timing.multiprocessor.__init__": "keywords that say how one multiprocessor differs from another",
 }

@@ -54,53 +54,57 @@ def in_threads(
 ) -> list[T]:
     """What each of `works` returns, each run in a thread of its own; and of `later`, which begin if the others have not
     ended after `JOINED` seconds. `tick` is called about ten times a second, and at the end. At a KeyboardInterrupt
-    `stop` is set, for which they are to look. (An interrupted `Thread.join` of CPython 3.11 takes a thread that runs
-    for one that has ended; a queue that wakes nobody does no harm.)"""
+    `stop` is set, for which they are to look; what did not get to a thread is run by this one. (An interrupted
+    `Thread.join` of CPython 3.11 takes a thread that runs for one that has ended; a queue that wakes nobody does no
+    harm.)"""
     wake: SimpleQueue[None] = SimpleQueue()
-    ended: list[int] = []
-    answers: list[T | BaseException | None] = []
+    answers: dict[int, T | BaseException] = {}
 
-    def begin(work: Callable[[], T]) -> None:
-        number = len(answers)
+    def task(number: int, work: Callable[[], T]) -> Task:
+        first = threading.Lock()
 
-        def task() -> None:
+        def run() -> None:
+            if not first.acquire(blocking=False):
+                return
             try:
                 answers[number] = work()
             except BaseException as error:
                 answers[number] = error
-            ended.append(number)
             wake.put(None)
 
-        answers.append(None)
-        submit(task)
+        return run
+
+    tasks = [task(number, work) for number, work in enumerate(works)]
 
     def all_ended(seconds: float) -> bool:
-        if len(ended) < len(answers):
+        if len(answers) < len(tasks):
             with suppress(Empty):
                 wake.get(timeout=seconds)
-        return len(ended) == len(answers)
+        return len(answers) == len(tasks)
 
     try:
-        for work in works:
-            begin(work)
+        for run in tasks:
+            submit(run)
         while not all_ended(JOINED if later else 0.1):
             for work in later:
-                begin(work)
+                tasks.append(task(len(tasks), work))
+                submit(tasks[-1])
             later = ()
             tick()
         tick()
-    except KeyboardInterrupt:
+    except BaseException as error:
         stop[:] = 1
-    except BaseException:
-        stop[:] = 1
-        raise
+        for run in tasks:
+            run()
+        if not isinstance(error, KeyboardInterrupt):
+            raise
     finally:
         while not all_ended(0.1):
             pass
-    return [returned(answer) for answer in answers]
+    return [returned(answers[number]) for number in range(len(tasks))]
 
 
-def returned(answer: T | BaseException | None) -> T:
+def returned(answer: T | BaseException) -> T:
     if isinstance(answer, BaseException):
         raise answer
-    return answer  # type: ignore[return-value]
+    return answer
