@@ -87,6 +87,8 @@ LONGER_STEP = 14
 """Of the blocks that are looked at only every so many-th is alike."""
 BAD_COUNT = 15
 """A barrier of the block for a number of threads that is no multiple of a warp's."""
+ENDED_BLOCK = 16
+"""An access to the shared memory of a block of the cluster that has ended."""
 
 # ---- events that the race check is told of
 TOGETHER = 0

@@ -120,6 +120,7 @@ class Cluster(Protocol):
     live: Integer
     arrived: Integer
     phase: Integer
+    ended: Integer
 
 
 class Memo(Protocol):

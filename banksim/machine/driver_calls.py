@@ -128,6 +128,8 @@ class Host:
     """Constant bank 0, and where parameters begin in it."""
     rank: int = 0
     """Of the block that asks."""
+    ended: int = 0
+    """The ranks of blocks of the cluster that have ended, as a mask."""
     in_cluster: bool = False
     """Whether the launch names a cluster, be it of one block."""
     notes: Sequence[Bytes] = ()
@@ -163,9 +165,12 @@ class Host:
             if self.notes:
                 self.notes[number][offset : offset + size] |= np.uint8(use)
         size = max(min(size, len(memory) - offset), fewest or size)
-        if offset < start or offset + size > len(memory):
+        gone = code == codes.OUT_OF_SHARED and self.ended >> rank & 1
+        if gone or offset < start or offset + size > len(memory):
             i = self.instruction
             who = i.operands[0].text if i.name == "SERVICE" else f"{'tensor' if 'UTMA' in i.name else 'bulk'} copy"
+            if gone:
+                raise Refusal(codes.ENDED_BLOCK, lane, f"{who}: {size} bytes in {of_ended_block(rank)}")
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
         return memory[offset : offset + size]
 
@@ -194,6 +199,13 @@ class Host:
     def text(self, address: int, lane: int) -> str:
         """The string at an address, as text."""
         return self.string(address, lane).decode(errors="replace")
+
+
+def of_ended_block(rank: int) -> str:
+    """The shared memory of a block that has ended, in words, and what would have kept it."""
+    return (
+        f"shared memory of the block of rank {rank} in the cluster, which has ended: no cluster.sync() before its end"
+    )
 
 
 Service = Callable[[Host, Sequence[int], Words], Words | None]

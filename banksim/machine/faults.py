@@ -16,7 +16,7 @@ from banksim.kernels.embedded_ptx import uses_dynamic_shared
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.addresses import layout_of
-from banksim.machine.driver_calls import Refusal
+from banksim.machine.driver_calls import Refusal, of_ended_block
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import called
 from banksim.machine.operations.loads_and_stores import memory_operand, request, width
@@ -153,6 +153,8 @@ def wrong(launch: Launch, i: Instruction, address: int, code: int) -> str:
         return f"{called(launch.kernel.arch, address)} is not known"
     if code == codes.OUT_OF_SHARED:
         return outside_shared(launch, verb, size, address)
+    if code == codes.ENDED_BLOCK:
+        return f"{verb} of {size} bytes in {of_ended_block(address >> codes.RANK_BIT)}"
     byte, bytes_there = signed(address), launch.local_bytes
     if byte < 0 and any(o.kind == "R" and o.number == STACK for o in memory_operand(i).parts):
         return f"stack overflow: calls nest too deep for the {bytes_there:,} bytes of a thread's stack"

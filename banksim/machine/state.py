@@ -105,6 +105,7 @@ CLUSTER = layout(
     ("live", "i8"),  # threads that have not exited
     ("arrived", "i8"),  # threads that have arrived in this phase
     ("phase", "u4"),  # how many phases have ended
+    ("ended", "u4"),  # the ranks of blocks that have ended, as a mask
 )
 
 REQUEST = layout(

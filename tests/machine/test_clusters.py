@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import Fault, InputError
+from banksim.runs.programs.process import LAUNCH_FAILED, status_of
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
@@ -144,6 +146,21 @@ def test_faults(engine: str) -> None:
         banksim.run(kernels()["astray"], 8, 1, [out], engine=engine)
     with pytest.raises(Fault, match="a barrier that not all can reach"):
         banksim.run(kernels()["stuck"], 2, 32, [out], cluster=2, engine=engine)
+
+
+@ENGINES
+@pytest.mark.parametrize("waits", [0, 1])
+def test_shared_memory_of_a_block_that_has_ended(waits: int, engine: str) -> None:
+    """An H200 answered 719 for loads, and for stores and atomics if enough of them came behind the block's end."""
+    where = r"at \S*clusters\.cu:\d+ .*, block \(0, 0, 0\), warp 0, lane 0"
+    for how, what in enumerate(["load", "store", "atomic operation", "atomic operation", "bulk copy"]):
+        said = (
+            f"{what}.* bytes in shared memory of the block of rank 1 in the cluster, which has ended: .*sync.*, {where}"
+        )
+        with nullcontext() if waits else pytest.raises(Fault, match=said) as fault:
+            out = np.zeros(8, np.int32)
+            banksim.run(kernels()["ended"], 2, 32, [out, how, waits], dynamic_shared=1024, engine=engine)
+        assert waits or status_of(fault.value) == LAUNCH_FAILED
 
 
 @pytest.mark.parametrize(

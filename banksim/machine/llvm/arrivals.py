@@ -6,7 +6,17 @@ import numpy as np
 from numba import types
 
 from banksim.machine import codes
-from banksim.machine.codes import AND, AT_BARRIER, BLOCK_BARRIERS, NO_REDUCTION, OF_CLUSTER, POPC, READY, YIELDED
+from banksim.machine.codes import (
+    AND,
+    AT_BARRIER,
+    BLOCK_BARRIERS,
+    NO_REDUCTION,
+    OF_CLUSTER,
+    POPC,
+    RANK_BIT,
+    READY,
+    YIELDED,
+)
 from banksim.machine.compiled_records import Context
 from banksim.machine.llvm.groups import cluster_of, put_aside, tell
 from banksim.machine.record_types import CONTEXT, WARP
@@ -86,6 +96,8 @@ def leave(context: Place, warp: Place, mask: Integer) -> None:
     if w.cluster_phase == cluster.phase:  # they are awaited no more, nor do they stand for others
         cluster.arrived -= ones(w.cluster_arrived & mask)
     gather_cluster(c)
+    if not c.live:
+        cluster.ended |= np.uint32(1) << np.uint32(c.own_shared >> np.uint64(RANK_BIT))
 
 
 # ---- the barrier of a cluster of blocks

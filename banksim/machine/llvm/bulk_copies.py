@@ -8,7 +8,7 @@ from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.values import INT, POINTER, VOID
-from banksim.machine.state import CONTEXT
+from banksim.machine.state import CLUSTER, CONTEXT
 
 COPIES = ("copy_in", "copy_out")
 """The functions of driver_calls.py that `bulk_copy` can be done for."""
@@ -29,6 +29,9 @@ def bulk_copy(e: Emitter, name: str, shared_start: int, layout: AddressMap) -> i
         rank, start = b.lshr(shared, INT[64](RANK_BIT)), b.and_(shared, INT[64]((1 << RANK_BIT) - 1))
         above = b.icmp_unsigned(">=", start, INT[64](shared_start))
         above = b.and_(above, b.icmp_unsigned("<", rank, e.get(context, CONTEXT, "cluster_blocks")))
+        ended = e.get(e.get(context, CONTEXT, "cluster", as_type=POINTER), CLUSTER, "ended")
+        gone = b.lshr(ended, b.and_(b.trunc(rank, INT[32]), INT[32](31)))
+        above = b.and_(above, e.empty(b.and_(gone, INT[32](1))))
         below = b.icmp_unsigned("<=", b.add(start, size), e.get(context, CONTEXT, "shared_size"))
         unnoted = b.icmp_unsigned("==", e.get(context, CONTEXT, "notes"), INT[64](0))
         good = b.and_(b.and_(b.and_(known, inside), b.and_(above, below)), unnoted)

@@ -97,6 +97,7 @@ def add_begin(out: Translation, watched: bool) -> None:
     cluster = e.get(context, CONTEXT, "cluster", as_type=POINTER)
     e.set(cluster, CLUSTER, "live", e.get(cluster, CLUSTER, "threads"))
     e.set(cluster, CLUSTER, "arrived", INT[64](0))
+    e.set(cluster, CLUSTER, "ended", INT[32](0))
     allowance, budget = e.get(context, CONTEXT, "allowance"), e.get(context, CONTEXT, "budget")
     e.set(context, CONTEXT, "budget", b.select(b.icmp_unsigned("==", allowance, INT[64](0)), budget, allowance))
     bytes_of = e.get(context, CONTEXT, "shared_reach")

@@ -18,6 +18,7 @@ from banksim.machine.faults import of_call
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.scratch import RESULT, SERVED, SERVED_ROWS
 from banksim.machine.services import SERVICES
+from banksim.machine.state import CLUSTER, aligned
 from banksim.requests.kinds import LANES
 
 BY_NUMBER = [*SERVICES.values()]
@@ -39,6 +40,8 @@ class Server:
         self.launch, self.context, self.error, self.notes = launch, context, error, notes
         self.shared: Sequence[Bytes] = ()
         """That of each block of the cluster."""
+        self.cluster: Array = aligned(CLUSTER, 1)
+        """Its barrier, and which of its blocks have ended."""
         self.shared_start = shared_start(launch.kernel)
         self.scratch: Bytes = scratch.view(np.uint8)
         self.rows = self.scratch[SERVED:].view(np.uint32)[: SERVED_ROWS * LANES].reshape(SERVED_ROWS, LANES)
@@ -74,6 +77,7 @@ class Server:
         index = self.warp[0] = (warp - int(c["warps"])) // int(c["warp_size"])
         host.instruction = self.launch.kernel.instructions[pc // BYTES]
         host.block, host.shared, host.rank = int(c["block"]), self.shared, int(c["own_shared"]) >> codes.RANK_BIT
+        host.ended = int(self.cluster[0]["ended"])
         host.watch = partial(self.watch, warp, pc) if c["watch"] else None
         lanes = [lane for lane in range(LANES) if mask >> lane & 1]
         if not lanes or self.error[0]["code"]:

@@ -26,7 +26,7 @@ from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall, Place
 from banksim.machine.llvm.scratch import ADDRESSES
 from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, vector
-from banksim.machine.state import CONTEXT, MEMO, WARP
+from banksim.machine.state import CLUSTER, CONTEXT, MEMO, WARP
 
 FAULT_OF = {
     "shared": codes.OUT_OF_SHARED,
@@ -185,6 +185,13 @@ class MemoryFunctions:
         e = self.e
         return e.b.sub(addresses, splat(e.b, e.b.trunc(e.get(a.context, CONTEXT, "own_shared"), INT[32])))
 
+    def in_living_block(self, a: MemoryCall, ranks: ir.Value) -> ir.Value:
+        """In which lanes the block of the cluster that has the rank has not ended."""
+        e, b = self.e, self.e.b
+        ended = e.get(e.get(a.context, CONTEXT, "cluster", as_type=POINTER), CLUSTER, "ended")
+        bits = b.lshr(splat(b, ended), b.and_(ranks, vector([31] * LANES)))
+        return b.icmp_unsigned("==", b.and_(bits, vector([1] * LANES)), ir.Constant(WORDS, None))
+
     def leave(self, result: ir.Type) -> None:
         self.e.b.ret_void() if result is VOID else self.e.b.ret(ir.Constant(result, None))
 
@@ -335,6 +342,11 @@ class MemoryFunctions:
                 with b.if_then(b.not_(good)):
                     self.fail(a, FAULT_OF[space], fits)
                     self.leave(result)
+        if ranked and space != "shared":
+            lives = self.in_living_block(a, ranks)
+            with b.if_then(b.not_(e.everywhere(lives, others)), likely=False):
+                self.fail(a, codes.ENDED_BLOCK, lives)
+                self.leave(result)
         first = b.extract_element(offsets, lane)
         if space == "global":
             if use != READ:

@@ -162,6 +162,7 @@ class Worker:
         c, self.cluster = self.context[0], cluster
         c["shared"], c["own_shared"] = cluster.shared.ctypes.data, rank << codes.RANK_BIT
         c["cluster_blocks"], c["cluster"] = cluster.size, cluster.barrier.ctypes.data
+        self.server.cluster = cluster.barrier
         self.server.shared = [cluster.of(n, self.launch.shared_bytes) for n in range(cluster.size)]
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:

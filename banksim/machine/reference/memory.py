@@ -99,6 +99,8 @@ class MemoryEngine(NumpyEngine):
             blocks, rank = self.block.cluster.blocks, offset >> codes.RANK_BIT
             if rank >= len(blocks) or (space == "shared" and rank != self.block.rank):
                 return "shared", NOTHING, offset
+            if not blocks[rank].live:
+                raise self.fault(codes.ENDED_BLOCK, lane, offset)
             return "shared", blocks[rank].shared, offset & (1 << codes.RANK_BIT) - 1
         if space == "local" or (space == "generic" and window == LOCAL_WINDOW):
             return "local", self.block.local[self.thread[lane]], offset
@@ -263,6 +265,7 @@ class MemoryEngine(NumpyEngine):
             buffers=self.launch.buffers,
             shared=[block.shared[: self.launch.shared_bytes] for block in self.block.cluster.blocks],
             rank=self.block.rank,
+            ended=sum(1 << block.rank for block in self.block.cluster.blocks if not block.live),
             in_cluster=self.launch.explicit_cluster,
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,

@@ -117,6 +117,29 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) both(int *out) {
     cluster.sync();
 }
 
+// A block that ends while its neighbour still loads from its shared memory, stores to it, adds to it, arrives at an mbarrier
+// there or copies to it: what an H200 answers by error 719. `waits`: at its end it waits for the neighbour.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) ended(int *out, int how, int waits) {
+    extern __shared__ __align__(16) int s[];
+    unsigned rank, there, counts, v = 0, own = (unsigned)__cvta_generic_to_shared(s);
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 99;" ::"r"(own) : "memory");
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+    if (rank == 1 && !waits) return;
+    long long until = clock64() + 20000;
+    while (clock64() < until);
+    there = mapped(own + 128 + 4 * threadIdx.x, 1), counts = mapped(own, 1);
+    if (rank == 0) switch (how) {
+        case 0: asm volatile("ld.volatile.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(there) : "memory"); break;
+        case 1: asm volatile("st.volatile.shared::cluster.u32 [%0], 7;" ::"r"(there) : "memory"); break;
+        case 2: asm volatile("atom.shared::cluster.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(there) : "memory"); break;
+        case 3: asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(counts) : "memory"); break;
+        case 4: if (threadIdx.x == 0) asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 64, [%2];" ::"r"(there), "r"(own + 512), "r"(counts) : "memory"); break;
+    }
+    if (v == 0x12345) out[0] = 1;
+    if (waits) asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
 // Atomics by generic addresses, in the own block's shared memory or in the other's (`far`): an H200 counted them.
 #define A(n, name, type, c) case n: asm volatile("atom." name " %0,[%1],%2;" : "=" c(x) : "l"(there), c((type)3) : "memory"); break;
 extern "C" __global__ void __cluster_dims__(2, 1, 1) generic(unsigned long long *out, int how, int far) {
