@@ -32,12 +32,14 @@ class Machine:
     `places`: what stands where in constant bank 0, by the names of `launch_constants.SIZES`. `first_shared` is where
     the compiler puts a block's first shared variable. `passes_in_shared`: whether it is known that accesses to shared
     memory pass wherever a block has been given some, up to the unit of allocation and in the part that is reserved
-    (measured on one H200: tests/machine/test_beyond_shared.py).
+    (measured on one H200: tests/machine/test_beyond_shared.py). `registers`: the content of special registers, as far
+    as an H200 showed it: of SR_VIRTCFG the bits 8 to 15, %nwarpid.
     """
 
     places: Mapping[str, int] = field(hash=False)
     first_shared: int = 0
     passes_in_shared: bool = False
+    registers: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 TURING = Machine(
@@ -65,6 +67,7 @@ HOPPER = Machine(
     },
     first_shared=0x400,
     passes_in_shared=True,
+    registers={"SR_VIRTCFG": 64 << 8},
 )  # fmt: skip
 BLACKWELL = Machine(
     {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHARED_WINDOW
+from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHARED_WINDOW, machine
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import codes
@@ -217,6 +217,8 @@ class LLVMEngine(Routines):
         elif name.startswith("SR_TID."):
             where = self.e.field(self.warp, WARP, "thread", LANES * "XYZ".index(name[-1]))
             v = self.new("u", 32, LANES, self.e.load(where, WORDS))
+        elif name in (known := machine(self.kernel.arch).registers):
+            return self.const(known[name])
         else:
             raise unknown_special(name)
         return self.first(v) if uniform else v

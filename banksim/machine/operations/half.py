@@ -17,7 +17,7 @@ from banksim.machine.operations.rounding import round_to_odd, two_sum
 from banksim.machine.operations.table import COMBINATIONS, combined, operation, write_float
 
 HALVES = "H0_H0 H1_H1 H0_NH1"
-NAN16 = 0x7FFF
+NAN16, OUT_OF_BOUNDS16 = 0x7FFF, 0x7FF7
 SIGN16 = 0x8000
 
 
@@ -170,9 +170,10 @@ def hmul2(x: Engine, i: Instruction) -> None:
     write_halves(x, i.operands[0], *results)
 
 
-@operation("HFMA2", "MMA BF16_V2 FTZ SAT RELU", marks=HALVES)
+@operation("HFMA2", "MMA BF16_V2 FTZ SAT RELU OOB", marks=HALVES)
 def hfma2(x: Engine, i: Instruction) -> None:
-    """a · b + c; with a = −0 and b = 0 the compiler's way to load a constant."""
+    """a · b + c; with a = −0 and b = 0 the compiler's way to load a constant. OOB: 0 where a or b is the NaN that tells
+    of an element out of bounds, of whatever sign (so an H200 gave it in 8,192 of 8,192 pairs, in four forms)."""
     a, b, c = sources(i, 1)
     form = format_of(i)
     if a[0].is_zero and b[0].is_zero and len(c) == 2 and not i.modifiers & {"SAT", "RELU", "FTZ"}:
@@ -181,7 +182,12 @@ def hfma2(x: Engine, i: Instruction) -> None:
     results = []
     for p, q, r in halves:
         s, error = two_sum(x.to_f64(p) * x.to_f64(q), x.to_f64(r))
-        results.append(finish(x, i, round_to_odd(x, s, error)))
+        result = finish(x, i, round_to_odd(x, s, error))
+        if "OOB" in i.modifiers:
+            mark = x.bits(from_half(x, x.const(OUT_OF_BOUNDS16), form))
+            outside = (x.bits(x.absolute(p)) == mark) | (x.bits(x.absolute(q)) == mark)
+            result = x.where(outside, x.const(0), result)
+        results.append(result)
     return write_halves(x, i.operands[0], *results)
 
 

@@ -326,6 +326,7 @@ class MemoryEngine(NumpyEngine):
             "SR_LMEMHIOFF": 0,
             "SR_SWINHI": SHARED_WINDOW >> 32,
             "SR_SWINLO": 0,
+            **code_layout.machine(self.launch.kernel.arch).registers,
         }
         if name[:-2] in self.block.clocks:
             return self.clock(name)

@@ -95,6 +95,8 @@ def expected(arch: str) -> dict[str, Expected]:
         }
     if capability(arch) < 90:
         known["nwarpid"] = fixed({75: 32, 80: 64}.get(capability(arch), 48))
+    elif arch == "sm_90":
+        known["nwarpid"] = fixed(64)  # as an H200 told
     return known | {f"{name}.{axis}": values[n] for name, values in axes.items() for n, axis in enumerate("xyz")}
 
 
@@ -125,7 +127,7 @@ def refused(arch: str) -> set[str]:
     hopper, ampere = capability(arch) >= 90, capability(arch) >= 80
     names = REFUSALS | {f"pm{n}" for n in range(8)} | {f"envreg{n}" for n in range(32) if n not in (1, 2)}
     if hopper:
-        return (names | {"nwarpid"}) - {"envreg10", "envreg11"}
+        return (names | ({"nwarpid"} if capability(arch) > 90 else set())) - {"envreg10", "envreg11"}
     return names | ({"reserved_smem_offset_end", "reserved_smem_offset_1"} if ampere else set())
 
 
