@@ -66,6 +66,10 @@ class AccessRule:
     passes: int = 1
     also: AccessRule | None = None
 
+    def requests(self, width: int) -> int:
+        """How many an access of `width` bytes a lane is sent as."""
+        return max(1, width // self.request_bytes)
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -97,8 +101,9 @@ class Architecture:
         for (op, width), access in self.accesses.items():
             unit = max(min(width, access.request_bytes), self.bank_width)
             parts = 32 // access.lanes
-            if not 1 <= access.passes <= MOST_PASSES:
-                raise InputError(f"{self.name}: {access.passes} passes of {op}: give 1 to {MOST_PASSES}")
+            if not 1 <= access.passes <= MOST_PASSES // access.requests(width):
+                most = MOST_PASSES // access.requests(width)
+                raise InputError(f"{self.name}: {access.passes} passes of {op}: give 1 to {most}")
             if parts * self.banks * self.bank_width > 32 * unit or parts > unit // 2:
                 raise InputError(
                     f"{self.name}: parts of {access.lanes} lanes of {op}, {width} bytes, are too small for "

@@ -86,7 +86,7 @@ def test_bounds(arch: Architecture, data: st.DataObject) -> None:
     (low, high), ideal, (degree_low, degree_high) = counts(case, arch)
     access = arch.access(case.op, case.width)
     assert access is not None
-    requests = max(1, case.width // access.request_bytes)
+    requests = access.requests(case.width)
     assert (ideal == 0) == (not active(case))
     rules = [access, access.also] if access.also else [access]
     assert ideal <= low <= high <= sum(len(active(case)) * rule.passes * requests for rule in rules)

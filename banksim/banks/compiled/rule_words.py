@@ -23,8 +23,8 @@ UNKNOWN = -1
 SHIFT, GROUPS, PART, MERGED, SERVES, PASSES, ROWS, FIELDS = range(8)
 """Fields of the record of an op and width. SHIFT: log2 of the bytes of a word that lanes share without a conflict.
 GROUPS: groups of banks. PART: log2 of the lanes of a part; MERGED: the same where pairs merge (0: they never do).
-SERVES: whom a pass serves (WORD … BY_HALF_PLACE). PASSES: how many each of those takes. ROWS: lanes that give
-addresses."""
+SERVES: whom a pass serves (WORD … BY_HALF_PLACE). PASSES: how many each of those takes, in all requests that an access
+is sent as (`judge_broadcast` counts these one by one). ROWS: lanes that give addresses."""
 KEEP, BROADCASTS, COPIES, HEADER = 0, 1, 2, 3
 """A rule begins with the address bits that tell words apart (KEEP) and the addresses of `judge_broadcast` (BROADCASTS)
 and `judge_copy` (COPIES); from HEADER on follow the records."""
@@ -73,7 +73,7 @@ def rule_records(arch: Architecture) -> npt.NDArray[np.int64]:
                     access.lanes.bit_length() - 1,
                     max(access.merged.bit_length() - 1, 0),
                     serving(access),
-                    access.passes,
+                    access.passes * (1 if access.serves == "broadcast" else access.requests(width)),
                     access.rows,
                 )
     rule.flags.writeable = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.bank_rules import AccessRule, Architecture, Serves, architecture
 from banksim.banks.compiled.many_requests import LARGEST, REQUESTS
 from banksim.banks.compiled.site_sums import tally
 from banksim.banks.rule import judge
@@ -42,3 +44,18 @@ def test_requests_of_one_kind_have_the_counts_of_the_scalar_rule(
             counts, ideal, degrees = ends(known[0]), known[1], ends(known[2])
             figures = found[site, OP_CODES[op], width]
             assert figures[:6] == (1, *counts, ideal, *degrees)
+
+
+@pytest.mark.parametrize("request_bytes", [4, 8])
+@pytest.mark.parametrize("serves", ["word", "lane", "once"])
+def test_wide_accesses_that_are_sent_as_several_requests_cost_all_of_them(serves: Serves, request_bytes: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 1 << 10, (REQUESTS, 32), np.uint32) * np.uint32(16)
+    known = AccessRule(32, "assumed", "a variant", serves=serves, request_bytes=request_bytes)
+    for name in ("kepler-4", "sm_90"):
+        arch = replace(architecture(name), accesses={("ld", 16): known})
+        found = tally(Trace.from_arrays("ld", 16, FULL_MASK, rows, site=np.arange(REQUESTS)), arch, 1)
+        for site, row in enumerate(rows.tolist()):
+            judged = judge(row, "ld", 16, FULL_MASK, arch)
+            assert judged is not None
+            assert found[site, OP_CODES["ld"], 16][:6] == (1, *ends(judged[0]), judged[1], *ends(judged[2]))
