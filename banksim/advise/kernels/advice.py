@@ -6,13 +6,14 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from banksim.advise.kernels.measure import Bench, Measured
+from banksim.advise.kernels.measure import TIMED, Bench, Measured
 from banksim.advise.kernels.search import Search, Tried
 from banksim.advise.kernels.source import KernelSource, SourceArray, rewritten
 from banksim.advise.kernels.source_layouts import PADDINGS, padded
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.errors import InputError
 from banksim.machine.races.findings import Race, missing
+from banksim.timing.whole_grid import MOST_ASSUMED
 from banksim.wording import number, plural
 
 MOST_RACES = 3
@@ -81,6 +82,18 @@ class KernelAdvice:
             found += [f"{array.name} {can}: {array.fixed}"] if array.fixed else []
         return tuple(found)
 
+    @property
+    def rests(self) -> str:
+        """What the time of the launch is, and rests on, as sentences; empty if none was simulated."""
+        timed = [one for one in (self.before, *(one.measured for one in self.tried)) if one and one.cycles]
+        if not timed:
+            return ""
+        late = f"{TIMED['global_latency']} cycles later than shared, as if no cache had it"
+        said = f"Launch: an estimate of its time, in which global memory answers {late}."
+        if all(one.microseconds for one in timed):
+            return said
+        return f"{said} No time is given (–) where more than {MOST_ASSUMED:.0%} of the warps' time rests on that."
+
     def diff(self) -> str:
         """The change as a unified diff; empty if nothing pays."""
         name = self.source.file.as_posix()
@@ -109,6 +122,7 @@ class KernelAdvice:
             "blocks_compared": self.compared or None,
             "verdict": self.verdict,
             "notes": list(self.notes),
+            "launch_rests_on": self.rests,
             "diff": self.diff(),
         }
 
@@ -118,7 +132,8 @@ class KernelAdvice:
             "transactions": list(one.transactions),
             "ideal": [cost.ideal for cost in one.costs],
             "instructions": one.instructions,
-            "cycles_per_block": one.cycles,
+            "launch_cycles": one.cycles,
+            "launch_microseconds": one.microseconds,
             "wide_requests": {str(width): count for width, count in one.wide.items()},
             "shared_bytes": one.size,
             "dynamic_shared": one.dynamic,
@@ -140,9 +155,9 @@ def advise_kernel(
 
     Arguments as those of `banksim.run`; the arrays in `args` are left as they are. A cure is taken if the results
     are the same bit for bit, no architecture needs more transactions and one fewer, what it adds to the instructions
-    costs less than that saves, and, where time can be simulated, no more cycles pass. A large launch whose counts do
-    not depend on data is counted by classes of blocks; results are then those of some blocks of each class. Raises
-    what `banksim.run` raises for the kernel as it is written.
+    costs less than that saves, and, where time can be simulated, the whole launch takes no more cycles. A large launch
+    whose counts do not depend on data is counted by classes of blocks; results are then those of some blocks of each
+    class. Raises what `banksim.run` raises for the kernel as it is written.
     """
     declared = chosen(source, arrays)
     archs = architectures(arch)

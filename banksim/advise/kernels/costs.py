@@ -10,6 +10,7 @@ from banksim.banks.conflicts import Conflicts
 from banksim.errors import UnknownCountError
 from banksim.requests.counts import ends
 from banksim.runs.outcome import Run
+from banksim.timing.whole_grid import estimate, whole
 
 ISSUED = 4
 """Warp instructions that an SM issues in a cycle, one in each of its sub-cores (sm_50 on, NVIDIA's tuning guides)."""
@@ -22,14 +23,16 @@ class Cost:
     """The cost of one run by one architecture: its `transactions` (of a range the most) and their `ideal`.
 
     `time`: the cycles that an SM needs to issue the launch's instructions and to serve its transactions if neither
-    ever waits. It compares two layouts of one kernel, and predicts no duration. `cycles`: simulated cycles of an SM
-    for each block, which do; None where no time was simulated.
+    ever waits. It compares two layouts of one kernel, and predicts no duration. `cycles` do: those of the whole launch,
+    estimated from the simulated blocks; None where no time was simulated. `microseconds`: the same with the launch's
+    start and end; None, too, where most of it would rest on assumed latencies.
     """
 
     transactions: int
     ideal: int
     time: float
-    cycles: float | None = None
+    cycles: int | None = None
+    microseconds: float | None = None
 
     def of(self, before: Cost) -> float:
         """This cost over the one before: by the simulated cycles if both have them, else by `time`."""
@@ -49,9 +52,11 @@ def cost(done: Run, judged: Conflicts) -> Cost:
         raise UnknownCountError(judged.arch.why_unknown(site.op, site.width))
     transactions = ends(judged.transactions).high
     time = done.instructions / ISSUED + transactions / SERVED
-    is_timed = done.cycles is not None and runs_as(judged.arch.name, done.kernel.arch)
-    cycles = done.cycles.total / len(done.cycles.blocks) if is_timed and done.cycles else None
-    return Cost(transactions, judged.ideal, time, cycles)
+    if done.cycles is None or not runs_as(judged.arch.name, done.kernel.arch):
+        return Cost(transactions, judged.ideal, time)
+    launch = estimate(done.launch, done.cycles)
+    cycles = whole(done.launch, done.cycles, launch.together)
+    return Cost(transactions, judged.ideal, time, cycles, launch.microseconds)
 
 
 def can_be_timed(done: Run) -> bool:

@@ -63,9 +63,14 @@ class Measured:
         return sum(cost.transactions - cost.ideal for cost in self.costs)
 
     @property
-    def cycles(self) -> float | None:
-        """Simulated cycles of an SM for each block; None if no time was simulated."""
+    def cycles(self) -> int | None:
+        """Cycles of the launch; None if no time was simulated."""
         return next((cost.cycles for cost in self.costs if cost.cycles is not None), None)
+
+    @property
+    def microseconds(self) -> float | None:
+        """Time of the launch; None if none was simulated, or most of it rests on an assumed latency."""
+        return next((cost.microseconds for cost in self.costs if cost.microseconds is not None), None)
 
     def of(self, before: Measured) -> float:
         """This cost over the one before, summed over the architectures."""

@@ -153,8 +153,8 @@ def slower(after: Measured, before: Measured) -> str:
 
 
 def cycles(before: Measured, after: Measured) -> str:
-    was, becomes = (number(round(one.cycles or 0)) for one in (before, after))
-    return f"{was} simulated cycles a block become {becomes}"
+    was, becomes = (number(one.cycles) for one in (before, after))
+    return f"{was} simulated cycles of the launch become {becomes}"
 
 
 def losses(after: Measured, before: Measured, saved: int, arch: str) -> Iterator[str]:

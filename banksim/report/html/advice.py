@@ -192,13 +192,13 @@ def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
         title="Layouts",
         verdict=advice.verdict,
         is_calm=advice.is_proven,
-        notes=advice.notes,
+        notes=tuple(filter(None, (advice.rests, *advice.notes))),
         heads=(
             "requests",
             *(f"transactions, {name}" for name in names),
             *(f"blocks per SM, {name}" for name in names),
             "warp instructions",
-            "cycles per block",
+            "launch",
             "bytes per block",
         ),
         layouts=tuple(layouts),
@@ -221,12 +221,14 @@ def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
 
 
 def cells(one: Measured, advice: KernelAdvice) -> tuple[tuple[str, str], ...]:
+    from banksim.report.text.kernel_advice import duration
+
     return (
         (number(one.requests), ""),
         *((number(paid.transactions), "calm" if paid.transactions == paid.ideal else "hot") for paid in one.costs),
         *((number(one.blocks(arch)), "") for arch in advice.archs),
         (number(one.instructions), ""),
-        ("–" if one.cycles is None else number(round(one.cycles)), ""),
+        (duration(one), ""),
         (number(one.size), ""),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from banksim.advise.kernels.advice import KernelAdvice
+from banksim.advise.kernels.measure import Measured
 from banksim.advise.kernels.search import Tried
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, fitted, fold
@@ -49,11 +50,14 @@ def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
         columns.append(Column(("blocks", "per SM"), [Text(number(one.blocks(arch))) for _, one in ran], group))
     columns.append(Column(("warp in-", "structions"), [Text(number(one.instructions)) for _, one in ran]))
     if advice.before.cycles is not None:
-        cells = [Text("–" if one.cycles is None else number(round(one.cycles))) for _, one in ran]
-        columns.append(Column(("cycles", "per block"), cells))
+        columns.append(Column(("", "launch"), [Text(duration(one)) for _, one in ran]))
     columns.append(Column(("bytes", "per block"), [Text(number(one.size)) for _, one in ran]))
     labels = [Text(name) for name, _ in ran]
-    return fitted(labels, columns, width)
+    return fitted(labels, columns, width) + (fold(Text(advice.rests, QUIET), width) if advice.rests else [])
+
+
+def duration(one: Measured) -> str:
+    return "–" if one.microseconds is None else f"{one.microseconds:,.2f} µs"
 
 
 def reasons(one: Tried, width: int) -> Iterator[Text]:

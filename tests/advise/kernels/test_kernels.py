@@ -90,6 +90,23 @@ def test_the_report_shows_figures_and_diff(transpose: Path, capsys: pytest.Captu
     printed = capsys.readouterr().out
     assert "Results are the same bit for bit, and no conflict is left: tile: column ^ row." in printed
     assert "\n+    out[column + y, row + x] = tile[x, y ^ x]\n" in printed
+    assert " µs " in printed
+    assert printed.count("estimate") == 1
+    assert "No time is given" not in printed
+
+
+def test_no_time_is_shown_where_most_is_assumed(
+    transpose: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Layouts still rank by it: what is assumed is the same for all."""
+    monkeypatch.setattr("banksim.timing.whole_grid.MOST_ASSUMED", 0.0)
+    assert main(["advise", "kernel", f"{transpose}:transpose", *LAUNCH]) == 0
+    printed = capsys.readouterr().out
+    assert "No time is given (–) where more than" in printed
+    assert " µs " not in printed
+    found = advised([f"{transpose}:transpose", *LAUNCH], capsys)
+    assert found["before"]["launch_microseconds"] is None
+    assert found["before"]["launch_cycles"] > min(one["launch_cycles"] for one in found["tried"])
 
 
 def test_cuda_templates_are_cured_too(
@@ -465,7 +482,7 @@ def test_pragmas_before_statements_without_braces_are_no_obstacle(pragma: str) -
     assert all(source[use.start : use.end].startswith("s[") for use in array.uses)
 
 
-def measured(transactions: int, cycles: float | None) -> Measured:
+def measured(transactions: int, cycles: int | None) -> Measured:
     cost = Cost(transactions=transactions, ideal=0, time=1000.0 + transactions, cycles=cycles)
     return Measured(kernel=None, run=None, costs=(cost,), results=(), dynamic=0)  # type: ignore[arg-type]
 
@@ -473,21 +490,21 @@ def measured(transactions: int, cycles: float | None) -> Measured:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ((9000, 28_605.0), (8000, 28_603.0), "saves too little: 28,605 simulated cycles a block become 28,603"),
-        ((9000, 28_605.0), (8000, 28_000.0), ""),
+        ((9000, 28_605), (8000, 28_603), "saves too little: 28,605 simulated cycles of the launch become 28,603"),
+        ((9000, 28_605), (8000, 28_000), ""),
         ((9_000_000, None), (8_999_999, None), "saves too little: 1 of 9,000,000 transactions"),
         ((9000, None), (8000, None), ""),
     ],
 )
 def test_what_saves_next_to_nothing_is_refused(
-    before: tuple[int, float | None], after: tuple[int, float | None], said: str
+    before: tuple[int, int | None], after: tuple[int, int | None], said: str
 ) -> None:
     """The second of two arrays too, whose cure stands on that of the first."""
     one, two = cuda_arrays(b"__global__ void k() { __shared__ int a[2][2], b[2][2]; a[0][0] = b[0][0]; }", "k")
     first, second = padded(one, 1), padded(two, 1)
     alone = Search(None, measured(*before))  # type: ignore[arg-type]
     assert alone.negligible((first,), measured(*after)) == (said and f"it {said}")
-    beside = Search(None, measured(10**9, before[1] and 1e9))  # type: ignore[arg-type]
+    beside = Search(None, measured(10**9, before[1] and 10**9))  # type: ignore[arg-type]
     beside.best = Tried((first,), measured(*before), is_same=True)
     assert beside.negligible((first, second), measured(*after)) == (said and f"beside a: rows of 3 it {said}")
 

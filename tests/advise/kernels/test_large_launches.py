@@ -79,8 +79,8 @@ def test_advice_is_that_of_executing_every_block(small: KernelAdvice, folder: Pa
     assert found.content == small.content
     figures = [[one.before, *(tried.measured for tried in one.tried if tried.measured)] for one in (found, small)]
     for mine, theirs in zip(*figures, strict=True):
-        assert [(c.transactions, c.ideal, c.cycles) for c in mine.costs] == [
-            (c.transactions, c.ideal, c.cycles) for c in theirs.costs
+        assert [(c.transactions, c.ideal, c.cycles, c.microseconds) for c in mine.costs] == [
+            (c.transactions, c.ideal, c.cycles, c.microseconds) for c in theirs.costs
         ]
         assert (mine.requests, mine.instructions, mine.size) == (theirs.requests, theirs.instructions, theirs.size)
     assert [one.refused for one in found.tried] == [one.refused for one in small.tried]
