@@ -160,12 +160,13 @@ def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: pytest.Mo
     assert same(whole(written), random_trace(1, 3500))
 
 
-@pytest.mark.parametrize("lists", [[31, 33], [0, 32, 32], [16, 16, 32], [64]])
+@pytest.mark.parametrize("lists", [[31, 33], [16, 48], [0, 32, 32], [16, 16, 32], [64]])
 def test_lists_that_are_not_of_32_are_refused(tmp_path: Path, small_groups: None, lists: list[int]) -> None:
     """Though the file claims that they are, as a damaged one might."""
     rows = len(lists)
     loose = pa.array([[4] * length for length in lists], pa.list_(pa.field("element", pa.uint32(), nullable=False)))
-    table = pa.table({"op": ["ld"] * rows, "width": [4] * rows, "mask": [1] * rows, "address": loose})
+    table = pa.table({"op": ["ld"] * rows, "width": [4] * rows, "mask": [1] * rows})
+    table = table.append_column(pa.field("address", loose.type, nullable=False), [loose])
     pq.write_table(table, tmp_path / "t.parquet", compression="zstd", use_dictionary=False, store_schema=False)
     with pq.ParquetFile(tmp_path / "t.parquet") as file, open(tmp_path / "t.parquet", "rb") as raw:
         group = file.metadata.row_group(0)
