@@ -161,7 +161,7 @@ class Architecture:
         return known.status if known else "unknown"
 
 
-_ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
+_ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc", "probe")
 _FIRST: dict[str, tuple[tuple[int, int], str]] = {
     **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
     "ldmatrix": ((7, 5), "ldmatrix"),
@@ -181,6 +181,7 @@ WIDTHS_OF: dict[str, tuple[int, ...]] = {
     "cas": (4, 8, 16),
     "cas_spin": (4, 8),
     "popc_inc": (4,),
+    "probe": (8,),
     "ldmatrix": (16,),
     "stmatrix": (16,),
     "cp_async": (4, 8, 16),

@@ -11,7 +11,7 @@ OPS: tuple[str, ...] = (
     "stmatrix_x1", "stmatrix_x2", "stmatrix_x4",
     "stmatrix_x1_trans", "stmatrix_x2_trans", "stmatrix_x4_trans",
     "cp_async", "cas_spin", "cp_async_gather", "bulk", "cp_async_bypass", "cp_async_bypass_zfill",
-    "remote", "wgmma", "remote_ld", "remote_st", "remote_atom", "remote_cas", "remote_async",
+    "remote", "wgmma", "remote_ld", "remote_st", "remote_atom", "remote_cas", "remote_async", "probe",
 )  # fmt: skip
 """Every kind of request, in the order of its code in `Trace.op`. cp_async copies through the L1 cache,
 cp_async_bypass past it (`.cg`), cp_async_bypass_zfill too, with a number of bytes to read; the addresses of all three
@@ -19,7 +19,8 @@ tell of the source too. cp_async_gather is a copy whose source is not known, or 
 number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), whose first address counts. remote_ld,
 remote_st, remote_atom and remote_cas reach into the shared memory of other blocks of the cluster, whose ranks stand
 above the addresses; remote does so in any other way, or into the own one as well. remote_async is st.async and
-red.async, into whichever block. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups."""
+red.async, into whichever block. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups. probe is
+an atomic of 8 bytes by generic addresses that shared memory refuses; the code behind does it."""
 REMOTE = {
     "ld": "remote_ld", "st": "remote_st", "remote_async": "remote_async",
     **dict.fromkeys(("cas", "cas_spin"), "remote_cas"),

@@ -21,7 +21,7 @@ from banksim.wording import plural
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
-ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc")
+ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc", "probe")
 FIGURES = ("warps", "threads", "predicated_on", "transactions")
 WORDS = {"warps": "warps", "threads": "threads", "predicated_on": "threads whose guard held"}
 
