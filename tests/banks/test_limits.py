@@ -146,11 +146,11 @@ def test_a_comment_excuses_its_line_up_to_its_limit(file: Path) -> None:
 
 
 def test_a_cost_that_nobody_knows_has_an_excuse_of_its_own(file: Path) -> None:
-    file.write_text('a; // banksim: allow(unknown, "a copy")\nb; // banksim: allow(32, "is known")\n')
-    sites = [Site("LDGSTS", 16 * line, str(file), line, "copy") for line in (1, 2)]
-    judged = banksim.replay(Trace.from_arrays("cas", 16, 1, np.zeros((2, 32), int), site=[0, 1], sites=sites))
+    file.write_text('a; // banksim: allow(unknown, "a mix")\nb; // banksim: allow(32, "is known")\n')
+    sites = [Site("ATOM", 16 * line, str(file), line, "mixed") for line in (1, 2)]
+    judged = banksim.replay(Trace.from_arrays("remote", 4, 1, np.zeros((2, 32), int), site=[0, 1], sites=sites))
     found = check([judged], Guard((limit("0"),)))
-    assert [(site.line, excuse.reason) for site, excuse in found.excused] == [(1, "a copy")]
+    assert [(site.line, excuse.reason) for site, excuse in found.excused] == [(1, "a mix")]
     assert [site.line for site, _ in found.exceeded] == [2]
     assert [one.site.line for one in found.above] == [2]
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 import numpy as np
@@ -119,11 +120,13 @@ def test_cuda_templates_are_cured_too(
     monkeypatch.setattr(nvrtc, "compile_nvrtc", lambda one: instances.append(one.instances) or compile(one))
     monkeypatch.setattr(disassembly, "printed", lambda cubin: listed.append(cubin) or print_listing(cubin))
     file = tmp_path / "copy.cu"
-    file.write_text(CUDA)
-    words = [f"{file}:copy<32>", *LAUNCH, "--define", "HALF=8", "--arch", "sm_80", "--write"]
+    name = f"copy{time_ns()}"  # that no cache has
+    text = CUDA.replace("copy", name)
+    file.write_text(text)
+    words = [f"{file}:{name}<32>", *LAUNCH, "--define", "HALF=8", "--arch", "sm_80", "--write"]
     found = advised(words, capsys)
     assert found["best"] == {"tile": "rows of N + 1"}
-    assert file.read_text() == CUDA.replace("tile[N][N]", "tile[N][N + 1]")
+    assert file.read_text() == text.replace("tile[N][N]", "tile[N][N + 1]")
     assert instances.count(()) == 1
     assert len(listed) == len(found["tried"])
 

@@ -24,7 +24,6 @@ REFUSED = {
     f"{SPARSE} {FLOATS}, {WORDS}, {MORE}, {FLOATS}, %r9, 0;": "a sparse matrix product",
     "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%x1];": r"multimem. is not simulated",
     "mbarrier.arrive.noComplete.shared.b64 %x1, [%r1], 3;": "RPCMOV is not known|TMASK of SYNCS",
-    "atom.global.exch.b128 %q1, [%x1], %q2;": r"\.128 of ATOMG",
 }
 """Why instructions are refused: results that only hardware could show, memory of several GPUs, or not implemented."""
 TAKEN = [
@@ -36,6 +35,7 @@ TAKEN = [
     "cp.async.bulk.prefetch.L2.global [%x1], 64; prefetch.tensormap [%x1]; prefetch.global.L2::evict_last [%x1];",
     "discard.global.L2 [%x1], 128; applypriority.global.L2::evict_normal [%x1], 128;",
     "createpolicy.fractional.L2::evict_last.b64 %x1, 0.5; ld.global.L2::cache_hint.u32 %r1, [%x2], %x1;",
+    "atom.global.exch.b128 %q1, [%x1], %q2;",
     "mbarrier.arrive_drop.expect_tx.shared.b64 %x1, [%r1], 64; mbarrier.complete_tx.relaxed.cta.shared.b64 [%r1], 64;",
     "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%r1], %x2, [%r3];",
     "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%r1], {%f1, %f2}, [%r2];",
