@@ -286,6 +286,7 @@ def execute(
     real = [one for one in stops if one[1].code != codes.INTERRUPTED] or stops
     for worker in team:
         settle(worker)
+    tell_stray(team)
     for collector in collectors:
         collector.close()
     for worker in team:
@@ -347,12 +348,18 @@ def progress_of(team: list[Worker], compiled: Compiled) -> tuple[int, int]:
 
 
 def settle(worker: Worker) -> None:
-    """Sum up what a worker counted, and tell where its blocks strayed, and where they met what is not established."""
+    """Sum up what a worker counted, and where its blocks met what is not established."""
     from banksim.machine.llvm.native_symbols import address
 
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address("settle"))(worker.context.ctypes.data)
     add(worker.launch.doubts, ((int(n) * BYTES, int(worker.doubts[n])) for n in np.flatnonzero(worker.doubts)))
-    stray, pages = worker.stray[0], worker.launch.pages
-    if pages and stray["code"]:
-        stop = Stop(int(stray["code"]), int(stray["block"]), stray, worker.warp_records(), "")
-        pages.strays.setdefault((worker.launch.kernel.name, int(stray["pc"])), told(worker.launch, stop))
+
+
+def tell_stray(team: Sequence[Worker]) -> None:
+    """Tell where a launch strayed first: each worker knows where its own blocks did, which it ran in their order."""
+    launch, strayed = team[0].launch, [worker for worker in team if worker.stray[0]["code"]]
+    if launch.pages and strayed:
+        first = min(strayed, key=lambda worker: int(worker.stray[0]["block"]))
+        stray = first.stray[0]
+        stop = Stop(int(stray["code"]), int(stray["block"]), stray, first.warp_records(), "")
+        launch.pages.strays.setdefault((launch.kernel.name, int(stray["pc"])), told(launch, stop))

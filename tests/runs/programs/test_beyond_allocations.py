@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from banksim.__main__ import main
+from banksim.machine.llvm import workers
 from helpers.places import PROGRAMS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -56,3 +59,33 @@ def test_a_check_makes_it_the_exit_status(options: tuple[str, ...], status: int,
         "int main() { int *p; cudaMalloc(&p, 40); k<<<1, 1>>>(p); return cudaDeviceSynchronize(); }\n"
     )
     assert main(["run", *options, "--output", str(tmp_path / "report"), str(tmp_path / "one.cu")]) == status
+
+
+def test_the_first_block_that_strayed_is_told_whichever_ran_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The second worker runs the first blocks here, and the first worker all others."""
+    (tmp_path / "all.cu").write_text(
+        "#include <stdio.h>\n"
+        "__global__ void k(int *p, int *q) { if (blockIdx.x > 2) p[blockIdx.x] = q[blockIdx.x]; }\n"
+        "int main() { int *p, *q, n; cudaMalloc(&p, 4096); cudaMalloc(&q, 4);\n"
+        '  k<<<1024, 64>>>(p, q); cudaMemcpy(&n, p, 4, cudaMemcpyDefault); return printf("%d", n) < 0; }\n'
+    )
+    run_piece, others = workers.run_piece, list[Callable[[], Any]]()
+
+    def piece(*what: Any) -> Any:
+        done = run_piece(*what)
+        while others:
+            others.pop()()
+        return done
+
+    def in_turn(works: Sequence[Callable[[], Any]], *_: object) -> None:
+        others[:] = works[:-1]
+        works[-1]()
+
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    monkeypatch.setattr(workers, "run_piece", piece)
+    monkeypatch.setattr(workers, "in_threads", in_turn)
+    assert main(["run", "--output", str(tmp_path / "report"), str(tmp_path / "all.cu")]) == 0
+    (said,) = capfd.readouterr().err.splitlines()
+    assert "block (3, 0, 0)" in said
