@@ -18,7 +18,7 @@ from banksim.architectures.capabilities import CAPABILITIES
 from banksim.architectures.gpus import architecture_of, near_gpus
 from banksim.errors import InputError
 from banksim.requests.counts import Status
-from banksim.requests.kinds import BY_PLACES, BYPASSING, OPS
+from banksim.requests.kinds import ATOMICS, BY_PLACES, BYPASSING, OPS
 
 H200 = "counters of one H200: tests/data/h200_requests.npz"
 COPIES = (
@@ -148,7 +148,7 @@ class Architecture:
 
     def why_unknown(self, op: str, width: int) -> str:
         """One line for an `UnknownCountError`."""
-        if op in _ATOMICS and self.capability < (5, 0):
+        if op in ATOMICS and self.capability < (5, 0):
             return (
                 f"{op} on {self.name}: before sm_50 a shared atomic is a loop of lock, load, store, unlock; "
                 "nobody knows how many transactions it takes"
@@ -161,9 +161,8 @@ class Architecture:
         return known.status if known else "unknown"
 
 
-_ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc", "probe")
 _FIRST: dict[str, tuple[tuple[int, int], str]] = {
-    **dict.fromkeys(_ATOMICS, ((1, 2), "atomics on shared memory")),
+    **dict.fromkeys(ATOMICS, ((1, 2), "atomics on shared memory")),
     "ldmatrix": ((7, 5), "ldmatrix"),
     **dict.fromkeys(("cp_async", "cp_async_gather", *BYPASSING), ((8, 0), "cp.async")),
     "stmatrix": ((9, 0), "stmatrix"),

@@ -90,7 +90,7 @@ def run(options: Namespace) -> int:
     most = report_options.limit(options)
     stop = instruction_limit.chosen(options)
     how = Options(check=options.check, max_instructions=stop, **time_options.chosen(options))
-    words = options.program[options.program[:1] == ["--"] :]
+    words = options.program
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
     choice(options)

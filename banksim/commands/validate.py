@@ -42,7 +42,7 @@ def options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    words = options.program[options.program[:1] == ["--"] :]
+    words = options.program
     if not words:
         raise InputError("give one program: banksim validate program.py, program.cu or ./program")
     if words[0].endswith(".ipynb"):

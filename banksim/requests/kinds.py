@@ -34,6 +34,8 @@ def remote(op: str, own: bool) -> str:
     return "remote" if own and op != "remote_async" else REMOTE.get(op, "remote")
 
 
+ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc", "probe")
+"""Atomics in the own block's shared memory."""
 BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
 IS_BYPASSING = np.isin(OPS, BYPASSING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import inspect
 import subprocess
@@ -21,6 +22,13 @@ def compile_kernels(nvcc: str, source: str | bytes, cubin: Path, *options: str, 
     file, text = (source, None) if isinstance(source, str) else ("-", source)
     command = [nvcc, "-cubin", f"-arch={arch}", *options, "-o", cubin, "-x", "cu", file]
     subprocess.run(command, input=text, cwd=HERE, check=True)
+
+
+def counts(table: Path, metric: str) -> Any:
+    """A counter of each launch, from the raw page of Nsight Compute as CSV."""
+    with table.open() as lines:
+        head, _, *rows = csv.reader(line for line in lines if line.startswith('"'))
+    return np.array([float(row[head.index(metric)].replace(",", "")) for row in rows], np.int32)
 
 
 def digest(*arrays: Any) -> Any:

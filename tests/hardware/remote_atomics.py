@@ -9,7 +9,6 @@ of 16 requests of each cluster, as `lines`.
 
 from __future__ import annotations
 
-import csv
 import ctypes
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from cluster_latency import Attribute, Config
-from recorder import commands, compile_kernels
+from recorder import commands, compile_kernels, counts
 
 WIDTHS = (4, 4, 4, 4, 8, 8, 8, 8, 4, 4, 8, 16, 4, 8, 16, 16, 4, 4, 8)
 """By the kernel's cases: bytes of a lane."""
@@ -104,10 +103,7 @@ def launch(folder: Path, seconds: float) -> None:
 
 
 def convert(table: Path, npz: Path) -> None:
-    with table.open() as lines:
-        head, _, *rows = csv.reader(line for line in lines if line.startswith('"'))
-    place = head.index(METRIC)
-    counted = np.array([float(row[place].replace(",", "")) for row in rows], np.int32)
+    counted = counts(table, METRIC)
     made = requests()[: len(counted)]
     types = {
         "how": np.uint8,

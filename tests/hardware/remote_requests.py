@@ -7,13 +7,12 @@ the kernel; `convert CSV NPZ` keeps the counter of its raw page. The recording h
 
 from __future__ import annotations
 
-import csv
 import ctypes
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from recorder import commands, compile_kernels
+from recorder import commands, compile_kernels, counts
 
 WIDTHS = dict(enumerate((4, 8, 16, 4, 8, 16, 4, 4, 4, 4, 8, 1, 1, 2, 2, 4, 8, 16)))
 """By the kernel's cases: bytes of a lane."""
@@ -64,10 +63,7 @@ def launch(folder: Path) -> None:
 
 
 def convert(table: Path, npz: Path) -> None:
-    with table.open() as lines:
-        head, _, *rows = csv.reader(lines)
-    place = head.index(METRIC)
-    lines = np.array([float(row[place].replace(",", "")) for row in rows], np.int32)
+    lines = counts(table, METRIC)
     how, mask, address, rank = (values[: len(lines)] for values in requests())
     np.savez_compressed(npz, how=how, mask=mask, address=address, rank=rank, lines=lines)
 

@@ -151,11 +151,9 @@ def judge_copy(
         total, ideal, worst = copies(address, lanes, width, groups, part, shift)
     if serves in (BYPASS, COPY_AND_BYPASS):
         more, least = bypassing(address, reading(address, lanes))
-        if not least and not more:
-            pass
-        elif more < 0:
+        if more < 0:
             total, ideal, worst = np.int64(UNKNOWN), np.int64(0), np.int64(0)
-        else:
+        elif least:
             total, ideal, worst = total + more, ideal + least, max(worst, (more + least - 1) // least)
     result[0], result[1], result[2], result[3], result[4] = total, total, ideal, worst, worst
 

@@ -14,11 +14,13 @@ def words(parser: ArgumentParser, programs: str) -> None:
 
 
 def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
-    """Options end at the program's name: all words behind it are the program's own. `misplaced` says in one line which
-    of them are options of the command too, for who meant these; otherwise it is empty."""
+    """Options end at the program's name, or at --: all words behind it are the program's own. `misplaced` says in one
+    line which of them are options of the command too, for who meant these; otherwise it is empty."""
     options = parser.parse_args(words)
+    is_told = options.program[:1] == ["--"]
+    options.program = options.program[is_told:]
     own = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
-    found = [word for word in options.program[1:] if word.partition("=")[0] in own - {"--help"}]
+    found = [word for word in options.program[1:] if not is_told and word.partition("=")[0] in own - {"--help"}]
     stands = "options of banksim stand before the program"
     options.misplaced = f"{listed(found)} went to {options.program[0]}: {stands}" if found else ""
     return options

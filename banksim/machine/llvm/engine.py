@@ -260,11 +260,8 @@ class LLVMEngine(Routines):
             return ir.Constant(POINTER, None)
         memo = self.memo(i, *asked)
         if i.name in REACHING and (self.memory.clustered or asked[0] == "remote_async"):
-            for op in (
-                remote(asked[0], own=False),
-                remote(asked[0], own=True),
-            ):  # behind the other: MemoryFunctions.one_block
-                self.memo(i, op, asked[1])
+            for own in (False, True):  # behind the other: MemoryFunctions.one_block
+                self.memo(i, remote(asked[0], own), asked[1])
         return memo
 
     def memo(self, i: Instruction, op: str, width: int) -> ir.Value:

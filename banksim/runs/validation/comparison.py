@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from banksim.kernels import demangling
-from banksim.requests.kinds import REMOTE
+from banksim.requests.kinds import ATOMICS, REMOTE
 from banksim.requests.trace import Site
 from banksim.runs.validation.profiler import KINDS, InstructionCounts, Profiled
 from banksim.wording import plural
@@ -21,7 +21,6 @@ from banksim.wording import plural
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
-ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc", "probe")
 FIGURES = ("warps", "threads", "predicated_on", "transactions")
 WORDS = {"warps": "warps", "threads": "threads", "predicated_on": "threads whose guard held"}
 

@@ -145,5 +145,6 @@ def test_options_behind_the_program_are_its_own_and_said_to_be(
     said = "--timing and --html=x.html went to program.py: options of banksim stand before the program\n"
     assert printed.err == f"banksim: {said}"
     assert not Path("x.html").exists()
-    assert main(["run", "--output", os.devnull, "program.py", "--own", "--help"]) == 0
-    assert capsys.readouterr().err == ""
+    for meant in (["program.py", "--own", "--help"], ["--", "program.py", "--timing"]):
+        assert main(["run", "--output", os.devnull, *meant]) == 0
+        assert capsys.readouterr().err == ""
