@@ -140,7 +140,7 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     found = included.folders(sources, includes)
     helpers = [folder for folder in found if not FOR_A_SHELL.search(f"{folder}") and "," not in f"{folder}"]
     arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
-    for folder in (*helpers, standins.SOURCES / "include"):
+    for folder in (*helpers, standins.SOURCES / "include", libraries):
         arguments += ["-Xcompiler", f"-idirafter,{folder}"]
     arguments += [f"-L{libraries}", "-Xlinker", "--as-needed", "-lcuda", *options]
     key = kept_under(sources, [*arguments, *map(str, sources)], options, [*includes, *helpers])

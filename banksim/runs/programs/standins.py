@@ -18,6 +18,7 @@ from pathlib import Path
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import tools
 from banksim.kernels.global_addresses import PROGRAM, STRIDE
+from banksim.runs.programs import cublas_names, passed_on
 from banksim.system import cache
 from banksim.system.extras import missing
 from banksim.system.writing import write
@@ -78,7 +79,8 @@ def folder() -> Path:
     sources = sorted(SOURCES.rglob("*.[ch]"))
     read_here = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
     state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in read_here)
-    contents = (file.read_bytes() for file in (Path(__file__), *sources))
+    generators = (Path(__file__), *(Path(f"{module.__file__}") for module in (cublas_names, passed_on)))
+    contents = (file.read_bytes() for file in (*generators, *sources))
     key = cache.key("stand-ins", compiler, state, repr(NUMBERS), *contents)
     for base in (cache.folder, lambda: Path(tempfile.mkdtemp(prefix="banksim-"))):
         with suppress(OSError, RuntimeError):
@@ -86,7 +88,8 @@ def folder() -> Path:
             if not cache.made(place):
                 continue
             target = place / "programs" / key[:16]
-            if not all((target / name).is_file() for whole in EVERY_LIBRARY for name in (whole, linked(whole))):
+            libraries = (name for whole in EVERY_LIBRARY for name in (whole, linked(whole)))
+            if not all((target / name).is_file() for name in (*libraries, *cublas_names.headers())):
                 target.mkdir(parents=True, exist_ok=True)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
@@ -95,41 +98,38 @@ def folder() -> Path:
 
 
 def build(compiler: str, include: Path) -> dict[str, bytes]:
-    """The libraries by their file names, each once more under the name that programs are linked to."""
+    """The libraries by their file names, each once more under the name that programs are linked to; and headers."""
     with tempfile.TemporaryDirectory(prefix="banksim-") as name:
         there = Path(name)
         driver, runtime = LibraryFunctions.of_driver(include), LibraryFunctions.of_runtime(include)
         (there / "driver_stubs.c").write_text("\n".join([*driver.stubs(), *driver.table()]))
         (there / "runtime_stubs.c").write_text("\n".join(runtime.stubs()))
+        (there / "runtime_passed_on.c").write_text(passed_on.source(read(include / "cuda_runtime_api.h")))
         (there / "error_names.h").write_text("\n".join(error_names(include)))
+        for name, text in cublas_names.headers().items():
+            (there / name).write_text(text)
         numbers = [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
         compiled = [compiler, *OPTIONS, *numbers, f"-I{there}", f"-I{SOURCES}"]
         common = [*compiled, f"-I{include}"]
-        of_libraries = [
-            *compiled,
-            f"-I{SOURCES / 'include'}",
-            f"-I{include}",
-        ]  # NVIDIA's own headers may be there as well
+        of_libraries = [*compiled, f"-I{SOURCES / 'include'}", f"-I{include}"]  # NVIDIA's own may be there as well
         own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
         of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
         of_driver = [file for file in own if file not in of_runtime]
+        of_runtime += ["runtime_passed_on.c", "runtime_stubs.c"]
         (there / "driver.map").write_text("{ global: cu*; banksim_*; local: *; };\n")
         (there / "runtime.map").write_text(f"{RUNTIME} {{ global: cuda*; __cuda*; local: *; }};\n")
         linking = ["-lpthread", "-ldl"]
         link(there, [*common, *of_driver, "driver_stubs.c", *driver.linking("driver", DRIVER), *linking], DRIVER)
         with_driver = ["-L.", f"-l:{DRIVER}", "-Wl,-rpath,$ORIGIN", *linking]
-        link(
-            there,
-            [*common, *of_runtime, "runtime_stubs.c", *runtime.linking("runtime", RUNTIME), *with_driver],
-            RUNTIME,
-        )
+        link(there, [*common, *of_runtime, *runtime.linking("runtime", RUNTIME), *with_driver], RUNTIME)
         for source, name in LIBRARIES.items():
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             file = str(SOURCES / "libraries" / f"{source}.c")
             link(there, [*of_libraries, file, *own_name, *with_driver], name)
         made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
-        return made | {linked(name): content for name, content in made.items()}
+        headers = {name: (there / name).read_bytes() for name in cublas_names.headers()}
+        return made | {linked(name): content for name, content in made.items()} | headers
 
 
 def linked(name: str) -> str:
@@ -229,12 +229,12 @@ def environment(libraries: Path) -> dict[str, str]:
     in the order of a CUDA installation; nvcc links the runtime for which there is a stand-in. Triton is told that its
     kernels are for an NVIDIA GPU: it would ask PyTorch, which may be one for processors only."""
 
-    def beside(name: str, folder: Path, first: bool) -> str:
+    def beside(name: str, folder: object, first: bool) -> str:
         before = os.environ.get(name)
         return os.pathsep.join(filter(None, (f"{folder}", before) if first else (before, f"{folder}")))
 
     found = {name: beside(name, libraries, first=True) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}
-    found["CPATH"] = beside("CPATH", SOURCES / "include", first=False)
+    found["CPATH"] = beside("CPATH", f"{SOURCES / 'include'}{os.pathsep}{libraries}", first=False)
     flags = os.environ.get("NVCC_APPEND_FLAGS", "")
     if "-cudart" not in flags:
         found["NVCC_APPEND_FLAGS"] = f"{flags} -cudart shared".strip()

@@ -43,6 +43,12 @@ CUresult banksim_wait(void); /* ends a call that waits for the device: prints wh
         if (!begun_) begun_ = banksim_fault;               \
         if (begun_) return begun_;                         \
     } while (0)
+/* The body of a function that gives one value. */
+#define GIVE(TO, VALUE)      \
+    do {                     \
+        *(TO) = (VALUE);     \
+        return CUDA_SUCCESS; \
+    } while (0)
 
 /* ---- output.c */
 void banksim_print(const char *text, size_t size);

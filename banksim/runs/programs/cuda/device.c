@@ -41,10 +41,7 @@ int banksim_attribute(CUdevice_attribute which) {
 }
 
 CUresult cuInit(unsigned flags) { return banksim_connect(); }
-CUresult cuDriverGetVersion(int *version) {
-    *version = CUDA_VERSION;
-    return CUDA_SUCCESS;
-}
+CUresult cuDriverGetVersion(int *version) { GIVE(version, CUDA_VERSION); }
 CUresult cuDeviceGetCount(int *count) {
     CUresult failed = banksim_connect();
     *count = !failed;
@@ -89,10 +86,7 @@ CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device) {
     snprintf(text, size, "0000:00:00.0");
     return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text) {
-    *device = 0;
-    return CUDA_SUCCESS;
-}
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text) { GIVE(device, 0); }
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
     *can = 0;
     return device || peer ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
@@ -126,10 +120,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
     *active = 1;
     return CUDA_SUCCESS;
 }
-CUresult cuCtxGetCurrent(CUcontext *context) {
-    *context = depth ? stack[depth - 1] : NULL;
-    return CUDA_SUCCESS;
-}
+CUresult cuCtxGetCurrent(CUcontext *context) { GIVE(context, depth ? stack[depth - 1] : NULL); }
 CUresult cuCtxPushCurrent(CUcontext context) {
     if (depth == sizeof stack / sizeof *stack) return CUDA_ERROR_INVALID_CONTEXT;
     stack[depth++] = context;
@@ -167,24 +158,15 @@ CUresult cuCtxGetDevice(CUdevice *device) {
     *device = 0;
     return depth ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
-CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context) {
-    *device = 0;
-    return CUDA_SUCCESS;
-}
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context) { GIVE(device, 0); }
 #undef cuCtxSynchronize
 CUresult cuCtxSynchronize(void) {
     BEGIN();
     return banksim_wait();
 }
 CUresult cuCtxSynchronize_v2(CUcontext context) { return cuCtxSynchronize(); }
-CUresult cuCtxGetFlags(unsigned *flags) {
-    *flags = depth ? stack[depth - 1]->flags : 0;
-    return CUDA_SUCCESS;
-}
-CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
-    *id = 1;
-    return CUDA_SUCCESS;
-}
+CUresult cuCtxGetFlags(unsigned *flags) { GIVE(flags, depth ? stack[depth - 1]->flags : 0); }
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id) { GIVE(id, 1); }
 CUresult cuCtxGetLimit(size_t *value, CUlimit which) {
     if (which < 0 || which >= CU_LIMIT_MAX || !value) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     *value = limits[which];
@@ -204,20 +186,11 @@ CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     if (which == CU_LIMIT_STACK_SIZE) banksim_tell('P', &bytes, sizeof bytes);
     return CUDA_SUCCESS;
 }
-CUresult cuCtxGetCacheConfig(CUfunc_cache *chosen) {
-    *chosen = CU_FUNC_CACHE_PREFER_NONE;
-    return CUDA_SUCCESS;
-}
+CUresult cuCtxGetCacheConfig(CUfunc_cache *chosen) { GIVE(chosen, CU_FUNC_CACHE_PREFER_NONE); }
 CUresult cuCtxSetCacheConfig(CUfunc_cache chosen) { return CUDA_SUCCESS; }
-CUresult cuCtxGetSharedMemConfig(CUsharedconfig *chosen) {
-    *chosen = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
-    return CUDA_SUCCESS;
-}
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig *chosen) { GIVE(chosen, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE); }
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig chosen) { return CUDA_SUCCESS; }
-CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) {
-    *version = 3020;
-    return CUDA_SUCCESS;
-}
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) { GIVE(version, 3020); }
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
     if (least) *least = 0;
     if (greatest) *greatest = -5;

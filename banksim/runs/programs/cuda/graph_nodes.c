@@ -28,7 +28,7 @@ static CUresult launched(const CUDA_KERNEL_NODE_PARAMS *p) {
     return cuLaunchKernel(f, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX, p->blockDimY, p->blockDimZ,
                           p->sharedMemBytes, NULL, p->kernelParams, p->extra);
 }
-static CUresult filled(const CUDA_MEMSET_NODE_PARAMS *p) {
+CUresult banksim_filled(const CUDA_MEMSET_NODE_PARAMS *p) {
     size_t pitch = p->height > 1 ? p->pitch : p->width * p->elementSize;
     switch (p->elementSize) {
     case 1: return cuMemsetD2D8Async(p->dst, pitch, p->value, p->width, p->height, NULL);
@@ -38,51 +38,23 @@ static CUresult filled(const CUDA_MEMSET_NODE_PARAMS *p) {
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                              const CUDA_KERNEL_NODE_PARAMS *parameters) {
-    MAKE(launched(parameters));
-}
-CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters) {
-    REPLACE(node, launched(parameters));
-}
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters) {
-    REPLACE(banksim_node_of(made, node), launched(parameters));
-}
+/* Nodes that do what CALL does: one is added, its work is replaced, and so is that of its copy in an executable graph. */
+#define NODES(KIND, TYPE, CALL, ...)                                                                                  \
+    CUresult cuGraphAdd##KIND##Node(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,        \
+                                    const TYPE *p __VA_ARGS__) {                                                      \
+        MAKE(CALL);                                                                                                   \
+    }                                                                                                                 \
+    CUresult cuGraph##KIND##NodeSetParams(CUgraphNode node, const TYPE *p) { REPLACE(node, CALL); }                   \
+    CUresult cuGraphExec##KIND##NodeSetParams(CUgraphExec made, CUgraphNode node, const TYPE *p __VA_ARGS__) {        \
+        REPLACE(banksim_node_of(made, node), CALL);                                                                   \
+    }
+NODES(Kernel, CUDA_KERNEL_NODE_PARAMS, launched(p))
+NODES(Memcpy, CUDA_MEMCPY3D, cuMemcpy3DAsync(p, NULL), , CUcontext context)
+NODES(Memset, CUDA_MEMSET_NODE_PARAMS, banksim_filled(p), , CUcontext context)
+NODES(Host, CUDA_HOST_NODE_PARAMS, cuLaunchHostFunc(NULL, p->fn, p->userData))
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *parameters) {
     if (!node || node->perform != banksim_perform_launch) return CUDA_ERROR_INVALID_VALUE;
     return banksim_launch_parameters(node, parameters);
-}
-CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                              const CUDA_MEMCPY3D *copy, CUcontext context) {
-    MAKE(cuMemcpy3DAsync(copy, NULL));
-}
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy) {
-    REPLACE(node, cuMemcpy3DAsync(copy, NULL));
-}
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_MEMCPY3D *copy,
-                                        CUcontext context) {
-    REPLACE(banksim_node_of(made, node), cuMemcpy3DAsync(copy, NULL));
-}
-CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                              const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context) {
-    MAKE(filled(fill));
-}
-CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill) {
-    REPLACE(node, filled(fill));
-}
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill,
-                                        CUcontext context) {
-    REPLACE(banksim_node_of(made, node), filled(fill));
-}
-CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                            const CUDA_HOST_NODE_PARAMS *host) {
-    MAKE(cuLaunchHostFunc(NULL, host->fn, host->userData));
-}
-CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host) {
-    REPLACE(node, cuLaunchHostFunc(NULL, host->fn, host->userData));
-}
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec made, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host) {
-    REPLACE(banksim_node_of(made, node), cuLaunchHostFunc(NULL, host->fn, host->userData));
 }
 CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count) {
     MAKE(CUDA_SUCCESS);

@@ -135,14 +135,8 @@ CUresult cuModuleUnload(CUmodule module) {
     banksim_flush();
     return CUDA_SUCCESS; /* the code and the variables stay, but nothing refers to them any more */
 }
-CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
-    *mode = CU_MODULE_LAZY_LOADING;
-    return CUDA_SUCCESS;
-}
-CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) {
-    *count = module->kernel_count;
-    return CUDA_SUCCESS;
-}
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) { GIVE(mode, CU_MODULE_LAZY_LOADING); }
+CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) { GIVE(count, module->kernel_count); }
 
 /* The answer: registers, bytes of shared, local and constant memory, most threads, the same by its launch bounds alone,
    then offset and size of each parameter. */
@@ -211,10 +205,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
     return cuModuleLoad((CUmodule *)library, path);
 }
 CUresult cuLibraryUnload(CUlibrary library) { return cuModuleUnload((CUmodule)library); }
-CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) {
-    *module = (CUmodule)library;
-    return CUDA_SUCCESS;
-}
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) { GIVE(module, (CUmodule)library); }
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
     return cuModuleGetFunction((CUfunction *)kernel, (CUmodule)library, name);
 }
@@ -227,26 +218,14 @@ CUresult cuLibraryGetManaged(CUdeviceptr *start, size_t *size, CUlibrary library
 CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library) {
     return cuModuleGetFunctionCount(count, (CUmodule)library);
 }
-CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
-    *function = (CUfunction)kernel;
-    return CUDA_SUCCESS;
-}
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) { GIVE(function, (CUfunction)kernel); }
 
 /* ---- functions */
-CUresult cuFuncGetName(const char **name, CUfunction f) {
-    *name = f->name;
-    return CUDA_SUCCESS;
-}
+CUresult cuFuncGetName(const char **name, CUfunction f) { GIVE(name, f->name); }
 CUresult cuKernelGetName(const char **name, CUkernel kernel) { return cuFuncGetName(name, (CUfunction)kernel); }
-CUresult cuFuncGetModule(CUmodule *module, CUfunction f) {
-    *module = f->module;
-    return CUDA_SUCCESS;
-}
+CUresult cuFuncGetModule(CUmodule *module, CUfunction f) { GIVE(module, f->module); }
 CUresult cuFuncLoad(CUfunction f) { return CUDA_SUCCESS; }
-CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f) {
-    *state = CU_FUNCTION_LOADING_STATE_LOADED;
-    return CUDA_SUCCESS;
-}
+CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f) { GIVE(state, CU_FUNCTION_LOADING_STATE_LOADED); }
 CUresult cuFuncGetParamInfo(CUfunction f, size_t number, size_t *offset, size_t *size) {
     if (number >= (size_t)f->parameters) return CUDA_ERROR_INVALID_VALUE;
     *offset = f->offset[number];

@@ -30,19 +30,10 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) return banksim_release(start, false);
     return banksim_submit(stream, banksim_perform_release, &start, sizeof start); /* a graph's memory stays */
 }
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
-    *pool = POOL;
-    return CUDA_SUCCESS;
-}
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
-    *pool = POOL;
-    return CUDA_SUCCESS;
-}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, POOL); }
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, POOL); }
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) { return CUDA_SUCCESS; }
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
-    *pool = POOL;
-    return CUDA_SUCCESS;
-}
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) { GIVE(pool, POOL); }
 CUresult cuMemPoolDestroy(CUmemoryPool pool) { return CUDA_SUCCESS; }
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) { return CUDA_SUCCESS; }
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {

@@ -23,6 +23,13 @@ CUresult banksim_begin(void);
     BEGIN();         \
     return banksim_done(CALL)
 
+/* The body of a function that calls the driver's for a kernel, `f`. */
+#define OF_KERNEL(HOST, CALL)                   \
+    BEGIN();                                    \
+    CUfunction f;                               \
+    int failed = banksim_function(HOST, &f);    \
+    return banksim_done(failed ? failed : (int)(CALL))
+
 CUresult banksim_connect(void); /* these four are of libcuda.so.1 (connection.h) */
 CUresult banksim_missing(const char *name);
 void *banksim_resized(void *old, size_t size);

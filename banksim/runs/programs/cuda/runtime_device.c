@@ -82,13 +82,7 @@ cudaError_t cudaGetDeviceFlags(unsigned *flags) {
     int active;
     DRIVER(cuDevicePrimaryCtxGetState(0, flags, &active));
 }
-cudaError_t cudaDeviceSynchronize(void) { DRIVER(cuCtxSynchronize()); }
 cudaError_t cudaDeviceReset(void) { DRIVER(cuDevicePrimaryCtxReset(0)); }
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device) {
-    DRIVER(cuDeviceGetAttribute(value, (CUdevice_attribute)which, device));
-}
-cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit which) { DRIVER(cuCtxGetLimit(value, (CUlimit)which)); }
-cudaError_t cudaDeviceSetLimit(enum cudaLimit which, size_t value) { DRIVER(cuCtxSetLimit((CUlimit)which, value)); }
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *chosen) {
     *chosen = cudaFuncCachePreferNone;
     return cudaSuccess;
@@ -99,17 +93,11 @@ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *chosen) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig chosen) { return cudaSuccess; }
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) { DRIVER(cuDeviceCanAccessPeer(can, device, peer)); }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return banksim_done(cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) { return banksim_done(cudaErrorPeerAccessNotEnabled); }
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr which, int device, int peer) {
     return banksim_done(cudaErrorInvalidDevice); /* there are no two */
 }
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
-    DRIVER(cuCtxGetStreamPriorityRange(least, greatest));
-}
-cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int device) { DRIVER(cuDeviceGetPCIBusId(text, size, device)); }
-cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text) { DRIVER(cuDeviceGetByPCIBusId(device, text)); }
 cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device) {
@@ -119,59 +107,37 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device) {
     cuDeviceGetName(p->name, sizeof p->name, 0);
     cuDeviceTotalMem(&p->totalGlobalMem, 0);
 #define PROPERTY(FIELD, WHICH) p->FIELD = attribute(CU_DEVICE_ATTRIBUTE_##WHICH)
+#define PROPERTIES_2(FIELD, WHICH, A, B) PROPERTY(FIELD[0], WHICH##A), PROPERTY(FIELD[1], WHICH##B)
+#define PROPERTIES_3(FIELD, WHICH, A, B, C) PROPERTIES_2(FIELD, WHICH, A, B), PROPERTY(FIELD[2], WHICH##C)
     PROPERTY(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK);
     PROPERTY(regsPerBlock, MAX_REGISTERS_PER_BLOCK);
     PROPERTY(warpSize, WARP_SIZE);
     PROPERTY(memPitch, MAX_PITCH);
     PROPERTY(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK);
-    PROPERTY(maxThreadsDim[0], MAX_BLOCK_DIM_X);
-    PROPERTY(maxThreadsDim[1], MAX_BLOCK_DIM_Y);
-    PROPERTY(maxThreadsDim[2], MAX_BLOCK_DIM_Z);
-    PROPERTY(maxGridSize[0], MAX_GRID_DIM_X);
-    PROPERTY(maxGridSize[1], MAX_GRID_DIM_Y);
-    PROPERTY(maxGridSize[2], MAX_GRID_DIM_Z);
+    PROPERTIES_3(maxThreadsDim, MAX_BLOCK_DIM_, X, Y, Z);
+    PROPERTIES_3(maxGridSize, MAX_GRID_DIM_, X, Y, Z);
     PROPERTY(totalConstMem, TOTAL_CONSTANT_MEMORY);
     PROPERTY(major, COMPUTE_CAPABILITY_MAJOR);
     PROPERTY(minor, COMPUTE_CAPABILITY_MINOR);
     PROPERTY(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH);
     PROPERTY(maxTexture1DMipmap, MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH);
-    PROPERTY(maxTexture2D[0], MAXIMUM_TEXTURE2D_WIDTH);
-    PROPERTY(maxTexture2D[1], MAXIMUM_TEXTURE2D_HEIGHT);
-    PROPERTY(maxTexture2DMipmap[0], MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH);
-    PROPERTY(maxTexture2DMipmap[1], MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT);
-    PROPERTY(maxTexture2DLinear[0], MAXIMUM_TEXTURE2D_LINEAR_WIDTH);
-    PROPERTY(maxTexture2DLinear[1], MAXIMUM_TEXTURE2D_LINEAR_HEIGHT);
-    PROPERTY(maxTexture2DLinear[2], MAXIMUM_TEXTURE2D_LINEAR_PITCH);
-    PROPERTY(maxTexture2DGather[0], MAXIMUM_TEXTURE2D_GATHER_WIDTH);
-    PROPERTY(maxTexture2DGather[1], MAXIMUM_TEXTURE2D_GATHER_HEIGHT);
-    PROPERTY(maxTexture3D[0], MAXIMUM_TEXTURE3D_WIDTH);
-    PROPERTY(maxTexture3D[1], MAXIMUM_TEXTURE3D_HEIGHT);
-    PROPERTY(maxTexture3D[2], MAXIMUM_TEXTURE3D_DEPTH);
-    PROPERTY(maxTexture3DAlt[0], MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE);
-    PROPERTY(maxTexture3DAlt[1], MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE);
-    PROPERTY(maxTexture3DAlt[2], MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE);
+    PROPERTIES_2(maxTexture2D, MAXIMUM_TEXTURE2D_, WIDTH, HEIGHT);
+    PROPERTIES_2(maxTexture2DMipmap, MAXIMUM_TEXTURE2D_MIPMAPPED_, WIDTH, HEIGHT);
+    PROPERTIES_3(maxTexture2DLinear, MAXIMUM_TEXTURE2D_LINEAR_, WIDTH, HEIGHT, PITCH);
+    PROPERTIES_2(maxTexture2DGather, MAXIMUM_TEXTURE2D_GATHER_, WIDTH, HEIGHT);
+    PROPERTIES_3(maxTexture3D, MAXIMUM_TEXTURE3D_, WIDTH, HEIGHT, DEPTH);
+    PROPERTIES_3(maxTexture3DAlt, MAXIMUM_TEXTURE3D_, WIDTH_ALTERNATE, HEIGHT_ALTERNATE, DEPTH_ALTERNATE);
     PROPERTY(maxTextureCubemap, MAXIMUM_TEXTURECUBEMAP_WIDTH);
-    PROPERTY(maxTexture1DLayered[0], MAXIMUM_TEXTURE1D_LAYERED_WIDTH);
-    PROPERTY(maxTexture1DLayered[1], MAXIMUM_TEXTURE1D_LAYERED_LAYERS);
-    PROPERTY(maxTexture2DLayered[0], MAXIMUM_TEXTURE2D_LAYERED_WIDTH);
-    PROPERTY(maxTexture2DLayered[1], MAXIMUM_TEXTURE2D_LAYERED_HEIGHT);
-    PROPERTY(maxTexture2DLayered[2], MAXIMUM_TEXTURE2D_LAYERED_LAYERS);
-    PROPERTY(maxTextureCubemapLayered[0], MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH);
-    PROPERTY(maxTextureCubemapLayered[1], MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS);
+    PROPERTIES_2(maxTexture1DLayered, MAXIMUM_TEXTURE1D_LAYERED_, WIDTH, LAYERS);
+    PROPERTIES_3(maxTexture2DLayered, MAXIMUM_TEXTURE2D_LAYERED_, WIDTH, HEIGHT, LAYERS);
+    PROPERTIES_2(maxTextureCubemapLayered, MAXIMUM_TEXTURECUBEMAP_LAYERED_, WIDTH, LAYERS);
     PROPERTY(maxSurface1D, MAXIMUM_SURFACE1D_WIDTH);
-    PROPERTY(maxSurface2D[0], MAXIMUM_SURFACE2D_WIDTH);
-    PROPERTY(maxSurface2D[1], MAXIMUM_SURFACE2D_HEIGHT);
-    PROPERTY(maxSurface3D[0], MAXIMUM_SURFACE3D_WIDTH);
-    PROPERTY(maxSurface3D[1], MAXIMUM_SURFACE3D_HEIGHT);
-    PROPERTY(maxSurface3D[2], MAXIMUM_SURFACE3D_DEPTH);
-    PROPERTY(maxSurface1DLayered[0], MAXIMUM_SURFACE1D_LAYERED_WIDTH);
-    PROPERTY(maxSurface1DLayered[1], MAXIMUM_SURFACE1D_LAYERED_LAYERS);
-    PROPERTY(maxSurface2DLayered[0], MAXIMUM_SURFACE2D_LAYERED_WIDTH);
-    PROPERTY(maxSurface2DLayered[1], MAXIMUM_SURFACE2D_LAYERED_HEIGHT);
-    PROPERTY(maxSurface2DLayered[2], MAXIMUM_SURFACE2D_LAYERED_LAYERS);
+    PROPERTIES_2(maxSurface2D, MAXIMUM_SURFACE2D_, WIDTH, HEIGHT);
+    PROPERTIES_3(maxSurface3D, MAXIMUM_SURFACE3D_, WIDTH, HEIGHT, DEPTH);
+    PROPERTIES_2(maxSurface1DLayered, MAXIMUM_SURFACE1D_LAYERED_, WIDTH, LAYERS);
+    PROPERTIES_3(maxSurface2DLayered, MAXIMUM_SURFACE2D_LAYERED_, WIDTH, HEIGHT, LAYERS);
     PROPERTY(maxSurfaceCubemap, MAXIMUM_SURFACECUBEMAP_WIDTH);
-    PROPERTY(maxSurfaceCubemapLayered[0], MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH);
-    PROPERTY(maxSurfaceCubemapLayered[1], MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS);
+    PROPERTIES_2(maxSurfaceCubemapLayered, MAXIMUM_SURFACECUBEMAP_LAYERED_, WIDTH, LAYERS);
     PROPERTY(textureAlignment, TEXTURE_ALIGNMENT);
     PROPERTY(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT);
     PROPERTY(multiProcessorCount, MULTIPROCESSOR_COUNT);

@@ -11,9 +11,6 @@ cudaError_t cudaMalloc(void **to, size_t size) {
     *to = NULL;
     return size ? banksim_done(cuMemAlloc((CUdeviceptr *)to, size)) : cudaSuccess;
 }
-cudaError_t cudaMallocManaged(void **to, size_t size, unsigned flags) {
-    DRIVER(cuMemAllocManaged((CUdeviceptr *)to, size, flags));
-}
 cudaError_t cudaHostAlloc(void **to, size_t size, unsigned flags) {
     BEGIN();
     if (!to) return banksim_done(cudaErrorInvalidValue);
@@ -21,12 +18,6 @@ cudaError_t cudaHostAlloc(void **to, size_t size, unsigned flags) {
     return size ? banksim_done(cuMemHostAlloc(to, size, flags)) : cudaSuccess;
 }
 cudaError_t cudaMallocHost(void **to, size_t size) { return cudaHostAlloc(to, size, 0); }
-cudaError_t cudaHostGetDevicePointer(void **to, void *host, unsigned flags) {
-    DRIVER(cuMemHostGetDevicePointer((CUdeviceptr *)to, host, flags));
-}
-cudaError_t cudaHostGetFlags(unsigned *flags, void *host) { DRIVER(cuMemHostGetFlags(flags, host)); }
-cudaError_t cudaHostRegister(void *host, size_t size, unsigned flags) { DRIVER(cuMemHostRegister(host, size, flags)); }
-cudaError_t cudaHostUnregister(void *host) { DRIVER(cuMemHostUnregister(host)); }
 cudaError_t cudaMallocPitch(void **to, size_t *pitch, size_t width, size_t height) {
     DRIVER(cuMemAllocPitch((CUdeviceptr *)to, pitch, width, height, 4));
 }
@@ -38,34 +29,10 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *to, struct cudaExtent extent) {
         cuMemAllocPitch((CUdeviceptr *)&to->ptr, &to->pitch, extent.width, extent.height * extent.depth, 4));
 }
 cudaError_t cudaFree(void *start) { DRIVER(cuMemFree(AT(start))); }
-cudaError_t cudaFreeHost(void *start) { DRIVER(cuMemFreeHost(start)); }
-cudaError_t cudaMallocAsync(void **to, size_t size, cudaStream_t stream) {
-    DRIVER(cuMemAllocAsync((CUdeviceptr *)to, size, stream));
-}
-cudaError_t cudaMallocFromPoolAsync(void **to, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
-    DRIVER(cuMemAllocFromPoolAsync((CUdeviceptr *)to, size, pool, stream));
-}
 cudaError_t cudaFreeAsync(void *start, cudaStream_t stream) { DRIVER(cuMemFreeAsync(AT(start), stream)); }
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total) { DRIVER(cuMemGetInfo(available, total)); }
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
-    DRIVER(cuDeviceGetDefaultMemPool(pool, device));
-}
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) { DRIVER(cuDeviceGetMemPool(pool, device)); }
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) { return cudaSuccess; }
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
-    DRIVER(cuMemPoolCreate(pool, NULL));
-}
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) { return cudaSuccess; }
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) {
-    DRIVER(cuMemPoolGetAttribute(pool, (CUmemPool_attribute)which, value));
-}
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *map, size_t count) {
-    DRIVER(cuMemPoolSetAccess(pool, (const CUmemAccessDesc *)map, count));
-}
-cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *place) {
-    DRIVER(cuMemPoolGetAccess((CUmemAccess_flags *)flags, pool, (CUmemLocation *)place));
-}
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t kept) { return cudaSuccess; }
 
 /* ---- copies */

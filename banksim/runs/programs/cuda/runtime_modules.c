@@ -151,42 +151,31 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 }
 
 /* CUDA 13's runtime checks no sizes of its own: a block or a grid that cannot be is the driver's error. */
-static cudaError_t launch(CUfunction f, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
+static CUresult launch(CUfunction f, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
                           bool cooperative) {
     void *none = NULL;
     if (!arguments) arguments = &none;
-    return banksim_done(cooperative
-                            ? cuLaunchCooperativeKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
-                                                        stream, arguments)
-                            : cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream,
-                                             arguments, NULL));
+    return cooperative ? cuLaunchCooperativeKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream,
+                                                   arguments)
+                       : cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, arguments,
+                                        NULL);
 }
 cudaError_t cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared,
                              cudaStream_t stream) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    return failed ? banksim_done(failed) : launch(f, grid, block, arguments, shared, stream, false);
+    OF_KERNEL(host, launch(f, grid, block, arguments, shared, stream, false));
 }
 cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared,
                                         cudaStream_t stream) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    return failed ? banksim_done(failed) : launch(f, grid, block, arguments, shared, stream, true);
+    OF_KERNEL(host, launch(f, grid, block, arguments, shared, stream, true));
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host, void **arguments) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    if (failed) return banksim_done(failed);
     dim3 grid = config->gridDim, block = config->blockDim;
     /* The attributes are the driver's under other names. */
     CUlaunchConfig same = {grid.x,  grid.y,  grid.z,         block.x,
                            block.y, block.z, config->dynamicSmemBytes, config->stream,
                            (CUlaunchAttribute *)config->attrs, config->numAttrs};
     void *none = NULL;
-    return banksim_done(cuLaunchKernelEx(&same, f, arguments ? arguments : &none, NULL));
+    OF_KERNEL(host, cuLaunchKernelEx(&same, f, arguments ? arguments : &none, NULL));
 }
 cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host) {
     BEGIN();
@@ -230,35 +219,40 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute which, int value) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    return banksim_done(failed ? failed : (int)cuFuncSetAttribute(f, (CUfunction_attribute)which, value));
+    OF_KERNEL(host, cuFuncSetAttribute(f, (CUfunction_attribute)which, value));
 }
 cudaError_t cudaFuncGetName(const char **name, const void *host) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    return banksim_done(failed ? failed : (int)cuFuncGetName(name, f));
+    OF_KERNEL(host, cuFuncGetName(name, f));
+}
+cudaError_t cudaFuncGetParamInfo(const void *host, size_t number, size_t *offset, size_t *size) {
+    OF_KERNEL(host, cuFuncGetParamInfo(f, number, offset, size));
 }
 cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache chosen) { return cudaSuccess; }
 cudaError_t cudaFuncSetSharedMemConfig(const void *host, enum cudaSharedMemConfig chosen) { return cudaSuccess; }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host, int threads,
                                                                    size_t dynamic, unsigned flags) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    if (!failed) failed = cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic);
-    return banksim_done(failed);
+    OF_KERNEL(host, cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic));
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int threads, size_t dynamic) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, dynamic, 0);
 }
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks, int threads) {
-    BEGIN();
-    CUfunction f;
-    int failed = banksim_function(host, &f);
-    return banksim_done(failed ? failed : (int)cuOccupancyAvailableDynamicSMemPerBlock(bytes, f, blocks, threads));
+    OF_KERNEL(host, cuOccupancyAvailableDynamicSMemPerBlock(bytes, f, blocks, threads));
+}
+
+/* ---- libraries: modules that a program loads itself */
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption *how, void **values,
+                                unsigned count, enum cudaLibraryOption *options, void **option_values,
+                                unsigned option_count) {
+    DRIVER(cuLibraryLoadData((CUlibrary *)library, code, NULL, NULL, 0, NULL, NULL, 0));
+}
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path, enum cudaJitOption *how, void **values,
+                                    unsigned count, enum cudaLibraryOption *options, void **option_values,
+                                    unsigned option_count) {
+    DRIVER(cuLibraryLoadFromFile((CUlibrary *)library, path, NULL, NULL, 0, NULL, NULL, 0));
+}
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute which, int value, int device) {
+    DRIVER(cuKernelSetAttribute((CUfunction_attribute)which, value, (CUkernel)kernel, device));
 }
 
 /* ---- variables */

@@ -61,9 +61,6 @@ cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *array, const struct c
                                      struct cudaExtent extent, unsigned levels, unsigned flags) {
     return make((CUarray *)array, as, extent, flags, levels);
 }
-cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *array, cudaMipmappedArray_const_t of, unsigned level) {
-    DRIVER(cuMipmappedArrayGetLevel((CUarray *)array, (CUmipmappedArray)of, level));
-}
 cudaError_t cudaFreeArray(cudaArray_t array) {
     if (!array) return cudaSuccess;
     DRIVER(cuArrayDestroy(ARRAY(array)));
@@ -242,7 +239,6 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *made, const struct cuda
     memcpy(how.borderColor, texture->borderColor, sizeof how.borderColor);
     return banksim_done(cuTexObjectCreate(made, &from, &how, (const CUDA_RESOURCE_VIEW_DESC *)view));
 }
-cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) { DRIVER(cuTexObjectDestroy(object)); }
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *made, const struct cudaResourceDesc *resource) {
     BEGIN();
     CUDA_RESOURCE_DESC from;
@@ -250,7 +246,6 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *made, const struct cuda
     int failed = resource_of(resource, &from);
     return banksim_done(failed ? failed : cuSurfObjectCreate(made, &from));
 }
-cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) { DRIVER(cuSurfObjectDestroy(object)); }
 
 /* ---- what objects were made of */
 static cudaError_t resource_seen(struct cudaResourceDesc *to, int failed, const CUDA_RESOURCE_DESC *from) {

@@ -199,10 +199,7 @@ CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
 }
 #undef cuStreamGetCtx
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) { return cuDevicePrimaryCtxRetain(context, 0); }
-CUresult cuStreamGetDevice(CUstream stream, CUdevice *device) {
-    *device = 0;
-    return CUDA_SUCCESS;
-}
+CUresult cuStreamGetDevice(CUstream stream, CUdevice *device) { GIVE(device, 0); }
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t size, unsigned flags) {
     return CUDA_SUCCESS;
 }

@@ -5,31 +5,7 @@
 
 #include "cublas_v2.h"
 
-#undef cublasGetVersion
-#undef cublasSaxpy
-#undef cublasDaxpy
-#undef cublasScopy
-#undef cublasDcopy
-#undef cublasSswap
-#undef cublasDswap
-#undef cublasSscal
-#undef cublasDscal
-#undef cublasSdot
-#undef cublasDdot
-#undef cublasSnrm2
-#undef cublasDnrm2
-#undef cublasSasum
-#undef cublasDasum
-#undef cublasIsamax
-#undef cublasIdamax
-#undef cublasIsamin
-#undef cublasIdamin
-#undef cublasSgemv
-#undef cublasDgemv
-#undef cublasSger
-#undef cublasDger
-#undef cublasSgemm
-#undef cublasDgemm
+#include "banksim_cublas_older.h"
 
 static cublasHandle_t banksim_cublas;
 static cublasStatus_t banksim_cublas_error = CUBLAS_STATUS_SUCCESS;

@@ -284,4 +284,4 @@ CUresult banksim_missing(const char *name);
         banksim_missing(#NAME);     \
         return CUBLAS_STATUS_NOT_SUPPORTED; \
     }
-#include "cublas_missing.h"
+#include "banksim_cublas_missing.h"
