@@ -42,6 +42,20 @@ def notes(kernel: Kernel, doubts: Doubts) -> tuple[str, ...]:
     return (of_itself(met),) if met else ()
 
 
+def together(met: Iterable[tuple[Kernel, Doubts]]) -> dict[str, tuple[Kernel, Doubts]]:
+    """What several launches of one source met, by the architecture of the code."""
+    found: dict[str, tuple[Kernel, Doubts]] = {}
+    for kernel, doubts in met:
+        add(found.setdefault(kernel.arch, (kernel, {}))[1], doubts.items())
+    return found
+
+
+def all_notes(met: dict[str, tuple[Kernel, Doubts]]) -> Iterator[str]:
+    """The notes of several launches, by architectures if there are several."""
+    for arch, (kernel, doubts) in met.items():
+        yield from (f"{arch}: {note}" if len(met) > 1 else note for note in notes(kernel, doubts))
+
+
 def of_all_behind(kernel: Kernel, doubts: Doubts) -> str:
     """Where other threads may run together from some instruction on."""
     pc = min(doubts)

@@ -92,18 +92,19 @@ class Run(Reported):
         )
 
     @property
+    def doubtful(self) -> dict[str, tuple[Kernel, doubts.Doubts]]:
+        """Where its counts are not sure, by the architecture of the code."""
+        return doubts.together((run.kernel, run.launch.doubts) for run in self.executions or (self,))
+
+    @property
+    def notes_of_launch(self) -> tuple[str, ...]:
+        """What a launch on a GPU also needs in the host's code, and where it was out of bounds."""
+        return (*self.launch.notes, *self.out_of_bounds)
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What a launch on a GPU also needs in the host's code, where it was out of bounds, and where its counts are
-        not sure."""
-        found = [
-            (run, note) for run in self.executions or (self,) for note in doubts.notes(run.kernel, run.launch.doubts)
-        ]
-        several = len(self.executions) > 1
-        return (
-            *self.launch.notes,
-            *self.out_of_bounds,
-            *(f"{run.kernel.arch}: {note}" if several else note for run, note in found),
-        )
+        """Those of the launch, and where its counts are not sure."""
+        return (*self.notes_of_launch, *doubts.all_notes(self.doubtful))
 
     @property
     def output(self) -> str:

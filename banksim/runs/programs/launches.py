@@ -15,6 +15,7 @@ import numpy as np
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks.conflicts import Conflicts, merge, repeated
 from banksim.errors import InputError
+from banksim.machine.doubts import Doubts, all_notes, together
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
 from banksim.runs.options import Options
@@ -109,11 +110,17 @@ class KernelLaunches:
     findings: tuple[Finding, ...] = ()
     findings_lost: int = 0
     hints: tuple[Hint, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes_of_launches: tuple[str, ...] = ()
+    doubts: dict[str, tuple[Kernel, Doubts]] = field(default_factory=dict)
+    """Where its counts are not sure, by the architecture of the code."""
     kernel: Kernel | None = None
     warps: npt.NDArray[np.int64] | None = None
     again: dict[int, tuple[Run, Shape, int]] = field(default_factory=dict)
     """Runs that are added, by their ids, and how many times more each came: a launch that comes again has the same."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self.notes_of_launches, *all_notes(self.doubts))
 
     def add(self, run: Run, shape: Shape) -> None:
         if id(run) in self.again:
@@ -143,7 +150,8 @@ class KernelLaunches:
         self.findings = by_lines([*self.findings, *run.findings])
         self.findings_lost += run.findings_lost
         self.hints = self.hints or run.hints
-        self.notes = tuple(dict.fromkeys([*self.notes, *run.notes]))
+        self.notes_of_launches = tuple(dict.fromkeys([*self.notes_of_launches, *run.notes_of_launch]))
+        self.doubts = together([*self.doubts.values(), *run.doubtful.values()])
         judged = (repeated(one, times) for one in run.judged)
         self.judged = tuple(map(in_order, map(merge, self.judged, judged)))
         if run.cycles is not None:

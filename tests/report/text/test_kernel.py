@@ -16,6 +16,7 @@ from banksim.machine import doubts
 from banksim.report.text.kernel import report
 from banksim.requests.trace import Site
 from banksim.runs.outcome import Run
+from banksim.runs.programs.launches import KernelLaunches, Shape
 from helpers.goldens import assert_golden
 
 FILE = "kernels/product.py"
@@ -158,6 +159,17 @@ def test_a_note_says_from_where_on_counts_are_not_sure() -> None:
     )
     run.launch.doubts.clear()
     assert run.notes == ()
+
+
+def test_what_the_launches_of_a_kernel_are_unsure_of_is_one_note() -> None:
+    found = KernelLaunches("product", (), ())
+    for pcs in ([BYTES], [BYTES, 3 * BYTES], [3 * BYTES]):
+        run = launch()
+        run.kernel.__dict__.update(instructions=INSTRUCTIONS, opcodes=frozenset())
+        run.launch.__dict__.update(doubts=dict.fromkeys(pcs, doubts.STUCK))
+        found.add(run, Shape((8, 8, 1), (32, 32, 1), 0))
+    (note,) = found.notes
+    assert f"from {FILE}:12 (SASS 0x0010 STS [R4], R2) on (and at 1 more instruction)" in note
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_every_line_can_be_shown() -> None:
 
 def test_what_a_launch_is_unsure_of_is_told_with_its_kernel() -> None:
     made = launches(["stencil", "copy"], ["sm_90"])
-    made.kernels[1].notes = ("From line 3 on it is not established what runs.",)
+    made.kernels[1].notes_of_launches = ("From line 3 on it is not established what runs.",)
     assert "copy: From line 3 on it is not established what runs." in report("main.py", made, 100).plain.splitlines()
     page = html(made.judged, "main.py", Told(launches=made, plain={"kernels": [one.to_json() for one in made.kernels]}))
     assert "copy: From line 3 on it is not established what runs." in page
