@@ -26,8 +26,6 @@ errors.py        what can go wrong
 version.py       which banksim this is
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,6 @@
 """The command line: finds the command and runs it."""
 # PYTHON_ARGCOMPLETE_OK
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import ArgumentParser

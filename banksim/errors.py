@@ -1,7 +1,5 @@
 """The errors that a user can mend. The command line prints each as one line and exits with 2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -1,7 +1,5 @@
 """`%load_ext banksim`: the cell magic `%%banksim`, which runs a cell's kernels with no GPU and reports on them."""
 
-from __future__ import annotations
-
 import importlib
 import shlex
 from argparse import ArgumentParser

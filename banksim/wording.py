@@ -1,7 +1,5 @@
 """Numbers and lists as a reader wants them: `1,024`, `4–16`, `unknown`, `0–15, 31`, `a, b and c`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path

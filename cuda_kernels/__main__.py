@@ -1,7 +1,5 @@
 """`python -m cuda_kernels`: list, show, run and validate the real kernels."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter

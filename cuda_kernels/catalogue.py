@@ -1,7 +1,5 @@
 """The kernels by name: how each is launched, on which inputs, and what NumPy says that it must compute."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import inspect

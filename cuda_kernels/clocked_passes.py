@@ -5,8 +5,6 @@ must arrive before the clock is read (a reading behind a plain barrier may come 
 warp leaves when it began and ended in `clocks[pass, warp]`. The first pass meets a cold instruction cache.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import int32
 

@@ -1,7 +1,5 @@
 """A real GPU: runs the kernels through Numba CUDA, keeps the machine code that ran, takes times."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

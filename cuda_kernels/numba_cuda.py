@@ -3,8 +3,6 @@
 `jit` makes the one dispatcher that both a GPU and banksim take. Without numba-cuda the kernels can still be listed.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Nsight Compute: counters of the hardware, and counts of every instruction from its source page."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

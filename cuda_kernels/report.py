@@ -1,7 +1,5 @@
 """The report of `validate`: a table by groups, what differs, what variants' times say; and the same as plain data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """A kernel as a reader wants it: source, launch, and the way of a small tile through shared memory."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import textwrap

@@ -1,7 +1,5 @@
 """`validate` as a picture: transactions measured against predicted, and times against predicted transactions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

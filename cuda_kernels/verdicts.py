@@ -6,8 +6,6 @@ explains (arbitration with other traffic of the L1 data stage), so they may exce
 the source page cannot be believed.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field

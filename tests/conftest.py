@@ -7,8 +7,6 @@ pytest --rewrite-goldens                                    puts what is printed
 pytest -n auto                                              runs side by side, on each worker what shares work
 """
 
-from __future__ import annotations
-
 import gc
 import re
 import signal

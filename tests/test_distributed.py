@@ -1,7 +1,5 @@
 """Judging on Dask workers: the same bytes for any number of them, whatever happens to one."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What docstrings and comments refer to exists: files that were moved leave no old name behind."""
 
-from __future__ import annotations
-
 import io
 import re
 import tokenize

@@ -1,7 +1,5 @@
 """The floors of the package, as [tool.importlinter] in pyproject.toml draws them: imports go only down."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

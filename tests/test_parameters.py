@@ -1,7 +1,5 @@
 """No function takes more than seven parameters but those named here, each with a reason; others bundle them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

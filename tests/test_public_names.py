@@ -1,7 +1,5 @@
 """What banksim promises: its public names, and the examples in the docstrings of its functions."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """README.md and the pages under examples say what is so: helpers/pages.py tells what of them is run, and how."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

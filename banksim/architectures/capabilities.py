@@ -4,8 +4,6 @@ Only one that begins a family wants a row in each of two tables more, the rule o
 (`published_rates`); one whose code finds a launch's figures in new places wants these too (`code_layout`).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ that ptxas 13.5 makes for each of one kernel for every special register of the P
 itself says (.nv.info, PARAM_CBANK).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -4,8 +4,6 @@ Sources: NVIDIA's lists of GPUs by compute capability (developer.nvidia.com/cuda
 before 7.5), appendix A of the CUDA C Programming Guide 4.2 for those before 3.0.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping

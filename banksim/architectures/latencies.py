@@ -3,8 +3,6 @@
 A multiprocessor's path of shared-memory requests, in cycles of its clock. One set of figures stands for all accesses.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ those of NVIDIA's cuda_occupancy.h and, for compute capability 1.x and 2.x, of t
 spreadsheet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ sm_90 was measured on one H200. For the others stands what was published of thei
 long on every GPU of a generation, and for every access, is assumed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from banksim.architectures.bank_rules import Architecture

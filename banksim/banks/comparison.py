@@ -1,7 +1,5 @@
 """Two analyses side by side: what each source line cost before and costs after."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

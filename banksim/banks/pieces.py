@@ -1,7 +1,5 @@
 """Judging a trace piece by piece: what each costs, and a sum of that in whatever order they come."""
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Few requests are judged by rule.py itself, many by its compiled twin: to load nu
 judge some thousand requests in plain Python.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

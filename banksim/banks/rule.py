@@ -7,8 +7,6 @@ each part that has an active lane (for each 128 bytes, of a copy past the L1 cac
 the degree is what the worst part needs for one of its ideal, the n of an n-way conflict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Conflicts by source line: the instructions of a line together, hot lines first, quiet lines folded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

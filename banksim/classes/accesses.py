@@ -4,8 +4,6 @@ What is read counts as unknown, except from local memory, which holds spilled re
 at all. The addresses of a request may differ from block to block in a way that no bank rule sees: by the same amount
 in all lanes, a multiple of the rules' period."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW

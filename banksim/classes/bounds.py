@@ -1,7 +1,5 @@
 """What must hold in every block of the region, as LLVM code: where it does not, the region is narrowed."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 

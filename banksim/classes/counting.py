@@ -4,8 +4,6 @@ Boxes of blocks wait in a list. The first block of a box is executed. What it do
 do the same; the others go back to the list as smaller boxes. The first block of a class is also its block of the
 lowest number, so that the worst request that is named is the one that executing every block would name."""
 
-from __future__ import annotations
-
 import ctypes
 import time
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """Counting a launch block by block, each executed only as far as its counts need it: for grids of which hardly any
 blocks are alike, though counts depend on nothing that is loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The engine whose values are followed from block to block: it adds LLVM code for the block that is executed, by the
 engine of the machine, and beside it for slopes and bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from banksim.classes.bounds import Bounds

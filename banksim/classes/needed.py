@@ -7,8 +7,6 @@ threads may write them in between: of one that is needed anywhere, all writes ar
 may hold everywhere; as with local memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The code that executes one block as far as its counts need it, and proves for which others they are the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

@@ -17,8 +17,6 @@ shared/           options of several commands
 A command prints its report and returns the exit status; what a user can mend is raised as a `BanksimError`.
 """
 
-from __future__ import annotations
-
 GROUPS = {
     "count": {
         "pattern": "count the conflicts of an index expression",

@@ -4,8 +4,6 @@ A tile of shared memory that copies by a tensor map fill: without a swizzle, or 
 boxes that it needs then. Every access that reads the whole tile is replayed.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from banksim.commands.shared.sizes import sizes

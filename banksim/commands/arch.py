@@ -1,7 +1,5 @@
 """List the architectures, or show the figures of some with status and source of each."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from banksim.architectures.bank_rules import architecture, presets

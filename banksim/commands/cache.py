@@ -4,8 +4,6 @@ Kept are what compilers made of kernels, the reports of banksim check, and banks
 machine. All of it is made anew when it is missing: the first run then takes longer.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 EXAMPLE = """\

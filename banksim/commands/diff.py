@@ -4,8 +4,6 @@ Behind a report of `banksim run` or `banksim kernel` AFTER may be a source page 
 --csv --page source): any line that was measured to take more or fewer transactions than predicted is exit status 1.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from banksim.banks.comparison import Comparison, Line, compare, from_conflicts, from_json

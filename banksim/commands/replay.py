@@ -1,7 +1,5 @@
 """Judge the requests of a trace file by the rules of one architecture or several."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial

@@ -5,8 +5,6 @@ instruction; what the hardware's counters have besides is told as arbitration. E
 what banksim run takes: a .py file, .cu files, or an executable that links to the CUDA runtime as a shared library.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import ArgumentParser, Namespace

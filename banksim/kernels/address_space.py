@@ -1,7 +1,5 @@
 """Where a kernel's code and its module's variables lie, and their bytes with every address filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from banksim.architectures.code_layout import WINDOWS, machine

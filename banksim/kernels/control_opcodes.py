@@ -3,8 +3,6 @@
 Another one is one more row, and the method that it names in machine/reference/warp.py and machine/llvm/control_flow.py.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A cubin decoded: kernels with their code, constants, variables and parameters, every address settled."""
 
-from __future__ import annotations
-
 import functools
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """The types of a kernel's parameters as its source declares them: of extern "C", whose name tells none, and whose PTX
 tells no more of a pointer than that it is one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

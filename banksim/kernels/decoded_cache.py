@@ -4,8 +4,6 @@ The first line is an index (name, plain name, length of each kernel). A kernel i
 operand and source line is stored once, and instructions refer to it by number.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import json

@@ -1,7 +1,5 @@
 """Mangled names as people write them."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import re

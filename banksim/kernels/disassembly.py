@@ -5,8 +5,6 @@ longer. It writes bare decimals for floats and hexadecimal for integers. `.reuse
 dropped. Addresses of code are bytes from the start of their section, or a symbol.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import struct

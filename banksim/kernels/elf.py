@@ -4,8 +4,6 @@ Read here and not by a library, because NVIDIA uses bits that libraries drop: th
 in bit 4 of its `other` field.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

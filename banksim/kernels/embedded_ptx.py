@@ -1,7 +1,5 @@
 """The PTX that a cubin was made of, which it holds where it was compiled with line information."""
 
-from __future__ import annotations
-
 import re
 
 from banksim.kernels.elf import Elf, is_cubin

@@ -5,8 +5,6 @@ head of its own (`ENTRY`). Host files hold one container for each file that was 
 they are found by their magic number, in any kind of file.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`FILE:NAME`, as users name a kernel."""
 
-from __future__ import annotations
-
 import re
 
 from banksim.errors import InputError

@@ -1,7 +1,5 @@
 """Where buffers lie among global addresses: those of a launch's arguments, and those of a whole program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ it, the row (counted from 1 in its sequence) of the call that they were inlined 
 inlined function's name in .debug_str; two zeros end it. The row of the call may be inlined itself: a chain.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """Kernels by name, from a file: CUDA C++, PTX, cubin, and whatever holds cubins or PTX."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The code of several cubins as one ELF file: nvdisasm takes longer to start than to list most kernels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

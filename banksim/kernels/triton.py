@@ -1,7 +1,5 @@
 """What Triton writes beside a compiled kernel: how every launch of it is made."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

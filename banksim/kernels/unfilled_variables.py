@@ -7,8 +7,6 @@ adds). One that the source initialises with nothing but zeros is told too. What 
 seen, and Numba's constant arrays, which the compiler fills, are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A module's `__constant__` and `__device__` variables, and how the host fills them."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ copies.py          the accesses that copy them, atom by atom
 build.py           all of this → a trace
 """
 
-from __future__ import annotations
-
 from banksim.layouts.algebra import Layout
 from banksim.layouts.build import layout, layout_pattern
 

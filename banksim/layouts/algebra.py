@@ -3,8 +3,6 @@
 An index is one number: the coordinate of a layout in colexicographic order, the first mode running fastest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """From layouts as text or objects to the requests of copies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What threads ask of shared memory that copy elements whose places are known: accesses of an atom each."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

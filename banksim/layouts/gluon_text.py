@@ -3,8 +3,6 @@
 `BlockedLayout(size_per_thread=[1, 8], …)` and `#ttg.blocked<{sizePerThread = [1, 8], …}>`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import MISSING, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """The parser of CuTe's notation: `S<3,3,3> o (8,64):(64,1)`."""
 
-from __future__ import annotations
-
 from math import prod
 
 from banksim.layouts.algebra import (

@@ -1,7 +1,5 @@
 """Which elements each thread holds: index[thread, value] into a layout, as CuTe's thread-value layouts say."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

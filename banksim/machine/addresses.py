@@ -1,7 +1,5 @@
 """Where the buffers of a launch lie among global addresses, and which addresses of shared memory a kernel may use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from banksim.architectures.code_layout import machine

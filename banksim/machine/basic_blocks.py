@@ -1,7 +1,5 @@
 """Where control goes in a kernel: basic blocks, what follows what, which registers live on between them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise

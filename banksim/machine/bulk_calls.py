@@ -3,8 +3,6 @@
 Every function is one of `driver_calls.Service`, of the words that operations/bulk_copies.py gives it, once for a warp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers by which compiled code, scheduler and reference engine tell each other what happened."""
 
-from __future__ import annotations
-
 LANES = 32
 GROUPS = 40
 """Places for groups of one warp: 32 threads can part into 32, and a branch parks two at a time."""

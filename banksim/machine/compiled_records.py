@@ -4,8 +4,6 @@ Compiled code reads and writes the fields of a record as attributes. The layouts
 `banksim.machine.state`; tests/machine/test_compiled_records.py holds both to the same names.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from banksim.system.compiled_types import Integer, Integers

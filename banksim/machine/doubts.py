@@ -6,8 +6,6 @@ programs of one warp recorded on an H100, nearly all that run otherwise there ha
 (tests/machine/test_convergence_barriers.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from banksim.kernels.kernel import BYTES, Instruction, Kernel

@@ -5,8 +5,6 @@ instruction in their place (operations/driver_calls.py). Both engines hand such 
 f(host, lanes that ask, words of arguments (n, 32)) → words of results for those lanes, or None.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a fault says: the kernel, the instruction, the source line, who did it, to which address, near which buffer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

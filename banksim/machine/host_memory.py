@@ -1,7 +1,5 @@
 """The host's memory behind arrays: all that an array is a view of, in which a kernel may step out of the array."""
 
-from __future__ import annotations
-
 import copy
 import math
 import mmap

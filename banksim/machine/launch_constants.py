@@ -4,8 +4,6 @@ The values are those of a launch without clusters; on an H200 each of them was r
 sm_100 on those of `RESERVED` are assumed).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

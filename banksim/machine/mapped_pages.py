@@ -1,7 +1,5 @@
 """The pages in which a device maps its memory. An access beyond an allocation that stays within one passes on a GPU."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

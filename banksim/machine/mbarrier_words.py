@@ -1,7 +1,5 @@
 """What becomes of an mbarrier's word (operations/mbarriers.py), in plain Python."""
 
-from __future__ import annotations
-
 from banksim.machine import codes
 
 

@@ -1,8 +1,6 @@
 """The types of a kernel's parameters, as far as its mangled name or else its source or PTX tells them, and what may be
 given for each."""
 
-from __future__ import annotations
-
 import functools
 import re
 

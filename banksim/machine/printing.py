@@ -5,8 +5,6 @@ at a multiple of its size. Of what a launch prints, a GPU keeps the last MiB unl
 is the first `MOST` bytes, and what is left out is said.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import struct

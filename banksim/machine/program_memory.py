@@ -1,8 +1,6 @@
 """The memory of a whole program, which stays from launch to launch, and where compiled code finds the buffers of a
 launch. A program may have ten thousand allocations: a launch must not go through all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import overload
 

@@ -1,7 +1,5 @@
 """Numba's types of the machine's records."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import from_dtype, types
 

@@ -5,8 +5,6 @@ then tells which pages these are, so that some blocks of a launch on gigabytes c
 copied and compared.
 """
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os

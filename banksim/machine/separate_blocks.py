@@ -4,8 +4,6 @@ Blocks that are simulated apart start from the same memory. What each group of t
 the results of all can be put together, or be refused where one group may have needed what another wrote.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The LLVM engine addresses these fields by their offsets, compiled functions (`llvm/groups.py`) by their names.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Which instructions and modifiers are known: everything else is refused before a kernel runs."""
 
-from __future__ import annotations
-
 from banksim.errors import BanksimError, UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL, Predicates, predicates
 from banksim.kernels.kernel import Instruction, Kernel

@@ -8,8 +8,6 @@ whatever the type of its elements. All this is as an H200 does it (tests/data/ha
 what it refuses as illegal instructions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple

@@ -14,8 +14,6 @@ inputs.py         arguments → a parsed pattern
 build.py          a parsed pattern → a trace
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from banksim.patterns.inputs import Description, parse

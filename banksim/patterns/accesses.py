@@ -1,7 +1,5 @@
 """Finds the accesses to shared memory in a statement, in the order in which it makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """From a parsed pattern to its `Trace`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Declarations of shared memory, in C or as Numba writes them, and where each variable lies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Evaluates expressions for all threads at once: integers, and places in shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

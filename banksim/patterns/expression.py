@@ -1,7 +1,5 @@
 """The parser of expressions: C's grammar, or Python's where Numba's spelling is used."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import pairwise
 

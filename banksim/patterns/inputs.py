@@ -1,7 +1,5 @@
 """From the arguments of `banksim.pattern` to a parsed pattern."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

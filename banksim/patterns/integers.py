@@ -5,8 +5,6 @@ them. Its NumPy type is its C type. What C leaves undefined (division by zero, a
 error until a thread uses it: it is a *fault*, a number that travels beside the value.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers as C and Python write them."""
 
-from __future__ import annotations
-
 import re
 
 from banksim.patterns.source import Span, Token

@@ -1,7 +1,5 @@
 """Which threads take part: blocks, warps, lanes, iterations; and the names by which expressions know them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Runs the command of an entry, as its user would by hand, in a process of its own: none can harm another."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -14,8 +14,6 @@ args = ["float32[128,128]", "float32[128,128]=random"]
 command = "my_program.py --size 64"
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

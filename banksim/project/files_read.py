@@ -1,7 +1,5 @@
 """Runs a command of banksim and notes every file that Python reads meanwhile: what its report depends on."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Reports as plain data turned back into what they were made of: conflicts, findings, hints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

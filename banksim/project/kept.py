@@ -5,8 +5,6 @@ file that was read when it was made. What else a program depends on nobody can s
 their entry names its `inputs`.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -1,7 +1,5 @@
 """What an entry may say. A key is an option of `banksim kernel` or `banksim run`, and reads as that does."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where things stand in a TOML file, which tomllib does not tell: by its headers of tables and its lines `key = …`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Judges the entries of a project, several at a time: a `Verdict` for each, in their order."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed

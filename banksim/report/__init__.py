@@ -14,8 +14,6 @@ notebook.py      what notebooks show
 rules.py         the rules of findings, and their pages
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import banksim.report.text  # noqa: F401  (here, so that the folder of this name does not replace the function later)

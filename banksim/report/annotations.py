@@ -1,7 +1,5 @@
 """What all reviews of a pull request share: titles, levels and messages of findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The figures as a frame: columns by their names, for pandas and for all that reads Arrow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Findings as annotations of a pull request's lines, as GitHub Actions reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from banksim.banks.conflicts import Conflicts, SiteConflicts

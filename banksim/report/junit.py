@@ -4,8 +4,6 @@ Of the two schemas in use, Ant's and that of Jenkins, Ant's is the strict one: i
 totals over suites, and has what was printed behind all cases.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """What notebooks show of banksim's objects, and what their methods give."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The rules of what is found: their names, and the pages that tell what each means and how to cure it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Findings as SARIF 2.1.0, which code scanning reads."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The picture of a layout as SVG: a cell for each element with its place, coloured by its bank."""
 
-from __future__ import annotations
-
 from html import escape
 
 from banksim.report.text.layout_picture import Grid, hue

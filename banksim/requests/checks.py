@@ -1,7 +1,5 @@
 """Turns what a caller gives as requests into columns of integers, or refuses it and names the first bad one."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The addresses of copies from global to shared memory (cp.async), which tell of both places: where a lane writes, and
 from where it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """Counts: plain numbers, or ranges where the hardware leaves them open, and how well each is founded."""
 
-from __future__ import annotations
-
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Status = Literal["measured", "Nsight's", "documented", "assumed", "unknown"]

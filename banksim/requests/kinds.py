@@ -1,7 +1,5 @@
 """The kinds of requests to shared memory, the bytes that one moves for a lane, and the lanes of a warp."""
 
-from __future__ import annotations
-
 import numpy as np
 
 OPS: tuple[str, ...] = (

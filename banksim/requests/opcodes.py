@@ -5,8 +5,6 @@ the counters report none, and what moves tensors by descriptors (UTMALDG). A row
 architecture knows makes requests of unknown cost.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ numba-cuda hands a module that it has loaded to the `setup_callback` of linked c
 module's memory.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What `banksim.run` is asked for: a `Call` of a kernel, and the `Options` of its execution."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

@@ -4,7 +4,6 @@ Many such files are whole programs: between their kernels they ask for a GPU, la
 fails of that can be left out, statement by statement; the kernels remain.
 """
 
-from __future__ import annotations
 import __future__
 
 import ast

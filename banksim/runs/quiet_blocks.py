@@ -4,8 +4,6 @@ Nobody sees anything of such a block but its counts. Where one class of blocks (
 arithmetic, branches and its end, only its first block is executed: the others would count the same.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ From a call to its outcome, straight down: `run_with` resolves and prepares (`re
 architectures ask for (`several_architectures`), `execute_launch` executes, and what was counted becomes a `Run`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs a little of everything, so that what banksim compiles for a machine is there before the first real run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.banks.replay import replay

@@ -13,8 +13,6 @@ Addresses are generic ones or offsets; the head tells where the generic window b
 tracer's post-processing keeps the global addresses only, so these requests are left out, and the notes say so.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Traces as a stream of Arrow record batches, which goes through pipes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import BinaryIO
 from zlib import crc32

@@ -10,8 +10,6 @@ has none at all. So banksim adds some:
 Files of other programs have neither, and are read as they are.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from itertools import pairwise

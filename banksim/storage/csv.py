@@ -5,8 +5,6 @@ lanes with an address are the active ones. `site` is any text and names the site
 comments.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Opening files: local ones, standard input, other file systems through fsspec; compressed ones."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

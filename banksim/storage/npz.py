@@ -3,8 +3,6 @@
 site, block, warp and epoch are optional. The array of addresses is read in pieces, the others whole.
 """
 
-from __future__ import annotations
-
 import tokenize
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Traces in Parquet: written in row groups as requests come, read row group by row group on all cores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager

@@ -13,8 +13,6 @@ Measured with pyarrow 26, CPU seconds for a million requests that repeat (for ra
 Format: parquet.thrift (PageHeader, Thrift's compact protocol) and Encodings.md of apache/parquet-format.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, BinaryIO
 from zlib import crc32

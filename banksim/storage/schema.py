@@ -29,8 +29,6 @@ Files of other programs need op, width, mask and address only. The other columns
 size, and sites that the metadata does not tell are known by their numbers.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A trace that is read in pieces, and what reading it showed that the reader ought to know."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The process is a fork, so that what is called needs no import: it may be a function of a notebook.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import pickle

@@ -6,8 +6,6 @@ them; and to find the types of so many at a call from Python takes longer than s
 one address, at which stand the place and lengths of each array.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np

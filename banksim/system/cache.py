@@ -8,8 +8,6 @@ write its checksum too. So only files are read, and only folders used, that belo
 nobody else can write to.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

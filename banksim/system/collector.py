@@ -1,7 +1,5 @@
 """Python's collector of garbage, which looks for circles of objects again and again."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

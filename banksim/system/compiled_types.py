@@ -5,8 +5,6 @@ Records are described beside their layouts: in `compiled_records` of `machine` a
 `timing.issue_records`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeVar
 

@@ -1,7 +1,5 @@
 """The date that reports bear."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 

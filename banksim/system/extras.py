@@ -1,7 +1,5 @@
 """What banksim's extras bring along: the message where it is missing, with a command that installs it; versions."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

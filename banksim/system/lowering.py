@@ -4,8 +4,6 @@ Numba writes some sixty instructions to read an element of an array: it puts all
 and takes it back. Here an array is a value of which only what is asked for is taken.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias

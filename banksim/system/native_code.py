@@ -4,8 +4,6 @@ numba compiles the loops, and takes a third of a short command merely to be impo
 is kept in the user's cache, where it is found without numba.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import struct

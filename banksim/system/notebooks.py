@@ -1,7 +1,5 @@
 """Notebooks of Jupyter: their code cells, each a source by itself, which is named by its file and its number."""
 
-from __future__ import annotations
-
 import json
 import linecache
 import re

@@ -1,7 +1,5 @@
 """Paths as every checkout of a project has them: reports of one hold in another."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath

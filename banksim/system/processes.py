@@ -4,8 +4,6 @@ Every worker has a thread here that sends it one task after the other through a 
 other, nothing listens on a port, and a worker ends when its pipe does, so that none outlives this process.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

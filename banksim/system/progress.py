@@ -1,7 +1,5 @@
 """A line on standard error that says how far a long piece of work is."""
 
-from __future__ import annotations
-
 import sys
 import time
 from threading import Lock

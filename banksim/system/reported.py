@@ -3,8 +3,6 @@
 The reports are a floor above the objects. So they are named here, not imported.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from typing import Any

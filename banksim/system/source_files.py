@@ -1,7 +1,5 @@
 """The source files that code was compiled from: their lines, and whether the user wrote them."""
 
-from __future__ import annotations
-
 import functools
 import posixpath
 import re

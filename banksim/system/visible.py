@@ -4,8 +4,6 @@ A terminal obeys control characters, and turns the text around at some marks of 
 of the same length, so that what was laid out stays so. So it does where an encoding lacks the marks of reports.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

@@ -1,7 +1,5 @@
 """Writing files: every file that banksim makes gets its name when it is whole, and the old one stays until then."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

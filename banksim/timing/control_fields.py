@@ -1,7 +1,5 @@
 """The control fields of an instruction: bits 105 to 125 of its encoding, by which the compiler schedules."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from banksim.kernels.kernel import Instruction

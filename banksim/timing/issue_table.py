@@ -1,7 +1,5 @@
 """A kernel's code as a table with one row for each instruction: what the time model needs to issue it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

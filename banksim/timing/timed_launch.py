@@ -1,8 +1,6 @@
 """A timed launch: the blocks that one multiprocessor holds first are simulated cycle by cycle, all others are only
 counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

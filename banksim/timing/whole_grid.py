@@ -1,7 +1,5 @@
 """The time of a whole launch, from that of the blocks that were timed: waves of resident blocks over the grid."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from banksim.architectures.occupancy import Occupancy, occupancy

@@ -1,7 +1,5 @@
 """One block at work in shared memory, timed by its own clock: what conflicts cost with nothing else in the way."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Histograms of bytes with 256 bins; a quarter of the bytes fall into eight neighbouring bins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -3,8 +3,6 @@
 Elements are small integers, so every order of summation gives the same float32, and the oracle holds bit for bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

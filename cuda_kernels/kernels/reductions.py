@@ -1,7 +1,5 @@
 """Sums of int32: each block adds up its part and leaves one number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Kernels that go through a matrix by rows: matrix times vector, softmax."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Work-efficient scan (Blelloch 1990; Harris, Sengupta and Owens, GPU Gems 3, chapter 39): exclusive, by blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Bitonic sort: each block sorts its part of an array in shared memory."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

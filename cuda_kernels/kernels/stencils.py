@@ -1,7 +1,5 @@
 """Stencils with a halo in shared memory; coefficients and inputs are integers, so float32 adds them exactly."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -5,8 +5,6 @@ of the rectangular ones, tile[height][width], a thread reads column-wise through
 column = number % height.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Transposition of a matrix of float32, 2048 × 2048, and copies of it as the bound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

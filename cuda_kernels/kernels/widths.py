@@ -1,7 +1,5 @@
 """Accesses of other widths than 4 bytes, structs, strides within half-warps, and broadcast."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

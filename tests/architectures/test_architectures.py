@@ -1,7 +1,5 @@
 """What each architecture is known to do: presets, instructions, how well each rule is founded, published figures."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """GPUs by name: each is the name of its architecture too."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -4,8 +4,6 @@ tests/data/occupancy.npz: columns compute capability (10 · major + minor), thre
 blocks (0: none fits), as tests/data/occupancy_reference.cpp printed them with the header of CUDA 13.4.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Limits, excuses, baselines; what review tools get; the pytest plugin in a project of someone else's."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

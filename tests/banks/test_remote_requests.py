@@ -6,8 +6,6 @@ below 512, and what the two upper bits of a rank do in every second of the reque
 all others there were held out: other operations, all lines and ranks, 16 bytes, several clusters at once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many requests: the measured ones, arrays and traces of every shape, what is refused, what is withheld."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The rule: its compiled twin, its properties over the whole domain, and the ends of the cc 1.x range."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from functools import cache

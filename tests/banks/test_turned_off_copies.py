@@ -4,8 +4,6 @@ The recording is of instructions whose operand is not P0: that one the profiler 
 both places, as `banksim.requests.copies` has them, as if all lanes read; bit i of `reads` says that lane i does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.architectures.bank_rules import architecture

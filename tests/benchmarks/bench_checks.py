@@ -4,8 +4,6 @@ Prints for each kernel the processor's seconds of the plain run, and how many ti
 are taken in turn, and the shortest of each counts.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Prints for each launch the time of the first count (code made, nothing in the ca
 memory above that of the imports; and the time of executing every block of a launch that is small enough for it.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import tempfile

@@ -3,8 +3,6 @@
 `python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import banksim

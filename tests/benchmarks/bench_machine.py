@@ -4,8 +4,6 @@ Prints, from one run: thread instructions per second of both engines beside NumP
 translate and compile a kernel and to find it in the cache, the time of a small launch, and memory above the imports.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

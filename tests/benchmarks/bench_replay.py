@@ -8,8 +8,6 @@ holds them, unless the name says more. The last lines read the same addresses an
 bytes as uint64, alone and on all cores.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

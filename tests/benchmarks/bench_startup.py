@@ -1,7 +1,5 @@
 """Time from process start to report beside that of `import numpy`, in turn; run it with the number of rounds."""
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

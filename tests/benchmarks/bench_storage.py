@@ -6,8 +6,6 @@ Below the rates of all cores stand those of one core, by the time that the proce
 requests: terabytes, and hours of a core to write them and to judge them.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

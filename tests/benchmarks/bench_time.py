@@ -4,8 +4,6 @@
 lines, dependent chains, and the blocks of cuda_kernels that measure themselves.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from functools import cache

@@ -5,8 +5,6 @@ best of ROUNDS, and cycles; where global memory has a part, also the time with t
 that with a constant latency. The simulation without conflicts, which follows where there are any, counts as well.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

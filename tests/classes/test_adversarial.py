@@ -1,7 +1,5 @@
 """Kernels made to fool the classes: whatever becomes of a block's index, counts are those of executing every block."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counting by classes of blocks gives, number by number, what executing every block gives."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import cache

@@ -1,8 +1,6 @@
 """What an instruction is said to write is what it writes: a register more, and what was there before would be taken for
 not needed; one less, and what it writes now would be. What it reads is told too."""
 
-from __future__ import annotations
-
 import pytest
 
 from banksim.classes.footprint import LOCAL, footprint

@@ -1,7 +1,5 @@
 """Kernels for grids of a million blocks and more, at any size, by classes and with every block executed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is found to be needed: no more than counts read, and no less."""
 
-from __future__ import annotations
-
 import pytest
 
 from banksim.classes.footprint import Dependences, Footprint, Guard

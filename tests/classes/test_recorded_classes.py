@@ -5,8 +5,6 @@ The suite takes some of both; all of them, in some twenty minutes:
     python tests/classes/test_recorded_classes.py
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

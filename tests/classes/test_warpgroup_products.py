@@ -1,7 +1,5 @@
 """Products of warp groups whose operands lie where it depends on the block are counted by classes as executed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

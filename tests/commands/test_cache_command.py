@@ -1,7 +1,5 @@
 """`banksim cache`: what is kept, emptied, filled."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

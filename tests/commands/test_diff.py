@@ -1,7 +1,5 @@
 """What got better or worse: lines are found again though they moved or changed, and a regression is exit status 1."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

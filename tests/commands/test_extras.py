@@ -1,7 +1,5 @@
 """Where an extra of banksim is missing, every command says in one line what installs it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`banksim kernel`: files in, reports and files out."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """`python -m cuda_kernels`: what it prints, writes and returns, and that a wrong prediction does not pass."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

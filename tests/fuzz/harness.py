@@ -4,8 +4,6 @@ python tests/fuzz/harness.py [--inputs 100000] [--first 0] [TARGET…]   runs in
 may be killed, and prints those that do harm. An input is known by its target and number: `--one TARGET NUMBER` runs it.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """The words that random patterns are made of."""
 
-from __future__ import annotations
-
 NAMES = "s tile pts v N i k tx threadIdx threadIdx.y blockDim.x cuda.threadIdx.x lane warp tid min max abs .x"
 
 

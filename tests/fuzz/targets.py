@@ -1,7 +1,5 @@
 """What is fuzzed: for each target, a function that makes an input: the words of a command and its standard input."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

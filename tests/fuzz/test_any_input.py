@@ -1,7 +1,5 @@
 """Some inputs of every target of the harness, the same in every run; `python tests/fuzz/harness.py` runs more."""
 
-from __future__ import annotations
-
 import pytest
 
 from fuzz.harness import harm

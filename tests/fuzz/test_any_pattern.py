@@ -1,7 +1,5 @@
 """Whatever anyone writes: `pattern` gives a trace or an `InputError`, and soon."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

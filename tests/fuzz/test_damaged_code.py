@@ -3,8 +3,6 @@
 pytest --hypothesis-profile=deep tests/fuzz/test_damaged_code.py searches for hours.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

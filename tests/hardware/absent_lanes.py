@@ -5,8 +5,6 @@ writes `absent_lanes.npz`: for each kernel of absent_lanes.cu and each row what 
 it was inside its segment; 0xDEAD where a lane took no part.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

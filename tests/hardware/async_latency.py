@@ -3,8 +3,6 @@
 `compile FOLDER` makes the machine code (nvcc and ptxas on the path), `record FOLDER NPZ` runs it on a GPU.
 """
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import subprocess

@@ -4,8 +4,6 @@
 the kernel and its arguments, when the last warp of the first block came to each reading, from its first start on.
 """
 
-from __future__ import annotations
-
 import ctypes
 import time
 from pathlib import Path

@@ -8,8 +8,6 @@ words, as JSON in LZMA) and an array for each: (logs, 5, 32), the active threads
 time; 0xDEAD where a thread did not come.
 """
 
-from __future__ import annotations
-
 import ctypes
 import io
 import json

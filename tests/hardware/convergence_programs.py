@@ -1,8 +1,6 @@
 """Programs of one warp about convergence barriers, as lists of operations: small ones that ask one question each, and
 random ones by number. convergence.py says what an operation does."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

@@ -13,8 +13,6 @@ tests/data/hardware/cures.npz (the cubins) and cures.json from both files:
                counters: the hardware's, by name: medians of all launches but the first
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle

@@ -1,8 +1,6 @@
 """The part of the CUDA driver's interface that launches need. So the machine with the GPU needs nothing else
 installed."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from typing import Any

@@ -6,8 +6,6 @@ python grids.py device FOLDER     all of them under the profiler, what it says i
 python grids.py convert FOLDER    that as tests/data/hardware/grids.json, as `record.py` describes it
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

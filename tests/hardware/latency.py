@@ -10,8 +10,6 @@ tests/data/hardware/timing/latency.npz holds
     chase_NAME_config (n, 3): bytes of the ring, loads / 16, bytes between two
 """
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

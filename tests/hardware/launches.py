@@ -1,7 +1,5 @@
 """Every launch that was recorded on the hardware (rules.py says how they are written)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import libraries  # noqa: F401  (registers its launches)

@@ -1,7 +1,5 @@
 """Launches of kernels written as samples and libraries write them: products, sorts, transforms, sums."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

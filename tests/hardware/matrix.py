@@ -4,8 +4,6 @@
 `matrix.npz`: for each instruction the registers of its results, (TILES, 32 lanes, registers).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

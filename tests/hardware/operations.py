@@ -4,8 +4,6 @@
 writes `operations.npz`: for each group of expressions the 64-bit slots of its results, one row an expression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numba kernels that were recorded on the hardware, with the types of their arguments; `assembled`: their cubin."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -3,8 +3,6 @@
 Writes FOLDER/racecheck.json: for each kernel its reports as [severity, [[access, line], …], hazards], and the raw text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -20,8 +20,6 @@ For each source SOURCE.cu, tests/data/hardware holds SOURCE.cubin, what ran, SOU
 Launches that never ended are listed with `hangs`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import re

@@ -1,7 +1,5 @@
 """What the recorders share: where recordings lie, compilation, digests of results, the command line."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

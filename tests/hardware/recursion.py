@@ -6,8 +6,6 @@ call to different depths the `script`, what was logged as `active` and as `masks
 time and, in its three lowest bits, its place in the code.
 """
 
-from __future__ import annotations
-
 import io
 import random
 import struct

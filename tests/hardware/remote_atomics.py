@@ -7,8 +7,6 @@ holds `how` (the kernel's cases), `cluster` (its blocks), `grid` (blocks in all)
 of 16 requests of each cluster, as `lines`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import time
 from pathlib import Path

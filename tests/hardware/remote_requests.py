@@ -5,8 +5,6 @@ the kernel; `convert CSV NPZ` keeps the counter of its raw page. The recording h
 `mask`, `address` (n, 32), the blocks' `rank` (n, 32), and the counter, of 16 requests each, as `lines`.
 """
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ NumPy over `i`, the index of the element, `hash(i, seed)`, PCG's 32-bit output f
 a multiple of 2⁻²⁴ in [0, 1).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

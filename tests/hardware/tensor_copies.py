@@ -6,8 +6,6 @@ it changed, or 0 where the GPU stopped at an illegal instruction. Under `ncu`, `
 shapes and requests to other blocks of a cluster, and writes their clocks.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import math

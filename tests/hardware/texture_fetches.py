@@ -3,8 +3,6 @@
 `python texture_fetches.py compile` writes their cubin into this folder. `launch FOLDER` (on a machine with the GPU)
 runs them and writes `texture_fetches.npz`. `convert FILE` keeps a digest of each row of the results of `fetches`."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 from pathlib import Path

@@ -11,8 +11,6 @@ the results, of each tile. Counts come to the same file:
 METRIC is l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma; each of its launches is one product.
 """
 
-from __future__ import annotations
-
 import csv
 import ctypes
 import subprocess

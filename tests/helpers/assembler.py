@@ -5,8 +5,6 @@ row 0 (which is also R8), uniform registers UR8 to UR11 from lane 0 of rows 0 to
 start, and gives R20, R21, the predicates as bits, and UR20 after each.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels from one line of source, run with every block executed and by classes of blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ It shares nothing with banksim.patterns. An expression is a nested tuple: `text`
 it. Both were compared with gcc (-fwrapv) on 9,500 expressions of 8 values each, types included.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A run that fills the cache with every kind of file; a program of its own imports it too."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs a CUDA program, and tells how many of its launches were executed for all that it did."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

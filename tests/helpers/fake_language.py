@@ -3,8 +3,6 @@
 Its compiler is the one that banksim uses for CUDA C++, so what it makes is real machine code.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """Goldens: what a report must say, as literal text in files of tests/goldens, and what pages show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from helpers.places import GOLDENS, ROOT

@@ -3,8 +3,6 @@ access may leave: `hostile.py` runs every instruction at every kind of address w
 ends (or begins) at a page that cannot be accessed, so that a byte read or written outside ends the process.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import sys

@@ -1,7 +1,5 @@
 """An HTML report as its elements and texts."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = ("meta", "link", "input")

@@ -1,7 +1,5 @@
 """Numba kernels that several tests and benchmarks execute."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

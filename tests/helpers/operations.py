@@ -1,7 +1,5 @@
 """Instructions written by hand, on odd operands in 32 lanes, against plain Python numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

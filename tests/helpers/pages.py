@@ -9,8 +9,6 @@
 Blocks of other kinds (```sh, ```py, ```c, ```yaml …) are only shown.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """What the tests of `banksim.pattern` look at in a trace."""
 
-from __future__ import annotations
-
 from banksim import pattern
 from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace

@@ -1,7 +1,5 @@
 """Where the files are that tests read; no test looks for them by its own place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import banksim

@@ -1,7 +1,5 @@
 """The kernels of races.cu, in which races are planted: which lines are marked as racing, and how they are run."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Other processes as /proc shows them. Tests wait for what these do: a busy machine keeps no time."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Random CUDA C++ kernels whose accesses, guards, loops and calls depend on the block in many ways."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

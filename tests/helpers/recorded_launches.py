@@ -1,7 +1,5 @@
 """The launches that were recorded on an H200, and their runs here; each is executed once in a process."""
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What was recorded on an H200, by the name of its recorder in tests/hardware; each file is read once in a process."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping

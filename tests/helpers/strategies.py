@@ -1,7 +1,5 @@
 """Requests for property tests: random ones, and the shapes that kernels make."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

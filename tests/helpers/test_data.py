@@ -1,7 +1,5 @@
 """tests/data/README.md names every file of recorded data, and its size."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Goldens are compared letter by letter, and rewritten only when asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

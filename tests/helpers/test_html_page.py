@@ -1,7 +1,5 @@
 """A page whose elements are not closed in order is no page."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.html_page import Page

@@ -1,7 +1,5 @@
 """What operations are compared with: numbers with a sign, predicates as bits, odd operands."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.assembler import instruction

@@ -1,7 +1,5 @@
 """The marks in races.cu are read as they stand there."""
 
-from __future__ import annotations
-
 from helpers.planted_races import MARKED, PLANTED
 
 

@@ -1,7 +1,5 @@
 """Recordings are found by the name of their recorder, and read once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from launches import LAUNCHES

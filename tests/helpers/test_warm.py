@@ -1,7 +1,5 @@
 """What is forked runs as a cold process does: words, folder, environment, streams and exit status are its own."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

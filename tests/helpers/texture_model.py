@@ -1,8 +1,6 @@
 """What a texture is read as, one lane after the other, by the formulas of the CUDA Programming Guide ("Texture
 Fetching"), and the bytes of a descriptor that says how."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs the kernels of tests/data/timing/streams.cubin, unmodified, and gives what their clocks read."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Traces as NVBit's mem_trace and Accel-Sim write them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from banksim.requests.trace import Trace, concatenated

@@ -1,7 +1,5 @@
 """Traces for tests: random ones with every kind of request, and files damaged in every way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

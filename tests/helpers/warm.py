@@ -7,8 +7,6 @@ happens while it imports, which tests/commands/test_commands.py and tests/system
 standard streams, folder and environment that it is run with, and ends with the same status.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import gc

@@ -1,7 +1,5 @@
 """Kernels from fat binaries and executables, and those that Triton compiled."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from contextlib import suppress

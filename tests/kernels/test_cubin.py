@@ -1,7 +1,5 @@
 """Cubins of known kernels: what is found in them, checked against the sources and against other readers."""
 
-from __future__ import annotations
-
 import functools
 import re
 import subprocess

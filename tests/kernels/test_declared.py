@@ -1,7 +1,5 @@
 """What a source says of a kernel's parameters, where the name does not tell their types."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operands as nvdisasm prints them, one by one; instructions of many kernels against their encoding."""
 
-from __future__ import annotations
-
 import functools
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Modules of Numba kernels: variables that callbacks of linked code set, and that live from launch to launch."""
 
-from __future__ import annotations
-
 import gc
 import json
 import warnings

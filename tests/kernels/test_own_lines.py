@@ -1,7 +1,5 @@
 """Where a line of a library is meant, faults and reports name the user's own line that calls it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

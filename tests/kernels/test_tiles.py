@@ -1,7 +1,5 @@
 """Kernels that are written for tiles (cuTile), shown by what marks them; tests/languages has real ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

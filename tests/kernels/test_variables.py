@@ -1,7 +1,5 @@
 """`__constant__` and `__device__` variables: filled from outside, and told where nobody did."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -5,8 +5,6 @@ pip install -e '.[languages,test]' && pytest tests/languages
 A file whose language is not installed counts as skipped, and says what is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path

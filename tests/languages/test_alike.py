@@ -4,8 +4,6 @@ Where the layout is the programmer's, all languages must count the same for the 
 compilers choose: 128 bytes of a row or a column in one transaction, or each word of a column in its own.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """cuTile's kernels: compiled by its own compiler with no GPU, held against NumPy; lines are those of Python."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

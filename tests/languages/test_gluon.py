@@ -1,7 +1,5 @@
 """Gluon's layouts against Triton: what it prints of them, and the machine code that it makes of loads and stores."""
 
-from __future__ import annotations
-
 import inspect
 import random
 import re

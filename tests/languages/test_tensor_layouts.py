@@ -1,7 +1,5 @@
 """Held against tensor-layouts, where it counts as the hardware does, and where the guide tells that it does not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Triton's kernels: compiled by its own compiler with no GPU, held against NumPy, line by line."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import sys

@@ -1,7 +1,5 @@
 """Programs that launch Triton's kernels, under `banksim run`, unchanged: on PyTorch's tensors, on the device "cuda"."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Programs that launch Warp's kernels, under `banksim run`, unchanged."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

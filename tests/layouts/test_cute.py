@@ -1,7 +1,5 @@
 """Layouts in CuTe's notation: what they mean, what copies between them ask for, and what wrong ones are told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import product

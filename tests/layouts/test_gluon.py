@@ -3,8 +3,6 @@
 tests/languages/test_gluon.py holds the same against Triton itself, where that is installed.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from math import prod

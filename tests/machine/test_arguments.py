@@ -1,7 +1,5 @@
 """Arguments as a GPU's launcher takes them; what a kernel reaches from them, and what lies outside."""
 
-from __future__ import annotations
-
 import itertools
 import mmap
 import re

@@ -6,8 +6,6 @@ ldmatrix, cp.async and bulk copies, by shared, cluster and generic addresses; be
 addresses of other blocks, and those below the window. What is read there is zero or what blocks before have left.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

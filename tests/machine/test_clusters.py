@@ -1,7 +1,5 @@
 """Clusters of blocks on both engines: their barrier, their shared memory, and what launches of them may be."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path

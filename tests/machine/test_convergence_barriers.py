@@ -13,8 +13,6 @@ BSYNC run together from there. Where nobody else can go on, the last that came t
 theirs again. Groups that are ready at the pc of a BSYNC go on with those that wait there, whatever for.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from dataclasses import replace

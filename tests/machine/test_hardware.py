@@ -35,8 +35,6 @@ active mask, place and clock at every step of every lane):
   of the parts of a wide store the last part's (store_collision).
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 from typing import Any

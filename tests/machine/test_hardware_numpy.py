@@ -5,8 +5,6 @@ test_hardware.py compares every array of every launch with what an H200 left. Th
 they say that this is the product, the sort or the transform that the kernel is for. Kernels that compute something
 that is no such function are held by the H200 alone, but for `atomic_kinds`, whose threads race there."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Callable

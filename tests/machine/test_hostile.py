@@ -1,7 +1,5 @@
 """Whatever a kernel does: a result or an error, no byte of memory but its own, and an end when it is told to."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

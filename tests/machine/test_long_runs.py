@@ -1,7 +1,5 @@
 """What takes long: long kernels, and small launches that last."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ That results and counts are right is held elsewhere: by what GPUs recorded (test
 NumPy (test_hardware_numpy.py, test_matrix.py), and instruction by instruction (operations).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ Each architecture runs on one engine; `BANKSIM_MATRIX=all pytest tests/machine/t
 minutes).
 """
 
-from __future__ import annotations
-
 import os
 from fractions import Fraction
 from functools import cache

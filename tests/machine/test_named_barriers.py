@@ -1,7 +1,5 @@
 """Barriers of a block whose number and threads registers tell, as recorded on one H200."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

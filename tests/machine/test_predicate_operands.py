@@ -1,7 +1,5 @@
 """Predicates among the operands of instructions that decide which threads go on where (`@!P0 EXIT P1`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """printf in a kernel, beside that of the C library."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import struct

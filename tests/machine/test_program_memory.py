@@ -1,7 +1,5 @@
 """The memory of a whole program stays from launch to launch, and no launch goes through all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The PTX ISA 9.0 by its chapters: a kernel for each family of instructions, as ptxas compiles them for sm_90a. Both
 engines execute them; what is refused stands in the guide with the reason, and nothing else does."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """However a kernel is executed, the same threads run together: as on the H200, and for code of any shape."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """Copies of tensors by descriptors as an H200 does them: maps, what is copied where, and what is illegal."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

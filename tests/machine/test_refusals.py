@@ -1,7 +1,5 @@
 """What is refused says which older architecture's code would run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Memory that tells what was written: the bytes that differ, wherever they lie, and what was given again after that."""
 
-from __future__ import annotations
-
 import mmap
 import os
 

@@ -1,7 +1,5 @@
 """Printing, assertions, the heap, bulk copies, atomics that memory computes, floats of 8 bits: on both engines."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Structs as arguments: laid out as C does, with arrays' addresses inside."""
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Copies of tensors by descriptors and bulk copies on both engines, against plain NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

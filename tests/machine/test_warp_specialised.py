@@ -1,7 +1,5 @@
 """A pipeline of a loading warp and a multiplying group of warps, as CUTLASS has them for sm_90a, on both engines."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

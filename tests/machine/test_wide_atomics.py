@@ -1,7 +1,5 @@
 """Atomics of 128 bits: results and transactions are an H200's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

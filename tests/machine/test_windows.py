@@ -1,7 +1,5 @@
 """Global accesses whose lanes go to different places: several buffers, or what is no global memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lets numba-cuda's own tests run here: what their repository's configuration adds, and which cannot pass."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

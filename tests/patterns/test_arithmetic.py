@@ -1,7 +1,5 @@
 """Index arithmetic is C's, and Python's where an expression is in Numba's spelling."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Bad input gets a message that says what is wrong, where, and what to do."""
 
-from __future__ import annotations
-
 import pytest
 
 from banksim import pattern

@@ -1,7 +1,5 @@
 """Where C puts things: sizes and offsets as g++ gives them for the same text, with CUDA's vector_types.h."""
 
-from __future__ import annotations
-
 import pytest
 
 from banksim import pattern

@@ -1,7 +1,5 @@
 """`banksim.pattern`: which requests an expression makes, on patterns whose answer is known."""
 
-from __future__ import annotations
-
 import operator
 from itertools import product
 

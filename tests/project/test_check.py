@@ -1,7 +1,5 @@
 """`banksim check`: the entries of a project judged together, in every form, from the cache and against a baseline."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

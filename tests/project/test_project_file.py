@@ -1,7 +1,5 @@
 """A project's file: what it says, and how what is wrong in it is told."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every form of a report holds what every other holds: the leaves of the JSON are asked for in each."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What notebooks show: short texts, parts of pages, frames, and the cell magic."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Plots: what they draw is what was counted, and texts of others do no harm."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from xml.etree import ElementTree

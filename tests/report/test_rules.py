@@ -1,7 +1,5 @@
 """Rules of findings: each has a name and a page."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """One table of opcodes: a kernel's own requests, imported from what tracers write of them, give the kernel's report."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A launch of which only counts are asked for: executed if it is small, else counted by classes of blocks, with what is
 wrong at their corners told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run says of its counts, whichever of the codes that it executed it is about."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

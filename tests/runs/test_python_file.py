@@ -1,7 +1,5 @@
 """Python files with kernels: imported whole, or what can be of a program that wants a GPU."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

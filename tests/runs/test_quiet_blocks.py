@@ -1,7 +1,5 @@
 """Blocks that end without touching memory are counted, not executed: nothing else may change by that."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 

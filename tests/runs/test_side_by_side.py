@@ -1,7 +1,5 @@
 """One launch on several architectures: the code of each, judged by its own rule, from the same arrays."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

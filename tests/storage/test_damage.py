@@ -1,7 +1,5 @@
 """One bit of a file is not what it was: the same report, or one line and no report; never another report."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

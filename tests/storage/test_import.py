@@ -1,7 +1,5 @@
 """What others record: CSV, NumPy archives, NVBit's mem_trace, Accel-Sim's traces; compressed, cut off, wrong."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

@@ -1,7 +1,5 @@
 """Trace files of banksim: what is written is read, others can query it, and what is damaged is refused in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A call in a process of its own: what it returns, raises and says, and that its end is not ours."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

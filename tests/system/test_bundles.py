@@ -1,7 +1,5 @@
 """Named tuples of arrays that compiled code passes by their address."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whatever happens to the files of the cache, kernels run as if there were none."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """The collector of garbage waits while a kernel is translated, and goes on behind it."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 from typing import Any

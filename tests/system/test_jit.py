@@ -1,7 +1,5 @@
 """What banksim has numba compile: no more than a run needs, without a cache too, and not in silence."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """LLVM code that banksim writes for its loops itself: it does what Python does, in few instructions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

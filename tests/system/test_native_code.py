@@ -1,7 +1,5 @@
 """Object code that is kept: what can be called is, and what needs more than this process has is not even linked."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import os

@@ -1,7 +1,5 @@
 """Paths in reports are the project's, so that a report of one checkout holds in another."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

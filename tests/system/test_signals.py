@@ -1,7 +1,5 @@
 """SIGTERM and SIGHUP end a command as Ctrl-C does: with what was done, and with nothing left behind."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

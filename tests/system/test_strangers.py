@@ -1,7 +1,5 @@
 """Names and texts of others: no shell runs them, no terminal obeys them, and every letter stays itself."""
 
-from __future__ import annotations
-
 import io
 import string
 import unicodedata

@@ -1,7 +1,5 @@
 """Files are whole or what they were before; every failure names its file."""
 
-from __future__ import annotations
-
 import os
 import resource
 import stat

@@ -1,8 +1,6 @@
 """The time of what a warp starts and does not wait for: copies that form groups or that mbarriers count, and products
 of groups of warps."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The time of bare requests: the rules of the path on an H200, and published rates elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Blocks of a cluster, each on a multiprocessor of its own, in simulated time."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

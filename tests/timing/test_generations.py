@@ -1,7 +1,5 @@
 """What single requests take, by generation: sm_90 against its recorded chains and streams, the rest as published."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

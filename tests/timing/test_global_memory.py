@@ -1,7 +1,5 @@
 """Global memory behind a multiprocessor: micro-kernels on 1 and 132 blocks beside what one H200 took for them."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

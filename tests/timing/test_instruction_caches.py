@@ -3,8 +3,6 @@
 The loop of cycles calls these functions from compiled code; here one warp is led by hand.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Loops as compilers write them, beside what one H200 took for a round of them."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

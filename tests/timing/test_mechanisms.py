@@ -1,7 +1,5 @@
 """One mechanism of a multiprocessor at a time: micro-kernels on 1 to 32 warps, beside what one H200 took for them."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

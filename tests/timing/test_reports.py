@@ -1,7 +1,5 @@
 """--timing: cycles by source line, what limits a kernel, the estimate for the launch; as text, JSON and HTML."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

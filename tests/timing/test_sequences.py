@@ -1,7 +1,5 @@
 """Short sequences of instructions over and over, of 1 to 32 warps, beside what one H200 took for each."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The time model against the clocks of one H200, and what a timed run promises."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from dataclasses import replace

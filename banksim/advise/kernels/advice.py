@@ -1,7 +1,5 @@
 """Advice on a kernel: layouts of its shared arrays, each compiled, executed and compared with the original."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Shared arrays in the source of a Numba kernel, found in its syntax tree."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterable, Iterator, Mapping

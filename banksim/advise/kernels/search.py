@@ -1,7 +1,5 @@
 """The search for a cure: layouts tried one after the other, and why each is refused or taken."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

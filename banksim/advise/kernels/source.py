@@ -3,8 +3,6 @@
 Places are byte offsets of the file: nothing changes in it but lengths and indices.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

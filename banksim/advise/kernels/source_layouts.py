@@ -4,8 +4,6 @@ C++ and Python agree on what `+`, `*`, `&`, `^` and `>>` mean and on which of th
 both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Advice on the layout of shared memory behind copies: the threads keep their elements, every access is replayed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The layouts that are tried: every swizzle that changes something, and paddings, as CuTe and as Gluon spell them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from math import prod

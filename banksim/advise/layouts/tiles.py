@@ -1,7 +1,5 @@
 """Which swizzle of a tensor map fits a tile, and how it is read: every access of the whole tile is replayed in each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Advice on the arrays of a pattern: every layout is judged by replaying every access of the array in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod

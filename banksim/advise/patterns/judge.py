@@ -1,7 +1,5 @@
 """What the requests to an array cost in a layout, by the bank rule, and the least that they could cost in any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The layouts that are tried for an array: each maps a byte's offset in the declared array to one in the new layout."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations

@@ -1,7 +1,5 @@
 """How an array, an index and a type are written in C and in Numba."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

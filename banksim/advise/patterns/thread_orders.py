@@ -3,8 +3,6 @@
 Every thread's work is done once, by another thread: what changes is which accesses meet in one warp.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

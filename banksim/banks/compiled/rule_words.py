@@ -1,7 +1,5 @@
 """Bank rules as numbers, as compiled code reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

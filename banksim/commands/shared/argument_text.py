@@ -1,7 +1,5 @@
 """Kernel arguments as text: `float32[64,64]=random`, `int32=5`, `2.5`, `image.npy`, `{data: float32[8], int32=8}`."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """What commands that run kernels share when they look for races and uninitialized reads."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, _ArgumentGroup
 
 from banksim.machine.races.findings import CHECKS

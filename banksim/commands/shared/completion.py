@@ -3,8 +3,6 @@
 eval "$(register-python-argcomplete banksim)"
 """
 
-from __future__ import annotations
-
 import os
 import re
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """Help as wide as the terminal: paragraphs wrap, and commands go on behind a backslash, so that they can be copied."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from argparse import RawDescriptionHelpFormatter

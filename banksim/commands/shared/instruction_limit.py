@@ -1,7 +1,5 @@
 """Where commands that run kernels stop one that does not end."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 
 from banksim.commands.shared.sizes import whole

@@ -1,7 +1,5 @@
 """Options that name what is written: what cannot be written is refused before anything is executed."""
 
-from __future__ import annotations
-
 from argparse import Action, ArgumentParser, Namespace
 from pathlib import PurePath
 from typing import Any

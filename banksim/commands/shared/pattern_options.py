@@ -1,7 +1,5 @@
 """The options that describe accesses."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The words behind the options of a command that starts a program: the program and its arguments."""
 
-from __future__ import annotations
-
 from argparse import REMAINDER, ArgumentParser, Namespace
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Numbers on the command line."""
 
-from __future__ import annotations
-
 from banksim.errors import InputError
 
 MOST_DIGITS = 20

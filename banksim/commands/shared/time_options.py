@@ -1,7 +1,5 @@
 """The options of commands that can simulate time."""
 
-from __future__ import annotations
-
 from argparse import Namespace, _ArgumentGroup
 from typing import Any
 

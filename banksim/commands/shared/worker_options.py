@@ -1,7 +1,5 @@
 """The options `--workers` and `--scheduler` of the commands that can work on several machines."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from typing import Any
 

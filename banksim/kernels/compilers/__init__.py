@@ -15,8 +15,6 @@ versions.py            the versions of all of them
 tools.py               ptxas, nvdisasm and the others: found and run with a time limit
 """
 
-from __future__ import annotations
-
 from banksim.kernels.compilers.cuda import compile_cuda
 from banksim.kernels.compilers.numba import CompiledKernel, compile_numba
 from banksim.kernels.compilers.numba_arguments import Field

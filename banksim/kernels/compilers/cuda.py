@@ -1,7 +1,5 @@
 """CUDA C++ → cubin: nvcc where there is a host compiler, NVRTC where there is none."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Which wheel of PyPI has a header that a compiler did not find."""
 
-from __future__ import annotations
-
 import re
 
 MISSING = re.compile(r"""fatal error: (\S+?): No such file|cannot open source file "([^"]+)\"""")

@@ -4,8 +4,6 @@ Headers that nobody finds are empty, and functions of the host in which errors l
 every other line keeps its number. An error in device code stays one: then the compiler's first message holds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

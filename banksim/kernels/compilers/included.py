@@ -1,7 +1,5 @@
 """The headers that a source includes, and where its helpers have theirs: above it, where compilers do not look."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -1,7 +1,5 @@
 """Numba function → cubin with no GPU. Only this file and the two `numba_…` beside it know numba-cuda's inside."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A kernel's arguments: their Numba types, the signature that fits them, and the parameters that they become."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass

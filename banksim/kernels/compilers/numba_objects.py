@@ -1,7 +1,5 @@
 """What is asked of numba-cuda's own objects, which come without types that a checker could use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from types import FunctionType
 from typing import Protocol

@@ -1,7 +1,5 @@
 """numba-cuda at work where there is no GPU: what it would ask a driver is answered here."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

@@ -4,8 +4,6 @@ What a file holds for the host is in its way: host headers are replaced by the C
 nothing, and host functions that NVRTC complains of are blanked, so that every other line keeps its number.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

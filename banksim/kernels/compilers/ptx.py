@@ -1,7 +1,5 @@
 """PTX → cubin, with ptxas itself: what links through nvJitLink is not the code that a GPU runs."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

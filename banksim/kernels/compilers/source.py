@@ -1,7 +1,5 @@
 """What a compiler of CUDA C++ is given: a file, what to compile it for, and the options that nvcc and NVRTC share."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

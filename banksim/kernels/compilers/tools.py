@@ -1,7 +1,5 @@
 """NVIDIA's programs: where they are, and how they are run."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

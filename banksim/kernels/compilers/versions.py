@@ -1,7 +1,5 @@
 """The versions of banksim and of all that it compiles with."""
 
-from __future__ import annotations
-
 import platform
 import re
 import subprocess

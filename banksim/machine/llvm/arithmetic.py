@@ -1,7 +1,5 @@
 """Arithmetic as LLVM code: the operations of the engine that need values only, no registers, warp or memory."""
 
-from __future__ import annotations
-
 from banksim.machine.engine import Engine
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter

@@ -1,7 +1,5 @@
 """Atomic operations of the LLVM engine, one lane after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from banksim.machine.codes import BYTES_TO_COME, EXPECTED, PARITY, PENDING

@@ -1,7 +1,5 @@
 """Barriers of the block and of its cluster: __syncthreads(), named barriers and their reductions, barrier.cluster."""
 
-from __future__ import annotations
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes
 from banksim.machine.codes import AT_BARRIER, AT_CLUSTER

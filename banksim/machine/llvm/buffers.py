@@ -1,7 +1,5 @@
 """Which buffer of global memory an address lies in, and what becomes of one that lies in none, as compiled code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Bulk copies in compiled code. What it cannot do, or may not, is left to driver_calls.py, which knows why."""
 
-from __future__ import annotations
-
 from banksim.kernels.global_addresses import AddressMap
 from banksim.machine.codes import RANK_BIT
 from banksim.machine.llvm import ir

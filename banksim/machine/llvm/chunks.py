@@ -1,7 +1,5 @@
 """The numbers of the blocks of a launch, in runs that a worker executes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From an LLVM module to code that runs: the loop over blocks, compilation, the object cache."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import sys

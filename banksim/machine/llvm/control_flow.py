@@ -6,8 +6,6 @@ the scheduler (llvm/scheduler.py) chooses another. So every path out of a basic 
 jump, with a call of the scheduler, or with a return from the warp's function (RUN, BLOCKED … of machine/codes.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ adds the executing threads, BREAK takes them out, and BSYNC waits for the others
 are waited for in the same way, for the threads that each thread has named.
 """
 
-from __future__ import annotations
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine.basic_blocks import target
 from banksim.machine.codes import COLLECTIVE, WARPSYNC

@@ -1,7 +1,5 @@
 """What the blocks that a worker ran counted, and how counts are added."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

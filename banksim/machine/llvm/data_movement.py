@@ -2,8 +2,6 @@
 broadcast where they have one address, the same half by half where each half of the warp is so (rows of sixteen
 elements), else by gather or scatter, which take several times as long."""
 
-from __future__ import annotations
-
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.builder import Builder
 from banksim.machine.llvm.emit import Emitter

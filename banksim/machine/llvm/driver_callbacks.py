@@ -1,7 +1,5 @@
 """How compiled code asks for what driver_calls.py does: a call back into Python, for one warp at a time."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Writing LLVM: small helpers over llvmlite's builder, and the vector moves that every function uses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ registers the block reads from the warp's record and which it writes back. `guar
 that is translated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHARED_WINDOW, machine

@@ -1,7 +1,5 @@
 """A request to global or local memory, as code of a kernel that is timed: its places, for the model of the caches."""
 
-from __future__ import annotations
-
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall

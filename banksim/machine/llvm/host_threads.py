@@ -1,7 +1,5 @@
 """The host's threads that launches run on: kept from launch to launch, as a program may have many thousand."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import deque

@@ -1,7 +1,5 @@
 """Whether workers may join a launch that one worker has begun."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import lru_cache
 

@@ -7,8 +7,6 @@ address, else by gather or scatter. Inlined, they would make 40 % more code and 
 All take (context, warp, memo, pc, address, mask, …): `memo` is what the instruction remembers of its last request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What the parts of a memory function share while it is built."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

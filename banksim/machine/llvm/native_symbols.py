@@ -1,7 +1,5 @@
 """Compiled functions that generated code calls by name."""
 
-from __future__ import annotations
-
 from banksim.system.native_code import callback
 
 DEFINED = {

@@ -2,8 +2,6 @@
 share them: compiling those anew would take longer than the rest of most kernels.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache

@@ -5,8 +5,6 @@ each a function of its own: they call each other as tail calls, which are jumps.
 the warp's record says, with the threads that it names.
 """
 
-from __future__ import annotations
-
 from banksim.machine import codes
 from banksim.machine.basic_blocks import Block, sections
 from banksim.machine.llvm import ir

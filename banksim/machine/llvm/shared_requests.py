@@ -1,7 +1,5 @@
 """A request to shared memory, as code of the kernel: judged, written to the trace, shown to the race check."""
 
-from __future__ import annotations
-
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall

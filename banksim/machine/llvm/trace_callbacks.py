@@ -1,7 +1,5 @@
 """Handing the requests of a launch on while it runs: from the rows that workers fill to traces."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ A branch that all threads of the group take, or none, jumps; otherwise both part
 chooses. Registers live in the warp's record between blocks and are values within one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 They are simulated as if each were done at once: a program that waits for its copies, as it must, sees no difference.
 """
 
-from __future__ import annotations
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.loads_and_stores import CACHE, width

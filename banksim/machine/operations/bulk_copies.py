@@ -5,8 +5,6 @@ waits for them, as it must, sees no difference. The counters report no request f
 count.
 """
 
-from __future__ import annotations
-
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.bulk_calls import REDUCTIONS

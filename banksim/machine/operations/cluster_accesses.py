@@ -2,8 +2,6 @@
 red.async). They are simulated as if each were done at once; how many transactions they take no counter tells.
 """
 
-from __future__ import annotations
-
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.loads_and_stores import atomic_kind, function, memory_operand, width

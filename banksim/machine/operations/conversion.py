@@ -1,7 +1,5 @@
 """Conversions among integers and floats, with their roundings."""
 
-from __future__ import annotations
-
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Value

@@ -1,7 +1,5 @@
 """Operations on float64."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from banksim.kernels.kernel import Instruction, Operand

@@ -1,7 +1,5 @@
 """Work that neither the warp nor its memory instructions do: the driver's functions."""
 
-from __future__ import annotations
-
 from banksim.kernels.address_space import RETURN_ADDRESS
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine

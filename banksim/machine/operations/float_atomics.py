@@ -1,7 +1,5 @@
 """Atomic additions of floats, as memory computes them."""
 
-from __future__ import annotations
-
 from banksim.errors import UnsupportedError
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.half import BFLOAT16, FLOAT16, from_half, to_half

@@ -1,7 +1,5 @@
 """Operations on float32."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Halves are computed as doubles. A sum of products of halves is not always exact 
 first, and then once to half precision.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, replace
 

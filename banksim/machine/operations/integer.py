@@ -1,7 +1,5 @@
 """Integer arithmetic: sums with carries, products, shifts, comparisons, minima."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A row is eight halves. Lane l holds halves 2·(l mod 4) and 2·(l mod 4) + 1 of 
 matrix those rows' halves of column l / 4 (PTX ISA, ldmatrix and stmatrix).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from banksim.kernels.kernel import Instruction

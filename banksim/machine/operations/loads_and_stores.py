@@ -1,7 +1,5 @@
 """Loads, stores and atomics: which space, how wide, what is done to the value."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW

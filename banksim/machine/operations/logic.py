@@ -1,7 +1,5 @@
 """Bitwise operations: three-input logic, permutations of bytes, masks, bit searches."""
 
-from __future__ import annotations
-
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Value

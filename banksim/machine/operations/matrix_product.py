@@ -10,8 +10,6 @@ numbers of every size, zeros, denormals, infinities, NaNs; so do products of 8-b
 Other generations sum in other pieces and with other cuts.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ Bits 1 to 20 of the 64-bit word hold the number of arrivals that a phase expects
 bytes still to come. The hardware's counters report no request for any of these instructions.
 """
 
-from __future__ import annotations
-
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction
 from banksim.machine import codes

@@ -1,7 +1,5 @@
 """Operations that move values and compute nothing: copies, special registers, selections, no-ops."""
 
-from __future__ import annotations
-
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine
 from banksim.machine.operations.table import in_64_bits, operation, select

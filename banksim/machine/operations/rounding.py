@@ -1,7 +1,5 @@
 """Rounding to less precision or toward a side; the engines' own arithmetic rounds to nearest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from banksim.kernels.kernel import Instruction

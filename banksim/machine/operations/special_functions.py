@@ -8,8 +8,6 @@ With them an H200's results leave one table possible, which `special_function_ta
 Assumed for other GPUs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

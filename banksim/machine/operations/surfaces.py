@@ -4,8 +4,6 @@ What happens outside a surface, the instruction says: a fault (TRAP), nothing, a
 the nearest element (PTX ISA, "Surface Instructions").
 """
 
-from __future__ import annotations
-
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value

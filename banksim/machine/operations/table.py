@@ -1,7 +1,5 @@
 """The table of operations, and what its rows have in common."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

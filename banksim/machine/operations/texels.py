@@ -12,8 +12,6 @@ word    of a descriptor
 8 to 11 the colour of the border, as the elements' channels are
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from banksim.kernels.kernel import Instruction

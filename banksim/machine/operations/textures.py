@@ -12,8 +12,6 @@ added that differ by orders of magnitude (the last digits differ in one of 1,000
 into textures that have one axis. There is one level, so that levels of detail and gradients choose nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from banksim.errors import UnsupportedError

@@ -1,7 +1,5 @@
 """Operations across the lanes of a warp: votes, shuffles, matches, reductions."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 

@@ -10,8 +10,6 @@ The counters show one transaction for each 128 bytes that the group reads, a qua
 never conflicts. Results and counts are those of an H200 in all that tests/data/hardware/warpgroup_products.npz holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ code could not mean anything else: a store right behind a fence (MEMBAR) and a l
 `data = x; __threadfence_block(); flag = 1;` and `while (!flag) {}` give; and a load of what an atomic compares with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@ Compiled code reads and writes the fields of a record as attributes. The layouts
 `banksim.machine.races.records`; tests/machine/test_compiled_records.py holds both to the same names.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 from banksim.machine.compiled_records import Context

@@ -1,7 +1,5 @@
 """What checks of a launch find in its accesses to shared memory: plain data, and where a barrier is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 

@@ -7,8 +7,6 @@ a flag) counts as a barrier here: what is found is a race for the check too. Ker
 looked at.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -16,8 +16,6 @@ Blocks of a cluster are watched together, as they reach into each other's shared
 block after the other, and so lie the bytes of their shared memory.
 """
 
-from __future__ import annotations
-
 from banksim.machine.codes import LANES
 from banksim.machine.state import layout
 

@@ -1,7 +1,5 @@
 """A block of the reference machine: what its warps share. What a launch did is recorded here too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

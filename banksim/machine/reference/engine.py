@@ -3,8 +3,6 @@
 This is the arithmetic of the reference; `warp.py`, `block.py` and `memory.py` are the machine around it.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

@@ -4,8 +4,6 @@ One group runs at a time, until its threads diverge at a branch, wait, yield, or
 others join it, was measured on one H200: tests/machine/test_hardware.py.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

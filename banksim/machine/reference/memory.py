@@ -1,7 +1,5 @@
 """Memory as the reference machine sees it: plain bytes, every access checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 It says what a GPU does; the LLVM engine says it fast, and tests hold the two together.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A warp of the reference machine: how it executes instructions, and the control flow that splits and joins threads."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.kernels.control_opcodes import CONTROL, Then, further_guards

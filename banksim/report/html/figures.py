@@ -1,7 +1,5 @@
 """Figures as a page shows them: of accesses, of lines, and of all together; the pictures of the worst requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A request as the HTML reports draw it: lanes × banks, and the passes to step through."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

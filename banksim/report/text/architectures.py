@@ -1,7 +1,5 @@
 """The architectures: a row for each family, or everything that one of them rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

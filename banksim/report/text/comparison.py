@@ -1,7 +1,5 @@
 """The report on two analyses: which source line got better or worse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """The table of figures: a row for each site and the totals, by one architecture or several."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

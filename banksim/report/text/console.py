@@ -1,7 +1,5 @@
 """Where reports go: a terminal of some width, with colours or not, or a pipe of some encoding."""
 
-from __future__ import annotations
-
 from typing import IO
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """The report on cures of a kernel: what the compiled code costs with each, why it was refused, and the change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """The report on layouts behind copies: what each costs, how CuTe and Gluon write the best, and why it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text

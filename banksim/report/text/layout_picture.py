@@ -1,7 +1,5 @@
 """A layout as a grid: rows and columns of elements, in each its place, coloured by its bank."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report for people: figures, the picture of the worst request, and for kernels the listing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text

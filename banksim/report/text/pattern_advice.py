@@ -1,7 +1,5 @@
 """The report on layouts: what each costs before and after, what to write, and whether more is possible."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text

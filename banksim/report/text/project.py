@@ -1,7 +1,5 @@
 """The report on the entries of a project: a table, why entries failed, and the sum."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The report on races and uninitialized reads: where a barrier is missing, and which accesses it would order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """Colours and marks of the reports. What a report says stands in its characters; colour only repeats it."""
 
-from __future__ import annotations
-
 CALM = "#2f81c4"
 HOT = "bold #d55e00"
 """Blue and vermilion: every kind of colour vision tells them apart; both are legible on black and white."""

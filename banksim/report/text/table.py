@@ -1,7 +1,5 @@
 """Tables that never cut a number: labels fold, or stand above their figures, or the figures become prose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The report on a tile that tensor maps copy: what each way of reading it costs under each swizzle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.text import Text

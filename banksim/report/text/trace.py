@@ -1,7 +1,5 @@
 """The report on a trace from a file: as at its source, by source line where the trace knows lines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """Compile-time constants as text: `BLOCK=64`, `dtype=tl.float16`, `layout=ROWS`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 

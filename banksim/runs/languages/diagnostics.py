@@ -1,7 +1,5 @@
 """What a compiler that is built on MLIR and LLVM says on standard error, where it fails or ends its process."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Sequence

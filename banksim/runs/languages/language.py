@@ -4,8 +4,6 @@ machine code.
 A language is a module with the functions of `Language`. It is imported when a kernel of its own is first given (the
 package of the kernel's type tells which language it is), and imports its compiler only where that is used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ TileLang can write, before a statement, which line of Python it comes from. It w
 passes add, and a C++ compiler would go on counting from the line before. So here every statement without a line of its
 own gets that of the C++."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

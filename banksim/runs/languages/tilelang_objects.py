@@ -1,7 +1,5 @@
 """The objects of TileLang and TVM that tilelang.py uses, as types: TileLang is imported only where it is called."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from types import FunctionType

@@ -31,5 +31,3 @@ unseen.py        launches whose results nobody has seen yet
 modules.py       a module that it loaded
 libraries/       what cuBLAS and cuRAND compute for it
 """
-
-from __future__ import annotations

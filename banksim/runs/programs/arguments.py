@@ -1,7 +1,5 @@
 """The arguments of a launch as the machine takes them: arrays of the device in place, arrays of the host copied."""
 
-from __future__ import annotations
-
 import ctypes
 import enum
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes modules of other packages when they are imported. A program that imports none of them is left alone."""
 
-from __future__ import annotations
-
 import functools
 import importlib.abc
 import importlib.machinery

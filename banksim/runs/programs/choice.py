@@ -1,7 +1,5 @@
 """Which launches of a program are counted and reported; all are executed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

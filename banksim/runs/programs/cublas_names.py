@@ -1,7 +1,5 @@
 """The names of cuBLAS's functions, and the headers that are generated from them for the stand-in (cuda/include)."""
 
-from __future__ import annotations
-
 from itertools import product
 
 

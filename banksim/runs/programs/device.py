@@ -3,8 +3,6 @@
 A GPU of another architecture answers as an H200 would that had the limits of its compute capability.
 """
 
-from __future__ import annotations
-
 import os
 
 from banksim.architectures.bank_rules import architecture

@@ -4,8 +4,6 @@ A device address is the host's own address of the same byte, so that arrays can 
 happens at once and in the order of the program, which is one of the orders that streams allow.
 """
 
-from __future__ import annotations
-
 import bisect
 import ctypes
 import itertools

@@ -1,7 +1,5 @@
 """What `banksim run` is given to run: CUDA C++ to compile, an executable, a script, or a Python file, told apart."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

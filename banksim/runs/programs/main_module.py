@@ -1,7 +1,5 @@
 """Runs a Python program as Python itself does: its own `__main__`, `sys.argv` and `sys.path[0]`, its exit status."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """Which pages of a program's memory are mapped: those in which an allocation lies."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

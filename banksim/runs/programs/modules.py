@@ -1,7 +1,5 @@
 """A module that a program loaded: its kernels, and its variables in the program's memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 

@@ -4,8 +4,6 @@ A cell's last expression is shown, as IPython shows it. Of its magics those are 
 without a screen; commands of a shell are left to the user.
 """
 
-from __future__ import annotations
-
 import ast
 import linecache
 import os

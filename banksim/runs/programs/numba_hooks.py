@@ -3,8 +3,6 @@
 numba-cuda stays as it is: its arrays, streams, contexts and decorators are the real ones. What lies below them is
 replaced: the functions of the CUDA driver, and how a compiled kernel is made and launched."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import os

@@ -3,8 +3,6 @@
 Their C code is generated from their prototypes in cuda_runtime_api.h. The runtime's handles and enumerations are the
 driver's under other names."""
 
-from __future__ import annotations
-
 import re
 
 SAME_NAME = """

@@ -3,8 +3,6 @@
 numba-cuda runs there unchanged, on the stand-in for the driver. Two things are added: kernels are compiled with line
 information, so that conflicts have lines, and banksim is told the names of kernels and of their arguments."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import json

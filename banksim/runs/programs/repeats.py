@@ -8,8 +8,6 @@ looks, and what it counted is counted again. So a loop of launches that has come
 no work. Nothing else runs meanwhile: only launches of programs with a single thread are followed.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Runs a program, in any language, whose processes find the stand-ins for NVIDIA's libraries, and through them us."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

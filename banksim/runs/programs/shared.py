@@ -1,7 +1,5 @@
 """What all processes of a program share: its launches, how they are simulated, and what went wrong."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

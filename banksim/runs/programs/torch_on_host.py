@@ -3,8 +3,6 @@
 The storage of a tensor on "cuda" is marked. What crosses from the one device to the other is copied, as between a host
 and its GPU: two tensors that share memory here and not there would make a program's own check of its results wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module

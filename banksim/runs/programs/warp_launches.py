@@ -4,8 +4,6 @@ Without a GPU, Warp's arrays lie in the host's memory, and its other functions r
 "cuda" is a second one over the host's memory, so that what goes from the one to the other is copied. Launches on it are
 replaced: the kernels are compiled for the simulated GPU, which takes the arrays."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence

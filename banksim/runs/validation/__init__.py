@@ -4,5 +4,3 @@ profiler.py         runs Nsight Compute, and reads its pages
 comparison.py       what a kernel's launches were predicted and measured to do, and where that differs
 measured_lines.py   the lines of a report, as they were measured
 """
-
-from __future__ import annotations

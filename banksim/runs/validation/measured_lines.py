@@ -1,7 +1,5 @@
 """The lines of a report with the transactions that Nsight Compute's source page has for their instructions."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Nsight Compute: found, run on a program, and its pages read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

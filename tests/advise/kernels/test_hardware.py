@@ -6,8 +6,6 @@ more than the transactions did (productRegisters: the layout that was best by it
 13 % slower on the GPU). Simulated time tells these apart, so advice asks it too.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Cures of kernels: written into the source, compiled, executed, compared; and refused with the reason."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

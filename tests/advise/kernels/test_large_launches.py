@@ -1,7 +1,5 @@
 """Advice on large launches: counted by classes of blocks, results compared of some blocks, and the same advice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Advice on layouts behind copies: what is claimed of a layout is so when it is written as it is told."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

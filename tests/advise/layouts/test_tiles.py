@@ -1,8 +1,6 @@
 """Advice on tiles that tensor maps copy: places are those of the copies, counts those of the requests, and descriptors
 of wgmma read the tile."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Advice on layouts: known cures, their proof, and small cases in which every layout whatever is tried."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import product

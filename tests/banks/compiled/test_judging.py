@@ -1,7 +1,5 @@
 """Judging piece by piece is judging all at once: whether requests are alike or not, in any order."""
 
-from __future__ import annotations
-
 import json
 import random
 import weakref

@@ -1,7 +1,5 @@
 """Requests that are judged together are judged as each by itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

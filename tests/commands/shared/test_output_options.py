@@ -1,7 +1,5 @@
 """What an option names to be written is refused before anything is executed where it cannot be written."""
 
-from __future__ import annotations
-
 import json
 import re
 from argparse import Action, ArgumentParser

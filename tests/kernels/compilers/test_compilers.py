@@ -1,7 +1,5 @@
 """From source to cubin: Numba, CUDA C++ by nvcc and by NVRTC, PTX; the cache between; names of kernels."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Device code of a file whose host part does not compile."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How a block begins: with registers that no other block has left behind, where it could tell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loads give each lane its own word, whichever way they move: as one vector, a broadcast, half by half, or a gather."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Threads of the host end in order, whenever an interrupt comes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """LLVM reads what is written as it is meant."""
 
-from __future__ import annotations
-
 import llvmlite.binding as llvm
 import pytest
 

@@ -1,7 +1,5 @@
 """What LLVM compiles for a kernel, and which of it kernels share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

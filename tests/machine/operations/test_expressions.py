@@ -1,7 +1,5 @@
 """Random expressions, compiled as users' kernels are, come out of both engines as NumPy computes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operations on odd operands come out of both engines as an H200 computed them, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import operations as recorder
 import pytest

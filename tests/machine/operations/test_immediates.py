@@ -1,7 +1,5 @@
 """A number that stands in an instruction is what the same number in a register is."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

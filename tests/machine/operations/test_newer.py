@@ -1,7 +1,5 @@
 """Instructions that sm_90 does not have, written by hand, against plain Python numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operations one by one, on instructions written by hand, against plain Python integers."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

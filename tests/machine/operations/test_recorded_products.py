@@ -1,7 +1,5 @@
 """Products of warp groups as an H200 computes and counts them: odd numbers, and descriptors that read anywhere."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shuffles from lanes that take no part, against one H100: undefined in PTX, they give 0 on the hardware."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from absent_lanes import ROWS, THREADS, rows

@@ -1,7 +1,5 @@
 """Fetches from textures as an H200 does them, with linear filters and without."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

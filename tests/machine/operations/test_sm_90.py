@@ -1,7 +1,5 @@
 """The PTX ISA's newer instructions, as ptxas compiles them for sm_90: what they give, or why they are refused."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

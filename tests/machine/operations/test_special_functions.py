@@ -1,7 +1,5 @@
 """MUFU's results on odd, random and, of halves, regularly spaced numbers, as an H200 gave them, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

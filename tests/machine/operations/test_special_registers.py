@@ -3,8 +3,6 @@
 The values of sm_90 were read on an H200, from a launch of this grid, this block and these bytes of shared memory.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import struct

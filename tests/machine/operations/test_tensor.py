@@ -1,7 +1,5 @@
 """Matrix instructions and asynchronous copies: results and counts per instruction as an H200 gave them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

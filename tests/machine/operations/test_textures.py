@@ -1,7 +1,5 @@
 """Textures and surfaces on both engines, against the formulas that NVIDIA documents (helpers/texture_model.py)."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 from typing import Any

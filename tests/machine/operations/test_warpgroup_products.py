@@ -1,7 +1,5 @@
 """Products of warp groups (wgmma) on both engines: every layout of their operands, against NumPy's product."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Races and uninitialized reads: planted ones are found at their lines, correct kernels give nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Races between the blocks of a cluster: planted ones are found at their lines, correct kernels give nothing."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

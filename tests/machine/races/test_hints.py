@@ -1,7 +1,5 @@
 """Hints at races by a run without checks: nothing that a check does not find, and nothing about correct kernels."""
 
-from __future__ import annotations
-
 import json
 import time
 from copy import deepcopy

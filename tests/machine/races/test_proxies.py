@@ -1,8 +1,6 @@
 """Races of bulk copies, tensor copies and products of warp groups: planted ones are found at their lines, correct
 pipelines give nothing."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

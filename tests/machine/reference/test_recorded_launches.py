@@ -1,7 +1,5 @@
 """The NumPy engine against an H200: recorded launches whose threads diverge."""
 
-from __future__ import annotations
-
 import pytest
 
 from helpers.recorded_launches import launched

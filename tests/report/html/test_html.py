@@ -1,7 +1,5 @@
 """The HTML report: what it shows, that no text in it does harm, and how it behaves in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The report on a launch, from records built by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The report on a program's launches, from records built by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 tests/languages holds those of real ones, whose compilers are too large to be installed for every run.
 """
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lines of Python in the CUDA C++ that TileLang writes."""
 
-from __future__ import annotations
-
 import os
 
 from banksim.runs.languages.tilelang_lines import ENABLED, kept_by_passes, told, without_directives

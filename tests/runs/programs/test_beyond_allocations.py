@@ -1,7 +1,5 @@
 """Accesses beyond allocations, directions of copies, and when an error is told: what one H200 did."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

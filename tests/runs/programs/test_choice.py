@@ -1,7 +1,5 @@
 """Which launches of a program are counted (`-k`, `--launch-skip`, `--launch-count`), and what kernels a file has."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

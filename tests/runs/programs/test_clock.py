@@ -1,7 +1,5 @@
 """What events tell of time: the simulated time of the launches between them, with --timing; not a number without."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

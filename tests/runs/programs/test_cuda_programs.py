@@ -1,7 +1,5 @@
 """`banksim run` of CUDA programs: their results, what they are told, how they end, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Graphs of CUDA programs that are made by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

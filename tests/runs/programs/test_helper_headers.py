@@ -1,7 +1,5 @@
 """Headers of helpers, which lie above a program's folder; and what its program is told that it is called."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs that launch clusters of blocks, and make tensor maps."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """What banksim puts under Triton and Warp, without either: what is tried, refused, and left to the language itself."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`banksim run` is as quiet as the program is on a GPU, and says in one line what it cannot run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

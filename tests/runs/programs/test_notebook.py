@@ -1,7 +1,5 @@
 """`banksim run notebook.ipynb`: cells are executed in order, and their lines named by cell."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`banksim run`: unchanged programs end as they would on a GPU, and what they launched is counted."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

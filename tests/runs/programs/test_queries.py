@@ -1,7 +1,5 @@
 """What CUDA programs ask of what they set or made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Launches that a program repeats on the same memory are not executed again, and nothing else changes by that."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from math import inf

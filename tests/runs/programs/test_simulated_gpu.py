@@ -1,7 +1,5 @@
 """The simulated GPU under numba-cuda, part by part."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The C files of the stand-ins for NVIDIA's libraries: what each calls of the others goes round in no circle."""
 
-from __future__ import annotations
-
 import re
 from graphlib import TopologicalSorter
 

@@ -1,7 +1,5 @@
 """`banksim run` of programs with CUDA arrays, textures and surfaces: against NumPy."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """Launches whose results nobody looks at are counted and not executed, and nothing else changes by that."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

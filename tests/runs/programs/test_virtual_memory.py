@@ -1,7 +1,5 @@
 """Virtual memory of CUDA programs: memory is mapped, grows, moves; what is not mapped is out of bounds."""
 
-from __future__ import annotations
-
 import os
 import re
 

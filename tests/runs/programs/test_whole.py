@@ -1,7 +1,5 @@
 """All of numba-cuda on the stand-in for the driver: what `banksim run -m` and `--whole` run."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

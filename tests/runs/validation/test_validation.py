@@ -1,8 +1,6 @@
 """`banksim validate`, and `banksim diff` with a page of Nsight Compute: what was recorded on an H200 agrees, what is
 changed in it is told with its line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

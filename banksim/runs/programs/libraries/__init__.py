@@ -6,8 +6,6 @@ curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from banksim.machine.launch import Buffer

@@ -1,7 +1,5 @@
 """A call of a library as it comes from the program: names, words of 64 bits, and the memory that they point into."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Any

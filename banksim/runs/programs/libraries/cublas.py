@@ -3,8 +3,6 @@
 The first word of each call tells where its scalars are: 0 for their values in the words, 1 for addresses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ Poisson's numbers, those of the other generators and of XORWOW's ordering by see
 distribution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ XORWOW is G. Marsaglia's ("Xorshift RNGs", 2003), MRG32k3a P. L'Ecuyer's (1999),
 ("Parallel random numbers: as easy as 1, 2, 3", 2011).
 """
 
-from __future__ import annotations
-
 import functools
 from abc import ABC, abstractmethod
 

@@ -1,7 +1,5 @@
 """cuRAND's numbers against those that an H200's cuRAND 10.4 gave (tests/data, `curand.npz`)."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """NVIDIA's libraries for programs of `banksim run`: computed by NumPy, not counted; and what is missing of them."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess
