@@ -1,7 +1,7 @@
 """Columns of requests in compiled code, on all cores: read in place and checked.
 
-A column is handed to compiled code as an address and a stride, so that it may be any slice, or one value for all
-requests (stride 0), and nothing of the size of the trace is made. Needs numba.
+A column is handed to compiled code as an address and a stride, so that the addresses of requests may be any slice, and
+nothing of the size of the trace is made where one value stands for all (stride 0). Needs numba.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ CHUNK = 1 << 16
 """Requests that a thread takes at a time: 8 MiB of addresses."""
 ALONE = 1 << 18
 """Requests that are looked at sooner than threads are started."""
+TOGETHER = 32
+"""Requests that are read together, at most."""
 ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP, TIMES = range(8)
 TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32, np.int32, np.int32)
 READ = np.array(ADDRESSED, np.uint32)
@@ -33,11 +35,21 @@ READ = np.array(ADDRESSED, np.uint32)
 
 
 def places(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
-    """(address, stride) of each column, in the order of `TYPES`, and the arrays that they point into."""
+    """(address, stride) of each column, in the order of `TYPES`, and the arrays that they point into.
+
+    From any request on, `TOGETHER` numbers of a column lie one behind the other, if there are so many requests; but
+    those of `ADDRESS` may lie anywhere.
+    """
     held = [np.asarray(column, dtype) for column, dtype in zip(columns, TYPES, strict=False)]
     if held[ADDRESS].strides[1] != 4:
         held[ADDRESS] = np.ascontiguousarray(held[ADDRESS])
-    return np.array([(column.ctypes.data, column.strides[0]) for column in held], np.int64), held
+    strides = [column.strides[0] for column in held]
+    for k, column in enumerate(held[ADDRESS + 1 :], ADDRESS + 1):
+        if len(column) and not strides[k]:
+            held[k] = np.full(TOGETHER, column[0])
+        elif strides[k] != column.itemsize:
+            held[k], strides[k] = np.ascontiguousarray(column), column.itemsize
+    return np.array([*zip((column.ctypes.data for column in held), strides, strict=True)], np.int64), held
 
 
 def spread(

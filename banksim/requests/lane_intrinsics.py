@@ -99,6 +99,20 @@ def having(typing_context: TypingContext, place: NumbaType, bits: NumbaType) -> 
     return types.uint32(types.voidptr, types.uint32), generate
 
 
+@intrinsic(bool)
+def all_alike(typing_context: TypingContext, place: NumbaType) -> Code:
+    """Whether the 32 bytes there are all the same."""
+
+    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
+        kind = ir.VectorType(ir.IntType(8), 32)
+        found = builder.load(builder.bitcast(args[0], kind.as_pointer()), align=1)
+        first = builder.shuffle_vector(found, found, ir.Constant(LANES, [0] * 32))
+        other = builder.bitcast(builder.icmp_unsigned("!=", found, first), I32)
+        return builder.icmp_unsigned("==", other, ir.Constant(I32, 0))
+
+    return types.boolean(types.voidptr), generate
+
+
 def across(relation: str, order: list[int]) -> Callable[[Place], int]:
     """A function that gives the lanes i for which `relation` holds between lane i and lane `order[i]`."""
 
@@ -117,12 +131,12 @@ def across(relation: str, order: list[int]) -> Callable[[Place], int]:
 
 @intrinsic(type(None))
 def fetch(typing_context: TypingContext, place: NumbaType) -> Code:
-    """Prefetch a cache line that is read once. The address may be anywhere, even where no memory is."""
+    """Prefetch a line into the second cache. The address may be anywhere, even where no memory is."""
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, I32, I32, I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
-        builder.call(function, [args[0], *(ir.Constant(I32, word) for word in (0, 0, 1))])
+        builder.call(function, [args[0], *(ir.Constant(I32, word) for word in (0, 2, 1))])
         return context.get_dummy_value()  # type: ignore[no-untyped-call]
 
     return types.void(types.voidptr), generate

@@ -27,7 +27,7 @@ from banksim.banks.compiled.many_requests import (
     records,
 )
 from banksim.banks.compiled.one_request import judge_at
-from banksim.banks.compiled.rule_words import UNKNOWN, rule_words
+from banksim.banks.compiled.rule_words import rule_words
 from banksim.requests.checks import request_columns
 from banksim.requests.columns import (  # fmt: skip
     ADDRESS,
@@ -44,66 +44,91 @@ from banksim.requests.columns import (  # fmt: skip
     unpacked,
     word_at,
 )
-from banksim.requests.kinds import FULL_MASK
-from banksim.requests.lane_intrinsics import fetch, having, pointer, room, word
+from banksim.requests.lane_intrinsics import all_alike, fetch, having, pointer, room, word
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import carray, inlined, outer
 
-room_for_many = room((4 + FIGURES) * REQUESTS + LANES)
+AHEAD = 4 * REQUESTS
+"""How many requests behind those that are judged others are fetched."""
+room_for_many = room((5 + FIGURES) * REQUESTS + LANES)
+
+
+@inlined
+def kind_of(op: Integer, width: Integer) -> Integer:
+    """The number of an op and width, and of their record in a table."""
+    return np.uint32(op) * np.uint32(WIDEST) + np.uint32(width)
 
 
 @inlined
 def judge_rows(
     columns: Integers, first: Integer, last: Integer, table: Integers, rules: Place, place: Place
-) -> tuple[Integers, Integers, Integers, Integer]:
+) -> tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integer]:
     """Judge the requests from `first` on, `REQUESTS` of them or what is left before `last`.
 
-    Returns their sums (`REQUESTS`, `SUMS`), `UNKNOWN` transactions where nobody knows them; their degrees (`REQUESTS`,
-    `DEGREES`); the lanes of each that are active; and bits that hold all those of their addresses. `table` is what
-    `many_requests.records` gives, `rules` what `rule_words` gives; `place` is `room_for_many()` of the caller, because
-    what a function has on the stack ends with it.
+    Returns the places of their addresses; their sums (`REQUESTS`, `SUMS`); their degrees (`REQUESTS`, `DEGREES`); the
+    excess of each, −1 where nobody knows its transactions; the lanes of each that are active; its kind; and bits that
+    hold all those of their addresses. `table` is what `many_requests.records` gives, `rules` what `rule_words` gives;
+    `place` is `room_for_many()` of the caller, because what a function has on the stack ends with it.
     """
     at = carray(place, 4 * REQUESTS, np.uint32).ctypes.data
     rows, masks = pointer(np.uint64(at)), pointer(np.uint64(at + 8 * REQUESTS))
-    kinds, figures = pointer(np.uint64(at + 12 * REQUESTS)), pointer(np.uint64(at + 16 * REQUESTS))
-    nothing = np.uint64(at + (16 + 4 * FIGURES) * REQUESTS)
-    row_at, mask_at = carray(rows, REQUESTS, np.uint64), carray(masks, REQUESTS, np.uint32)
-    kind_at, sums = carray(kinds, REQUESTS, np.uint32), carray(figures, (REQUESTS, SUMS), np.int32)
-    degrees = carray(pointer(np.uint64(at + (16 + 4 * SUMS) * REQUESTS)), (REQUESTS, DEGREES), np.int32)
+    known, figures = pointer(np.uint64(at + 16 * REQUESTS)), pointer(np.uint64(at + 20 * REQUESTS))
+    nothing = np.uint64(at + (20 + 4 * FIGURES) * REQUESTS)
+    kinds = carray(pointer(np.uint64(at + 12 * REQUESTS)), REQUESTS, np.uint32)
+    row_at, record_at = carray(rows, REQUESTS, np.uint64), carray(known, REQUESTS, np.uint32)
+    sums = carray(figures, (REQUESTS, SUMS), np.uint32)
+    degrees = carray(pointer(np.uint64(at + (20 + 4 * SUMS) * REQUESTS)), (REQUESTS, DEGREES), np.int32)
+    excess = carray(pointer(np.uint64(at + (16 + 4 * FIGURES) * REQUESTS)), REQUESTS, np.int32)
     addresses, mask = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths = unpacked(columns, OP), unpacked(columns, WIDTH)
     count = min(REQUESTS, last - first)
-    carray(pointer(nothing), LANES, np.uint32)[:] = 0
-    elsewhere = False
-    for k in range(count):
-        row: Integer = first + k
-        row_at[k] = np.uint64(addresses[0] + row * addresses[1])
-        mask_at[k] = word_at(mask, row)
-        kind_at[k] = table[np.uint32(byte_at(ops, row)) * np.uint32(WIDEST) + np.uint32(byte_at(widths, row))]
-        if kind_at[k] >= ELSEWHERE:
-            row_at[k], elsewhere = nothing, True
-    for k in range(count, REQUESTS):
-        row_at[k], mask_at[k], kind_at[k] = nothing, FULL_MASK, PLAIN
-    union = judge_together(rows, masks, kinds, table[len(table) - 1], figures)
+    for k in range(REQUESTS):
+        row_at[k] = np.uint64(addresses[0] + (first + k) * addresses[1])
+    if count == REQUESTS and all_alike(row_of(ops, first)) and all_alike(row_of(widths, first)):
+        kinds[:] = kind_of(byte_at(ops, first), byte_at(widths, first))
+        special = table[kinds[0]]
+        record_at[:] = special
+    else:
+        special = word(0)
+        for k in range(count):
+            kinds[k] = kind_of(byte_at(ops, first + k), byte_at(widths, first + k))
+            record_at[k] = table[kinds[k]]
+            special = max(special, record_at[k])
+    elsewhere = special >= ELSEWHERE
+    if count == REQUESTS:
+        masks = row_of(mask, first)
+    else:
+        given = carray(masks, REQUESTS, np.uint32)
+        for k in range(count):
+            given[k] = word_at(mask, first + k)
+    if elsewhere or count < REQUESTS:
+        carray(pointer(nothing), LANES, np.uint32)[:] = 0
+        for k in range(REQUESTS):
+            if k >= count:
+                record_at[k] = PLAIN
+            if record_at[k] >= ELSEWHERE or k >= count:
+                row_at[k] = nothing
+    union = judge_together(rows, masks, known, table[len(table) - 1], figures)
+    mask_at = carray(masks, REQUESTS, np.uint32)
     large = union >> np.uint32(LARGEST)
     if large or elsewhere:
         for k in range(count):
-            if large or kind_at[k] >= ELSEWHERE:
+            if large or record_at[k] >= ELSEWHERE:
                 op, width = byte_at(ops, first + k), byte_at(widths, first + k)
                 low, high, ideal, degree_low, degree = judge_at(
                     row_of(addresses, first + k), mask_at[k], op, width, rules
                 )
                 sums[k, COUNT], sums[k, LOW], sums[k, HIGH], sums[k, IDEAL] = 1, low, high, ideal
-                degrees[k, 0], degrees[k, 1] = degree_low, degree
+                degrees[k, 0], degrees[k, 1], excess[k] = degree_low, degree, high - ideal
         union = ALL
-    return sums, degrees, mask_at, word(union)
+    return row_at, sums, degrees, excess, mask_at, kinds, word(union)
 
 
 @inlined
-def fetch_ahead(addresses: tuple[Integer, Integer], row: Integer) -> None:
-    """Fetch from memory a request that is judged with the next ones. So far the processor does not look ahead."""
+def fetch_ahead(place: Integer, distance: Integer) -> None:
+    """Fetch the request from memory that lies so far behind this one's place. The processor does not look so far."""
     for half in range(2):
-        fetch(pointer(np.uint64(addresses[0] + (row + REQUESTS) * addresses[1] + 64 * half)))
+        fetch(pointer(np.uint64(place) + np.uint64(distance + 64 * half)))
 
 
 @outer
@@ -122,11 +147,11 @@ def _count(
     rules, both = pointer(rule.ctypes.data), len(high_out) > 0
     place = room_for_many()
     for first in range(0, rows, REQUESTS):
-        sums, _, mask, union = judge_rows(columns, first, rows, table, rules, place)
+        places, sums, _, excess, mask, _, union = judge_rows(columns, first, rows, table, rules, place)
         for k in range(min(REQUESTS, rows - first)):
             row = first + k
-            fetch_ahead(addresses, row)
-            if sums[k, LOW] == UNKNOWN:
+            fetch_ahead(places[k], AHEAD * addresses[1])
+            if excess[k] < 0:
                 return row
             op, odd = byte_at(ops, row), word(byte_at(widths, row) - 1)
             if union & odd and having(row_of(addresses, row), odd) & mask[k] & read[op]:

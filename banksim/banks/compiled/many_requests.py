@@ -25,11 +25,12 @@ from numba.core import cgutils
 from banksim.architectures.bank_rules import Architecture
 from banksim.banks.compiled.rule_words import BROADCAST, FIELDS, HEADER, KEEP, LANE, WORD, rule_records
 from banksim.banks.compiled.vectors import Variable, Words, in_order, some
+from banksim.requests.columns import TOGETHER
 from banksim.requests.kinds import OPS, WIDTHS
 from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import intrinsic
 
-REQUESTS = 32
+REQUESTS = TOGETHER
 """Requests that are judged together."""
 LANES = 32
 I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -57,7 +58,8 @@ COUNT, LOW, HIGH, IDEAL, SUMS = range(5)
 """What is added up of requests, side by side for each: itself, the transactions from the fewest to the most …"""
 DEGREES = 2
 """… and its degree from the least to the most."""
-FIGURES = SUMS + DEGREES
+FIGURES = SUMS + DEGREES + 1
+"""After these the most transactions beyond the ideal; −1 where the count is not known."""
 
 
 @lru_cache
@@ -256,7 +258,7 @@ def sorted_by_lane(
 
 
 def judged(keys: Sequence[Words], record: Words, mask: Words) -> Iterator[Words]:
-    """`SUMS` and `DEGREES` of requests, from their keys in ascending order."""
+    """`SUMS`, `DEGREES` and the excess of requests, from their keys in ascending order."""
     builder, border = record.builder, (mask.like(1).as_type(KEYS) << field(record, GROUPS) << ROW) - 1
     here = most = border.like(1)
     for before, key in pairwise(keys):
@@ -269,9 +271,10 @@ def judged(keys: Sequence[Words], record: Words, mask: Words) -> Iterator[Words]
     some_lane = (mask & given(record)).which("!=", 0)
     transactions, ideal, degree = (w.get().as_type(LONG).where(some_lane) for w in (total, parts, Variable(most)))
     passes = field(record, PASSES).as_type(LONG)
-    counts = transactions * passes
-    yield beside(beside(counts.like(1), counts), beside(counts, ideal * passes))
+    counts, least = transactions * passes, ideal * passes
+    yield beside(beside(counts.like(1), counts), beside(counts, least))
     yield beside(degree, degree)
+    yield counts - least
 
 
 def beside(a: Words, b: Words) -> Words:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from banksim.banks.compiled.site_sums import kind_of, place_of
+from banksim.banks.compiled.arrays import kind_of
+from banksim.banks.compiled.site_sums import place_of
 from banksim.requests.columns import (
     ADDRESS,
     BLOCK,

@@ -11,24 +11,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.arrays import fetch_ahead, judge_rows, room_for_many
-from banksim.banks.compiled.many_requests import REQUESTS, records
+from banksim.banks.compiled.arrays import AHEAD, fetch_ahead, judge_rows, room_for_many
+from banksim.banks.compiled.many_requests import REQUESTS, WIDEST, records
 from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.conflicts import Tally
 from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
-    OP,
     SITE,
     TIMES,
     WARP,
-    WIDTH,
     Ints,
-    byte_at,
     places,
+    row_of,
     spread,
     unpacked,
-    word_at,
 )
 from banksim.requests.lane_intrinsics import pointer
 from banksim.requests.trace import Trace
@@ -38,19 +35,13 @@ from banksim.system.processes import cores
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
-SITE_OF, KIND, NEXT, FIRST = range(4)
-"""What is noted of each key: site; op and width; the entry of the site's next key …"""
-REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, ENTRY = range(FIRST, FIRST + 10)
-"""… and its figures; of the worst request the excess, block and warp, and row."""
+REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, KIND, NEXT, SITE_OF, ENTRY = range(13)
+"""The figures of a key; of its worst request the excess, block and warp, and row; op and width, 0 where an entry is
+free; the entry of the site's next key, 0 if there is none; the site. First stand entries of the sites' first keys."""
 STRETCHES = 8
 """Stretches of a trace for each core: enough for cores to end at the same time."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
-
-
-@inlined
-def kind_of(op: Integer, width: Integer) -> Integer:
-    return np.int64(op) << np.int64(8) | np.int64(width)
 
 
 @inlined
@@ -60,18 +51,29 @@ def place_of(block: Integer, warp: Integer) -> Integer:
 
 
 @inlined
+def words_from(column: tuple[Integer, Integer], row: Integer) -> Integers:
+    """The words of a column from a row on that are read together."""
+    return carray(row_of(column, row), REQUESTS, np.uint32)
+
+
+@inlined
 def at(entries: Integers, n: Integer) -> Integers:
     """Entry n."""
     return carray(pointer(np.uint64(entries.ctypes.data) + np.uint64(n) * np.uint64(8 * ENTRY)), ENTRY, np.int64)
 
 
 @inlined
-def entry_of(site: Integer, kind: Integer, heads: Integers, entries: Integers) -> Integer:
-    """The number of the entry of a site and kind, or −1."""
-    n = heads[site]
-    while n >= 0 and at(entries, n)[KIND] != kind:
+def entry_of(site: Integer, kind: Integer, used: Integer, entries: Integers) -> tuple[Integer, Integer]:
+    """The number of the entry of a site and kind, made if there is none yet; and how many are used then."""
+    n = np.int64(site)
+    while at(entries, n)[KIND] and at(entries, n)[KIND] != kind:
+        if not at(entries, n)[NEXT]:
+            at(entries, n)[NEXT], used = used, used + 1
         n = at(entries, n)[NEXT]
-    return n
+    entry = at(entries, n)
+    if not entry[KIND]:
+        entry[SITE_OF], entry[KIND], entry[EXCESS] = site, kind, NO_EXCESS
+    return n, used
 
 
 @outer
@@ -82,34 +84,29 @@ def _tally(
     table: Integers,
     rule: Integers,
     used: Integer,
-    heads: Integers,
     entries: Integers,
 ) -> tuple[Integer, Integer]:
     """Add the rows to the entries of their keys. Returns where it came to and the entries used: it stops early when
     `entries` is nearly full."""
-    addresses = unpacked(columns, ADDRESS)
-    ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
+    addresses, sites = unpacked(columns, ADDRESS), unpacked(columns, SITE)
     blocks, warps, times = unpacked(columns, BLOCK), unpacked(columns, WARP), unpacked(columns, TIMES)
     rules, room = pointer(rule.ctypes.data), room_for_many()
     for start in range(first, last, REQUESTS):
         if used + REQUESTS > len(entries):
             return start, used
-        sums, degrees, mask, _ = judge_rows(columns, start, last, table, rules, room)
+        rows_at, sums, degrees, excesses, mask, kinds, _ = judge_rows(columns, start, last, table, rules, room)
+        site_at, often_at = words_from(sites, start), words_from(times, start)
+        block_at, warp_at = words_from(blocks, start), words_from(warps, start)
         for k in range(min(REQUESTS, last - start)):
-            row = start + k
-            fetch_ahead(addresses, row)
+            fetch_ahead(rows_at[k], AHEAD * addresses[1])
             if not mask[k]:
                 continue
-            site, kind = word_at(sites, row), kind_of(byte_at(ops, row), byte_at(widths, row))
-            n = entry_of(site, kind, heads, entries)
-            if n < 0:
-                n, used = used, used + 1
+            site, kind = site_at[k], np.int64(kinds[k])
+            entry = at(entries, site)
+            if entry[KIND] != kind:
+                n, used = entry_of(site, kind, used, entries)
                 entry = at(entries, n)
-                entry[:] = 0
-                entry[SITE_OF], entry[KIND], entry[NEXT], heads[site] = site, kind, heads[site], n
-                entry[EXCESS] = NO_EXCESS
-            entry = at(entries, n)
-            often = np.int64(word_at(times, row))
+            often = np.int64(often_at[k])
             # All is read before anything is written, so that LLVM makes vectors of it.
             count, low, high, ideal = sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3]
             a, b, c, d = entry[REQUEST], entry[LOW], entry[HIGH], entry[IDEALS]
@@ -118,11 +115,11 @@ def _tally(
             least, most = np.int64(degrees[k, 0]), np.int64(degrees[k, 1])
             least, most = max(least, entry[DEGREE_LOW]), max(most, entry[DEGREE_HIGH])
             entry[DEGREE_LOW], entry[DEGREE_HIGH] = least, most
-            excess = np.int64(high) - np.int64(ideal)
+            excess = np.int64(excesses[k])
             if excess >= entry[EXCESS]:
-                place = place_of(word_at(blocks, row), word_at(warps, row))
+                place = place_of(block_at[k], warp_at[k])
                 if excess > entry[EXCESS] or place < entry[PLACE]:
-                    entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, row
+                    entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, start + k
     return last, used
 
 
@@ -136,20 +133,20 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
     )
 
     def work(first: int, last: int) -> Ints:
-        heads = np.full(len(trace.sites), -1, np.int64)
-        entries = np.empty((max(64, len(heads) + REQUESTS), ENTRY), np.int64)
-        used: Integer = 0
+        used: Integer = len(trace.sites)
+        entries = np.zeros((max(64, used + REQUESTS), ENTRY), np.int64)
         while first < last:
-            reached, used = _tally(columns, first, last, table, rule, used, heads, entries)
+            reached, used = _tally(columns, first, last, table, rule, used, entries)
             first = int(reached)
             if first < last:
-                entries = np.concatenate([entries, np.empty_like(entries)])
-        return entries[:used]
+                entries = np.concatenate([entries, np.zeros_like(entries)])
+        return entries[entries[:, KIND] > 0]
 
     of_key: dict[Key, list[list[int]]] = {}
     for entries in spread(work, n, STRETCHES * (workers or cores()), workers):
         for entry in entries.tolist():
-            of_key.setdefault((entry[SITE_OF], entry[KIND] >> 8, entry[KIND] & 255), []).append(entry)
+            op, width = divmod(entry[KIND], WIDEST)
+            of_key.setdefault((entry[SITE_OF], op, width), []).append(entry)
     return {key: summed(of_key[key]) for key in sorted(of_key)}
 
 

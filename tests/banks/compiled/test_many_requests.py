@@ -57,3 +57,18 @@ def test_wide_accesses_that_are_sent_as_several_requests_cost_all_of_them(serves
             judged = judge(row, "ld", 16, FULL_MASK, arch)
             assert judged is not None
             assert found[site, OP_CODES["ld"], 16][:6] == (1, *ends(judged[0]), judged[1], *ends(judged[2]))
+
+
+def test_columns_may_be_slices_or_one_value_for_all() -> None:
+    rng, n = np.random.default_rng(1), 3 * REQUESTS + 5
+    address = rng.integers(0, 4096, (n, 32), np.uint32) * np.uint32(16)
+    columns = {"op": rng.choice(["ld", "st"], n), "width": rng.choice([4, 16], n), "mask": rng.integers(0, 1 << 32, n)}
+    columns |= {name: rng.integers(0, 4, n) for name in ("site", "block", "warp")}
+    whole = Trace.from_arrays(address=address, **columns)
+    known = tally(whole, architecture("sm_90"), 1)
+    sliced = {name: np.repeat(getattr(whole, name), 3, axis=0)[1::3] for name in (*columns, "address")}
+    assert tally(replace(whole, **sliced), architecture("sm_90"), 1) == known
+    for name in columns:
+        first = np.broadcast_to(getattr(whole, name)[0], n)
+        one, copied = (replace(whole, **{name: column}) for column in (first, first.copy()))
+        assert tally(one, architecture("sm_90"), 1) == tally(copied, architecture("sm_90"), 1)
