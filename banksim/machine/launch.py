@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,6 +115,9 @@ class Launch:
     touched: npt.NDArray[np.uint8] | None = None
     """For each buffer a byte that is not 0 once the launch has written to it, where somebody asks (LLVM engine)."""
 
+    kept: dict[Any, Any] | None = None
+    """What engines keep for the next launch of a program, where somebody holds it."""
+
     def __repr__(self) -> str:
         return f"<launch of {self.kernel.plain_name}, grid {self.grid}, block {self.block}>"
 
@@ -122,9 +125,13 @@ class Launch:
         """The same launch with memory of its own, and a device on which nothing has been printed."""
         return self.with_buffers([buffer.copy() for buffer in self.buffers])
 
-    def anew(self) -> Launch:
-        """The same launch on the same memory, as if it had not been executed yet, with constants of its own."""
+    def anew(self, parameters: Sequence[bytes]) -> Launch:
+        """The same launch on the same memory with other parameters, of the same sizes, as if it had not been executed
+        yet; its constants are its own."""
         constants = {bank: content.copy() for bank, content in self.constants.items()}
+        for parameter, content in zip(self.kernel.parameters, parameters, strict=True):
+            start = self.kernel.parameter_base + parameter.offset
+            constants[0].data[start : start + parameter.size] = content
         return replace(self, constants=constants, doubts={}, touched=None)
 
     def stand_in(self) -> Launch:

@@ -21,32 +21,48 @@ if TYPE_CHECKING:
     from banksim.machine.llvm.compile import Compiled
     from banksim.machine.llvm.counts import Counts
 
+Figures = tuple[tuple[Conflicts, ...], npt.NDArray[np.int64]]
+
 
 def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Compiled, Counts]]) -> Run:
     """What a launch did, from what its parts counted: (compiled code, its `Counts`), of the same sites."""
-    from banksim.machine.llvm.counts import merged
-
     counts = [counted for _, counted in parts]
-    places, shape = parts[0][0].sites, counts[0].tallies.shape
-    tallies = merged([one.tallies.reshape(-1) for one in counts]).reshape(shape)
     blocks = sum(one.blocks for one in counts)
     hint = first_hint(one.hint for one in counts)
     for one in counts:
         add(launch.doubts, [*one.doubts.items()])
+    judged, executed = figures(launch, rules, parts)
     return Run(
         kernel=launch.kernel,
         launch=launch,
-        judged=tuple(
-            Conflicts(rule, sites(launch, places, tallies[:, number], rule)) for number, rule in enumerate(rules)
-        ),
-        counts=np.sum(
-            [by_instruction(launch.kernel, compiled, counted.counters) for compiled, counted in parts], axis=0
-        ),
+        judged=judged,
+        counts=executed,
         blocks=blocks,
         seconds=sum(one.seconds for one in counts),
         partial=blocks < launch.blocks,
         hints=(hint,) if hint else (),
     )
+
+
+def figures(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Compiled, Counts]]) -> Figures:
+    """`judged` and `counts` of a `Run`. Launches of a program often count the same as the one before of their kernel:
+    then they are the same objects."""
+    from banksim.machine.llvm.counts import merged
+
+    compiled, first = parts[0]
+    key, counted = ("figures", id(compiled), *rules), (first.counters.tobytes(), first.tallies.tobytes())
+    kept = launch.kept if len(parts) == 1 else None
+    if kept is not None and key in kept and kept[key][1] == counted:
+        known: Figures = kept[key][2]
+        return known
+    tallies = merged([one.tallies.reshape(-1) for _, one in parts]).reshape(first.tallies.shape)
+    judged = tuple(
+        Conflicts(rule, sites(launch, compiled.sites, tallies[:, number], rule)) for number, rule in enumerate(rules)
+    )
+    executed = np.sum([by_instruction(launch.kernel, part, counts.counters) for part, counts in parts], axis=0)
+    if kept is not None:
+        kept[key] = compiled, counted, (judged, executed)
+    return judged, executed
 
 
 def by_instruction(kernel: Kernel, compiled: Compiled, counters: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -35,7 +35,7 @@ class Server:
         error: Array,
         notes: Sequence[Bytes] = (),
     ) -> None:
-        self.launch, self.context, self.error, self.notes = launch, context, error, notes
+        self.context, self.error, self.notes = context, error, notes
         self.shared: Sequence[Bytes] = ()
         """That of each block of the cluster."""
         self.cluster: Array = aligned(CLUSTER, 1)
@@ -47,9 +47,15 @@ class Server:
         self.local = local.view(np.uint32).reshape(launch.warps, launch.local_bytes // 4, LANES)
         self.warp = [0]
         """The one that asks."""
+        _servers[context.ctypes.data] = self
+        self.begin(launch)
+
+    def begin(self, launch: Launch) -> None:
+        """Serve the blocks of this launch."""
+        self.launch = launch
         self.message = ""
         self.failure: BaseException | None = None
-        _servers[context.ctypes.data] = self
+        self.__dict__.pop("host", None)
 
     @cached_property
     def host(self) -> Host:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
+KEPT = 1 << 20
+"""Bytes of a worker that is kept for another launch, at most."""
 
 
 def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
@@ -107,55 +109,64 @@ class Worker:
         self.warps.reshape(-1, self.warp_size)[:, : WARP.itemsize] = at_start
         self.local = aligned(byte, launch.local_bytes * 32 * launch.warps)
         self.scratch = aligned(byte, SCRATCH_BYTES)
-        self.buffers = places(launch.buffers)
-        self.rules = rules
+        self.rules, self.period = rules, period
         self.notes = np.array([one.ctypes.data for one in notes], np.uint64)
         for number, (_, op, width) in enumerate(compiled.sites):
             self.memos[number]["site"] = number
             self.memos[number]["op"], self.memos[number]["width"] = OP_CODES[op], width
         c = self.context[0]
-        for bank, content in launch.constants.items():
-            c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
         self.written = written(launch.kernel)
         c["written"] = self.written.ctypes.data
-        for name in (
-            "local",
-            "buffers",
-            "counters",
-            "memos",
-            "tallies",
-            "rules",
-            "warps",
-            "template",
-            "doubts",
-        ):
+        for name in ("local", "counters", "memos", "tallies", "rules", "warps", "template", "doubts"):
             c[name] = getattr(self, name).ctypes.data
-        c["scratch"], c["stop"] = self.scratch.ctypes.data, stop.ctypes.data
+        c["scratch"] = self.scratch.ctypes.data
         c["error"], c["stray"] = self.error.ctypes.data, self.stray.ctypes.data
         if launch.pages:
             c["mapped"], c["mapped_start"] = launch.pages.mapped.ctypes.data, launch.pages.start
             c["mapped_pages"] = len(launch.pages.mapped)
-        c["shared_size"], c["local_size"], c["buffer_count"] = (
-            launch.shared_bytes,
-            launch.local_bytes,
-            len(launch.buffers),
-        )
+        c["shared_size"], c["local_size"] = launch.shared_bytes, launch.local_bytes
         c["shared_reach"], c["shared_allocated"] = launch.shared_reach, launch.shared_allocated
         c["memo_count"], c["architectures"], c["period"] = sites, architectures, period
         c["rule_words"] = rules.shape[1]
         c["warp_count"], c["warp_size"], c["threads"] = launch.warps, self.warp_size, launch.threads
         c["notes"] = self.notes.ctypes.data if notes else 0
-        self.touched = np.zeros(len(launch.buffers), np.uint8) if launch.touched is None else launch.touched
-        c["touched"] = self.touched.ctypes.data
-        c["grid"], c["budget"] = launch.grid, budget
         c["turn_length"] = codes.TURN if launch.apart else codes.SHORT_TURN
         self.probe = Probe(launch, c)
-        if not architectures:
-            c["probed"] = 0
         self.server = Server(launch, self.context, self.local, self.scratch, self.error, notes)
         self.join(ClusterMemory(launch, 1), 0)
         self.kept: object = None
         """What its code needs besides."""
+        self.at_start: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8] | int]] = []
+        """What its blocks change, and its bytes before the first, where it is kept for another launch."""
+        self.begin(launch, budget, stop)
+
+    def begin(self, launch: Launch, budget: int, stop: npt.NDArray[np.uint32]) -> None:
+        """From now on its blocks are of this launch, which differs from the one that it was made for in nothing but its
+        grid, its constants and the contents and the places of its buffers."""
+        for memory, content in self.at_start:
+            memory[:] = content
+        self.launch = launch
+        c = self.context[0]
+        for bank, content in launch.constants.items():
+            c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
+        self.buffers = places(launch.buffers)
+        c["buffers"], c["buffer_count"] = self.buffers.ctypes.data, len(launch.buffers)
+        self.touched = np.zeros(len(launch.buffers), np.uint8) if launch.touched is None else launch.touched
+        c["touched"], c["stop"] = self.touched.ctypes.data, stop.ctypes.data
+        c["grid"], c["budget"] = launch.grid, budget
+        self.probe.begin(launch, c)
+        if not len(self.rules):
+            c["probed"] = 0
+        self.server.begin(launch)
+
+    def keep(self) -> None:
+        """Remember how it is now, before its first block, so that it can begin another launch, unless that is much to
+        keep. Of shared memory and the warps' registers each block makes its own."""
+        zeros = [self.counters, self.tallies, self.error, self.stray, self.doubts, self.local, *self.probe.accesses]
+        if sum(memory.nbytes for memory in (*zeros, self.warps, self.cluster.shared)) <= KEPT:
+            others = (self.context, self.memos, self.probe.record, self.cluster.barrier)
+            self.at_start = [(memory.view(np.uint8), 0) for memory in zeros]
+            self.at_start += [(memory.view(np.uint8), memory.view(np.uint8).copy()) for memory in others]
 
     def join(self, cluster: ClusterMemory, rank: int) -> None:
         """From now on its blocks are of this rank in a cluster."""
@@ -191,6 +202,19 @@ def warps_at_start(block: Dim3) -> Array:
     return warps
 
 
+def nothing(worker: Worker) -> None:
+    """What makes ready no more than every worker has."""
+
+
+def idle_workers(launch: Launch, compiled: Compiled, architectures: Sequence[Architecture]) -> list[Worker] | None:
+    """The workers of an earlier launch of a program that can run this one's blocks too. None where none are kept."""
+    if launch.kept is None:
+        return None
+    key = (id(compiled), launch.block, launch.dynamic_shared, launch.local_bytes, id(launch.pages), *architectures)
+    kept: tuple[Compiled, list[Worker]] = launch.kept.setdefault(key, (compiled, []))
+    return kept[1]
+
+
 def execute(
     launch: Launch,
     compiled: Compiled,
@@ -204,7 +228,7 @@ def execute(
     without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
     checks: Collection[str] = (),
-    prepare: Callable[[Worker], None] = lambda worker: None,
+    prepare: Callable[[Worker], None] = nothing,
 ) -> Counts:
     """Run the blocks of a launch, all or those given (in ascending order), but those of the numbers `without`.
     `progress(blocks done, thread instructions)` is called about ten times a second; `trace` gets every request, in
@@ -214,7 +238,9 @@ def execute(
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
     """
-    rules, period = bank_rules(architectures, compiled)
+    plain = launch.apart and not (notes or trace or checks or max_instructions is not None)
+    idle = idle_workers(launch, compiled, architectures) if plain and prepare is nothing else None
+    rules, period = (idle[0].rules, idle[0].period) if idle else bank_rules(architectures, compiled)
     blocks = range(launch.blocks) if blocks is None else blocks
     if not launch.apart and (len(blocks) < launch.blocks or (without and launch.cooperative)):
         kind = "cooperative launch" if launch.cooperative else "launch of clusters"
@@ -238,7 +264,16 @@ def execute(
     stop_words = np.zeros(workers + spare, np.uint32)
 
     def member(n: int) -> Worker:
-        worker = Worker(launch, compiled, rules, period, budget, stop_words[n:], notes)
+        try:
+            worker = idle.pop() if idle else None
+        except IndexError:  # another thread took it
+            worker = None
+        if worker:
+            worker.begin(launch, budget, stop_words[n:])
+        else:
+            worker = Worker(launch, compiled, rules, period, budget, stop_words[n:], notes)
+            if idle is not None:
+                worker.keep()
         if max_instructions is None:
             worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
         return worker
@@ -291,6 +326,8 @@ def execute(
         collector.close()
     for worker in team:
         worker.server.check()
+    if idle is not None and not stops:
+        idle += (worker for worker in team if worker.at_start)
     return Counts(
         counters=np.sum([w.counters for w in team], axis=0),
         tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),

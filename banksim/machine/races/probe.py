@@ -40,6 +40,7 @@ OF_BLOCKS = 512
 """One block of so many is looked at, and always one."""
 WARP_BITS, LANE_BITS, EPOCH = 6, 5, 32
 """An access as 63 bits: warp, lane, number of the instruction, and, from this bit on, its epoch."""
+ACCESSES = ("writes", "reads", "others")
 INSTRUCTIONS = 1 << EPOCH - WARP_BITS - LANE_BITS
 
 PROBE = layout(
@@ -69,6 +70,7 @@ class Probe:
     def __init__(self, launch: Launch, context: Any) -> None:
         self.launch = launch
         self.record = aligned(PROBE, 1)
+        self.kept: dict[str, np.ndarray] = {}
         if launch.warps == 1:
             return
         known = suitable(launch.kernel)
@@ -76,16 +78,22 @@ class Probe:
             return
         shift = known.piece.bit_length() - 1
         pieces = launch.shared_reach >> shift
-        self.kept: dict[str, np.ndarray] = {
-            "kinds": known.kind,
-            **{name: np.zeros(pieces, np.int64) for name in ("writes", "reads", "others")},
-        }
+        self.kept = {"kinds": known.kind, **{name: np.zeros(pieces, np.int64) for name in ACCESSES}}
         r = self.record[0]
         for name, array in self.kept.items():
             r[name] = array.ctypes.data
         r["instructions"], r["shift"], r["pieces"], r["block"] = len(known.kind), shift, pieces, -1
         context["probe"] = self.record.ctypes.data
-        context["probed"] = every(launch.blocks)
+
+    def begin(self, launch: Launch, context: Any) -> None:
+        """Look at blocks of this launch."""
+        self.launch = launch
+        context["probed"] = every(launch.blocks) if self.kept else 0
+
+    @property
+    def accesses(self) -> list[np.ndarray]:
+        """What is remembered of accesses, at first zeros."""
+        return [self.kept[name] for name in ACCESSES if self.kept]
 
     def found(self) -> Hint | None:
         """What the block of the lowest number showed."""

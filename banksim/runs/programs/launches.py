@@ -115,20 +115,22 @@ class KernelLaunches:
     """Where its counts are not sure, by the architecture of the code."""
     kernel: Kernel | None = None
     warps: npt.NDArray[np.int64] | None = None
-    again: dict[int, tuple[Run, Shape, int]] = field(default_factory=dict)
-    """Runs that are added, by their ids, and how many times more each came: a launch that comes again has the same."""
+    again: dict[tuple[object, ...], tuple[Run, Shape, int]] = field(default_factory=dict)
+    """Runs that are added, and how many times more what each counted came, as one object, for a launch like it."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (*self.notes_of_launches, *all_notes(self.doubts))
 
     def add(self, run: Run, shape: Shape) -> None:
-        if id(run) in self.again:
-            self.again[id(run)] = run, shape, self.again[id(run)][2] + 1
+        counted = id(run.counts), id(run.judged), id(run.cycles), id(run.findings)
+        key = *counted, shape, run.partial, bool(run.hints), *run.launch.doubts.items()
+        if key in self.again:
+            self.again[key] = run, shape, self.again[key][2] + 1
             return
         if len(self.again) == MOST_AGAIN:
             self.settle()
-        self.again[id(run)] = run, shape, 0
+        self.again[key] = run, shape, 0
         self.add_times(run, shape, 1)
 
     def settle(self) -> None:

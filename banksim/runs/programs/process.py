@@ -27,7 +27,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of 
 SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
 MOST_PREPARED = 256
-"""Launches of a process that are kept as they were prepared, by their messages."""
+"""Launches of a process that are kept as they were prepared, by their messages but for parameters."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 
@@ -91,7 +91,9 @@ class Process:
         self.unseen = Unseen(self.buffers, self.repeats)
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
-        self.prepared: dict[bytes, tuple[LoadedModule, Launch, Shape, Sequence[bytes]]] = {}
+        self.prepared: dict[bytes, tuple[LoadedModule, Launch, Shape]] = {}
+        self.kept: dict[Any, Any] = {}
+        self.tick: Callable[[int, int], None] | None = None
         self.stopped = ""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         self.stack = DEFAULT_STACK
@@ -130,6 +132,8 @@ class Process:
         except (EOFError, ConnectionError):
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
                 self.program.failed(InputError(self.stopped))
+        finally:
+            self.kept.clear()  # it refers to itself, and holds the process' memory
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
         """Answer one message. An error is printed here, where the report will be printed, and its CUresult is returned
@@ -271,44 +275,40 @@ class Process:
         return module.described(module.kernel(content[8:].decode())).encode()
 
     def launch(self, content: bytes) -> bytes:
-        if content in self.prepared:
-            return self.execute(*self.prepared[content])
         number, gx, gy, gz, bx, by, bz, *cluster, shared, _, size, _ = LAUNCH.unpack_from(content)
-        parameters, name = content[LAUNCH.size :][:size], content[LAUNCH.size + size :].decode()
+        parameters, name = content[LAUNCH.size :][:size], content[LAUNCH.size + size :]
+        form = content[: LAUNCH.size] + name
+        if form in self.prepared:
+            module, launch, shape = self.prepared[form]
+            pieces = [parameters[one.offset : one.offset + one.size] for one in launch.kernel.parameters]
+            return self.execute(module, launch.anew(pieces), shape, pieces)
         module = self.modules[number]
-        kernel, shape = module.kernel(name), Shape((gx, gy, gz), (bx, by, bz), shared)
+        kernel, shape = module.kernel(name.decode()), Shape((gx, gy, gz), (bx, by, bz), shared)
         pieces = [parameters[one.offset : one.offset + one.size] for one in kernel.parameters]
         launch = prepare(
             kernel, shape.grid, shape.block, pieces, self.buffers, shared, cluster if any(cluster) else None, self.stack
         )
+        launch.pages, launch.kept = self.mapped.pages, self.kept
         if launch.block != shape.block:
             shape = replace(shape, block=launch.block)
         if launch.buffers is self.buffers:
             if len(self.prepared) == MOST_PREPARED:
                 self.prepared.clear()
-            self.prepared[content] = module, launch, shape, pieces
-        return self.execute(module, launch, shape, pieces)
+            self.prepared[form] = module, launch, shape
+        return self.execute(module, launch.anew(pieces), shape, pieces)
 
-    def execute(self, module: LoadedModule, prepared: Launch, shape: Shape, pieces: Sequence[bytes]) -> bytes:
-        launch, kernel = prepared.anew(), prepared.kernel
+    def execute(self, module: LoadedModule, launch: Launch, shape: Shape, pieces: Sequence[bytes]) -> bytes:
+        kernel, program = launch.kernel, self.program
         self.repeats.contents.settle([module.slot])
         module.into(launch)
-        launch.pages = self.mapped.pages
         self.device.printed, self.device.size = {}, 0
         launch.device = self.device
-        program = self.program
         shown = program.progress(kernel.plain_name, launch.blocks) if program.progress else nullcontext()
-        with shown as tick:
-
-            def step(blocks: int, instructions: int) -> None:
-                self.step(blocks, instructions)
-                if tick:
-                    tick(blocks, instructions)
-
-            options = replace(program.options, progress=step)
-            named = self.named.get(kernel.name, Named())
+        options = replace(program.options, progress=self.step)
+        named = self.named.get(kernel.name, Named())
+        with shown as self.tick:
             try:
-                with self.called(named.arrays, pieces):
+                with self.called(named.arrays, pieces) if named.arrays else nullcontext():
                     program.launches.execute(
                         launch, shape, options, program.requests, named.signature, self.unseen.execute
                     )
@@ -320,6 +320,8 @@ class Process:
         """Is called while a launch is executed, which need not go on once its program has ended."""
         if self.program.ending.is_set() or has_ended(self.connection):
             raise KeyboardInterrupt
+        if self.tick:
+            self.tick(blocks, instructions)
 
     @contextmanager
     def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:

@@ -87,7 +87,7 @@ def has_one_thread(connection: socket.socket) -> bool:
         process, _, _ = CREDENTIALS.unpack(
             connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
         )
-        return len(os.listdir(f"/proc/{process}/task")) == 1
+        return os.stat(f"/proc/{process}/task").st_nlink == 3  # its own two, and one of each thread
     except (OSError, AttributeError):
         return False
 

@@ -1,5 +1,8 @@
 """Threads of the host end in order, whenever an interrupt comes."""
 
+import threading
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -39,3 +42,81 @@ def test_work_that_got_to_no_thread_keeps_nobody_waiting(
             in_threads(works, stop, lambda: None)
     assert stop[0] == 1
     assert sorted(ran) == [0, 1, 2]
+
+
+def in_another_thread(function: Callable[[], object]) -> None:
+    failed: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            function()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=guarded)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    if failed:
+        raise failed[0]
+
+
+def test_a_thread_that_no_signal_interrupts_runs_a_single_work_itself() -> None:
+    ticks = list[int]()
+
+    def launch() -> None:
+        for _ in range(3):
+            stop = np.zeros(1, np.uint32)
+            ran = in_threads([threading.current_thread], stop, lambda: ticks.append(1))
+            assert ran == [threading.current_thread()]
+            with pytest.raises(ZeroDivisionError):
+                in_threads([lambda: 1 // 0], stop, lambda: None)
+
+    in_another_thread(launch)
+    assert not ticks, "it ends at once"
+
+
+def test_others_join_what_such_a_thread_runs_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_threads, "JOINED", 0.001)
+    joined = threading.Event()
+
+    def launch() -> None:
+        with pytest.raises(ZeroDivisionError):
+            in_threads(
+                [lambda: joined.wait(10)], np.zeros(1, np.uint32), lambda: None, [lambda: joined.set() or 1 // 0]
+            )
+        joined.clear()
+        answers = in_threads([lambda: joined.wait(10)], np.zeros(1, np.uint32), lambda: None, [joined.set])
+        assert answers == [True, None]
+
+    in_another_thread(launch)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_such_a_thread_runs_can_be_interrupted(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the tick, which somebody else calls meanwhile."""
+    monkeypatch.setattr(host_threads, "JOINED", 0.001)
+    stop = np.zeros(1, np.uint32)
+    seen = list[bool]()
+
+    def work() -> int:
+        pause = threading.Event()
+        while not stop[0]:
+            pause.wait(0.001)
+        seen.append(True)
+        return 7
+
+    def tick() -> None:
+        raise error
+
+    def launch() -> None:
+        if error is KeyboardInterrupt:
+            assert in_threads([work], stop, tick) == [7]
+        else:
+            with pytest.raises(error):
+                in_threads([work], stop, tick)
+
+    in_another_thread(launch)
+    assert seen

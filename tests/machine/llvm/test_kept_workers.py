@@ -1,0 +1,43 @@
+"""A worker that is kept runs the blocks of the next launch as one that is made for it would."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from banksim.machine.launch import Launch
+from banksim.machine.llvm import workers
+from banksim.runs import run
+from helpers.recorded_launches import ENDING, launched
+
+KERNELS = ("memory.", "textbook.reduce", "textbook.scan", "textbook.race")
+
+
+def test_launches_by_kept_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recorded launches, those of one kernel one after the other, with other arguments, each twice."""
+    prepared, made = run.launched, []
+    kept: dict[Any, Any] | None = None
+
+    def with_kept(*call: Any) -> Launch:
+        return dataclasses.replace(prepared(*call), kept=kept)
+
+    class Counted(workers.Worker):
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            made.append(self)
+
+    monkeypatch.setattr(run, "launched", with_kept)
+    monkeypatch.setattr(workers, "Worker", Counted)
+    names = [name for name in ENDING if name.startswith(KERNELS)]
+    fresh = [launched(name, workers=1) for name in names]
+    kept = {}
+    for (one, arrays), name in zip(fresh, names, strict=True):
+        for _ in range(2):
+            made.clear()
+            other, others = launched(name, workers=1)
+            assert (one.judged, one.hints, one.blocks) == (other.judged, other.hints, other.blocks)
+            assert (one.counts == other.counts).all()
+            for array, same in zip(arrays, others, strict=True):
+                np.testing.assert_array_equal(array, same)
+        assert not made, "the second is run by the worker of the first"
