@@ -1,42 +1,166 @@
-"""The names of cuBLAS's functions, and the headers that are generated from them for the stand-in (cuda/include)."""
+"""cuBLAS's functions as one table, and what is generated from it for the stand-in (cuda/include, cuda/libraries).
 
+libraries/cublas.py, which computes them, reads `FUNCTIONS` as well. A parameter with `!` is written to; one with `~` is
+real, whatever the function's type; one with `#` is an int.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
+TABLE = """
+S D C Z      : axpy              : n alpha x incx y! incy
+S D C Z      : copy              : n x incx y! incy
+S D C Z      : swap              : n x! incx y! incy
+S D C Z      : scal              : n alpha x! incx
+Cs Zd        : scal              : n alpha~ x! incx
+S D          : dot               : n x incx y incy result!
+C Z          : dotu dotc         : n x incx y incy result!
+S D Sc Dz    : nrm2 asum         : n x incx result~!
+Is Id Ic Iz  : amax amin         : n x incx result#!
+S D C Z      : rot               : n x! incx y! incy cosine~ sine
+Cs Zd        : rot               : n x! incx y! incy cosine~ sine~
+S D C Z      : gemv              : op m n alpha a lda x incx beta y! incy
+S D C Z      : gbmv              : op m n kl ku alpha a lda x incx beta y! incy
+S D C Z      : symv              : uplo n alpha a lda x incx beta y! incy
+C Z          : hemv              : uplo n alpha a lda x incx beta y! incy
+S D          : sbmv              : uplo n k alpha a lda x incx beta y! incy
+C Z          : hbmv              : uplo n k alpha a lda x incx beta y! incy
+S D          : spmv              : uplo n alpha a x incx beta y! incy
+C Z          : hpmv              : uplo n alpha a x incx beta y! incy
+S D C Z      : trmv trsv         : uplo op diag n a lda x! incx
+S D C Z      : tbmv tbsv         : uplo op diag n k a lda x! incx
+S D C Z      : tpmv tpsv         : uplo op diag n a x! incx
+S D          : ger               : m n alpha x incx y incy a! lda
+C Z          : geru gerc         : m n alpha x incx y incy a! lda
+S D C Z      : syr               : uplo n alpha x incx a! lda
+C Z          : her               : uplo n alpha~ x incx a! lda
+S D          : spr               : uplo n alpha x incx a!
+C Z          : hpr               : uplo n alpha~ x incx a!
+S D C Z      : syr2              : uplo n alpha x incx y incy a! lda
+C Z          : her2              : uplo n alpha x incx y incy a! lda
+S D          : spr2              : uplo n alpha x incx y incy a!
+C Z          : hpr2              : uplo n alpha x incx y incy a!
+S D C Z      : symm              : side uplo m n alpha a lda b ldb beta c! ldc
+C Z          : hemm              : side uplo m n alpha a lda b ldb beta c! ldc
+S D C Z      : syrk              : uplo op n k alpha a lda beta c! ldc
+C Z          : herk              : uplo op n k alpha~ a lda beta~ c! ldc
+S D C Z      : syr2k syrkx       : uplo op n k alpha a lda b ldb beta c! ldc
+C Z          : her2k herkx       : uplo op n k alpha a lda b ldb beta~ c! ldc
+S D C Z      : trmm              : side uplo op diag m n alpha a lda b ldb c! ldc
+S D C Z      : trsm              : side uplo op diag m n alpha a lda b! ldb
+S D C Z      : geam              : opa opb m n alpha a lda beta b ldb c! ldc
+S D C Z      : dgmm              : side m n a lda x incx c! ldc
+"""
+SCALARS = ("alpha", "beta", "cosine", "sine")
+TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex"}
+REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
+OF_PREFIX = {"Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z"}
+ENUMERATIONS = {
+    "uplo": "cublasFillMode_t",
+    "side": "cublasSideMode_t",
+    "diag": "cublasDiagType_t",
+    **dict.fromkeys(("op", "opa", "opb"), "cublasOperation_t"),
+}
+IN_MEMORY = ("x", "y", "a", "b", "c", "result")
 
-def named(types: str, functions: str) -> list[str]:
-    return [f"cublas{kind}{function}" for function, kind in product(functions.split(), types.split())]
+
+@dataclass(frozen=True)
+class Parameter:
+    """`kind`: the letter of the type of a number, or `int`; `written`: whether it points to what is written."""
+
+    name: str
+    kind: str
+    written: bool
+
+    @staticmethod
+    def read(word: str, kind: str) -> Parameter:
+        name = word.rstrip("!~#")
+        return Parameter(name, "int" if "#" in word else REAL[kind] if "~" in word else kind, "!" in word)
+
+    @property
+    def declaration(self) -> str:
+        if self.name in IN_MEMORY or self.name in SCALARS:
+            return f"{'' if self.written else 'const '}{TYPES.get(self.kind, self.kind)} *{self.name}"
+        return f"{ENUMERATIONS.get(self.name, 'int')} {self.name}"
+
+    @property
+    def words(self) -> str:
+        """Those of a call, as C."""
+        if self.name in SCALARS:
+            return f"SCALAR({self.name})"
+        return f"POINTER({self.name})" if self.name in IN_MEMORY else self.name
+
+
+@dataclass(frozen=True)
+class Function:
+    """`name`: after `cublas`; `base`: without its type; `kind`: the letter of the type of its vectors and matrices."""
+
+    name: str
+    base: str
+    kind: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def prototype(self) -> str:
+        declared = ", ".join(one.declaration for one in self.parameters)
+        return f"cublasStatus_t cublas{self.name}(cublasHandle_t h, {declared})"
+
+    @property
+    def definition(self) -> str:
+        needed = [one.name for one in self.parameters if one.name in (*SCALARS, "result")]
+        answer = "result, sizeof *result" if "result" in needed else "NULL, 0"
+        words = ", ".join(one.words for one in self.parameters)
+        return f'{self.prototype} {{ NEED({" && ".join(needed) or "h"}); RESULT("{self.name}", {answer}, {words}); }}'
+
+
+def functions() -> Iterator[Function]:
+    for line in TABLE.strip().splitlines():
+        types, bases, parameters = (part.split() for part in line.split(":"))
+        for base, prefix in product(bases, types):
+            kind = OF_PREFIX.get(prefix, prefix[-1].upper())
+            yield Function(prefix + base, base, kind, tuple(Parameter.read(word, kind) for word in parameters))
+
+
+FUNCTIONS = {one.name: one for one in functions()}
+
+
+def named(types: str, names: str) -> list[str]:
+    return [f"cublas{kind}{name}" for name, kind in product(names.split(), types.split())]
 
 
 OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *named("Is Id", "amax amin")]
 """Those that cublas.h has as well, without a handle."""
 OF_HANDLES = [f"cublas{name}{what}" for what in ("Stream", "PointerMode") for name in ("Get", "Set")]
 OF_HANDLES += ["cublasCreate", "cublasDestroy", "cublasSetWorkspace", "cublasGetVersion"]
-WITH_TWO_VERSIONS = [
-    *named(
-        "S D", "rot rotg rotm rotmg gbmv trmv tbmv tpmv trsv symv sbmv spmv syr spr syr2 spr2 syrk syr2k symm trmm trsm"
-    ),
-    *named("C Z", "axpy copy swap scal gemv gemm trsm trmm syrk symm dotu dotc hemv hemm herk"),
-    *named("Sc Dz", "nrm2 asum"),
-    *named("Ic Iz", "amax amin"),
-    *("cublasCsscal", "cublasZdscal", "cublasCgeru", "cublasCgerc"),
-]
+NEVER_RENAMED = ("syrkx", "herkx", "geam", "dgmm")
+MISSING_WITH_TWO_VERSIONS = named("S D", "rotm rotmg") + named("S D C Z", "rotg")
 """Those of the functions that banksim does not have whose newer version has a name of its own."""
-WITH_ONE_VERSION = [
-    *named("C Z", "gemmBatched gemmStridedBatched geam"),
-    *named("S D", "trsmBatched gemvBatched gemvStridedBatched getrfBatched getrsBatched getriBatched matinvBatched"),
-    *named("S D", "geqrfBatched gelsBatched tpttr trttp"),
-    *named("Axpy Dot Dotc Nrm2 Scal Rot Asum Syrk Cgemm", "Ex"),
-    *("cublasCgemm3m", "cublasLoggerConfigure"),
+MISSING = [
+    *named("S D C Z", "trsmBatched gemvBatched gemvStridedBatched getrfBatched getrsBatched getriBatched"),
+    *named("S D C Z", "matinvBatched geqrfBatched gelsBatched tpttr trttp"),
+    *named("Axpy Dot Dotc Nrm2 Scal Rot Rotg Rotm Rotmg Asum Copy Swap Iamax Iamin", "Ex"),
+    *named("Cgemm Cgemm3m Csyrk Csyrk3m Cherk Cherk3m", "Ex"),
+    *("cublasCgemm3m", "cublasZgemm3m", "cublasHgemvBatched", "cublasHgemvStridedBatched", "cublasUint8gemmBias"),
+    *("cublasLoggerConfigure", "cublasSetLoggerCallback", "cublasGetLoggerCallback", "cublasGetProperty"),
+    *("cublasGetSmCountTarget", "cublasSetSmCountTarget", "cublasGemmGroupedBatchedEx"),
+    *named("S D", "gemmGroupedBatched"),
 ]
 
 
 def headers() -> dict[str, str]:
-    """The headers by their names: they give functions the names of their newer versions, take these away again where
-    cublas.h has its own, and list what is missing, for a macro of who includes them."""
-    newer = [*OF_HANDLES, *OLDEST, *WITH_TWO_VERSIONS]
-    missing = [*(f"{name}_v2" for name in WITH_TWO_VERSIONS), *WITH_ONE_VERSION]
+    """The headers by their names. They give functions the names of their newer versions, take these away again where
+    cublas.h has its own, declare and define those of the table, and list what is missing, for a macro of who includes
+    them."""
+    renamed = [f"cublas{one.name}" for one in FUNCTIONS.values() if one.base not in NEVER_RENAMED]
+    newer = dict.fromkeys([*OF_HANDLES, *renamed, *named("S D C Z", "gemm"), *MISSING_WITH_TWO_VERSIONS])
+    missing = [*(f"{name}_v2" for name in MISSING_WITH_TWO_VERSIONS), *MISSING]
     return {
         "banksim_cublas_newer.h": "".join(f"#define {name} {name}_v2\n" for name in newer),
         "banksim_cublas_older.h": "".join(f"#undef {name}\n" for name in ("cublasGetVersion", *OLDEST)),
+        "banksim_cublas_declared.h": "".join(f"{one.prototype};\n" for one in FUNCTIONS.values()),
+        "banksim_cublas_defined.h": "".join(f"{one.definition}\n" for one in FUNCTIONS.values()),
         "banksim_cublas_missing.h": "".join(f"BANKSIM_MISSING({name})\n" for name in missing),
     }

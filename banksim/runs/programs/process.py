@@ -60,6 +60,8 @@ LAUNCH = struct.Struct("<Q3I3I3I4I4x")
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
+REFUSED = {b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR"}
+"""What functions that are not provided return, where it is not cudaErrorNotSupported."""
 MOST_PREPARED = 256
 """Launches of a process that are kept as they were prepared, by their messages but for parameters."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
@@ -190,7 +192,8 @@ class Process:
         return answer
 
     def missing(self, name: bytes) -> None:
-        self.program.failed(UnsupportedError(f"{name.decode()}: not provided: it returned cudaErrorNotSupported"))
+        status = next((one for library, one in REFUSED.items() if name.startswith(library)), "cudaErrorNotSupported")
+        self.program.failed(UnsupportedError(f"{name.decode()}: not provided: it returned {status}"))
 
     def words(self, line: bytes) -> None:
         self.program.failed(InputError(line.decode()))

@@ -126,7 +126,7 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             file = str(SOURCES / "libraries" / f"{source}.c")
-            link(there, [*of_libraries, file, *own_name, *with_driver], name)
+            link(there, [*of_libraries, file, *own_name, f"-l:{RUNTIME}", *with_driver], name)
         made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
         headers = {name: (there / name).read_bytes() for name in cublas_names.headers()}
         return made | {linked(name): content for name, content in made.items()} | headers

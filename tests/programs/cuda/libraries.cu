@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
     OK(cublasCreate(&h));
     const char *what = argc > 1 ? argv[1] : "";
     if (!*what) vectors(h), products(h), streams(h), randoms(), printf("done\n");
-    if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasStrsm(h, 1, 2, 3)));
+    if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSrotmg(h, 1, 2, 3)));
     if (!strcmp(what, "outside")) {
         float *d = on_device(std::vector<float>(8, 1.f)), one = 1;
         printf("%d\n", cublasSscal(h, 9, &one, d, 1));

@@ -1,7 +1,9 @@
 """What the stand-ins for NVIDIA's libraries (cuda/libraries) ask for, computed by NumPy in the program's memory.
 
 calls.py     a call: its words, and the memory that they point into
-cublas.py    vectors, matrices and their products
+cublas.py    vectors and matrices
+matrices.py  how these are stored
+products.py  products of matrices of any types
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 """

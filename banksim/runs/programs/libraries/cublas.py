@@ -8,46 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from banksim.errors import UnsupportedError
-from banksim.runs.programs.libraries.calls import Array, Memory, of_bits
+from banksim.runs.programs.cublas_names import FUNCTIONS, SCALARS
+from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.matrices import (
+    Call,
+    as_asked,
+    half,
+    packed_places,
+    parts,
+    put_half,
+    solved,
+    sum_of,
+    whole,
+)
+from banksim.runs.programs.libraries.products import PRODUCTS, product
 
-TYPES: dict[str, type[np.generic]] = {"S": np.float32, "D": np.float64}
-BFLOAT16 = 14
-STORED: dict[int, type[np.generic]] = {
-    0: np.float32,
-    1: np.float64,
-    2: np.float16,
-    3: np.int8,
-    8: np.uint8,
-    10: np.int32,
-    BFLOAT16: np.uint16,
-}
-"""NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
-COMPUTED: dict[int, tuple[type[np.generic], type[np.generic]]] = {
-    **dict.fromkeys((64, 65), (np.float16, np.float32)),
-    **dict.fromkeys((68, 69, 74, 75, 77), (np.float32, np.float32)),
-    **dict.fromkeys((70, 71), (np.float64, np.float64)),
-    **dict.fromkeys((72, 73), (np.int32, np.int32)),
-}
-"""By the numbers of cublasComputeType_t: the type in which scalars are given, and that in which products are summed
-here."""
-PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "SgemmEx", "GemmBatchedEx", "GemmStridedBatchedEx")
-
-
-class Scalars:
-    """Scalars of one type, which a call has by value or by address; its results likewise."""
-
-    def __init__(self, memory: Memory, on_device: int, dtype: type[np.generic]) -> None:
-        self.memory, self.on_device, self.dtype = memory, bool(on_device), dtype
-
-    def __call__(self, word: int) -> Any:
-        return self.memory.array(word, 1, self.dtype)[0] if self.on_device else of_bits(word, self.dtype)
-
-    def result(self, value: Any, address: int, dtype: type[np.generic]) -> bytes:
-        if self.on_device:
-            self.memory.array(address, 1, dtype)[0] = value
-            return b""
-        return np.array([value], dtype).tobytes()
+TYPES: dict[str, type[np.generic]] = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
@@ -55,152 +31,210 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     on_device, *arguments = words
     if name in PRODUCTS or name[1:] in PRODUCTS:
         return product(memory, on_device, arguments)
-    dtype = TYPES[name[0]]
-    return FUNCTIONS[name[1:]](memory, Scalars(memory, on_device, dtype), *arguments) or b""
+    function = FUNCTIONS[name]
+    call, given = Call(memory, on_device, TYPES[function.kind], function.base), iter(arguments)
+    values = [
+        call.scalar((next(given), next(given)), TYPES[one.kind]) if one.name in SCALARS else next(given)
+        for one in function.parameters
+    ]
+    with np.errstate(all="ignore"):
+        return COMPUTED_BY[function.base](call, *values) or b""
 
 
-# ---- vectors. `words` are the parameters of the function that has this name in BLAS, in its order.
-def axpy(m: Memory, s: Scalars, *words: int) -> None:
-    n, alpha, x, incx, y, incy = words
-    m.vector(y, n, incy, s.dtype)[:] += s(alpha) * m.vector(x, n, incx, s.dtype)
+# ---- vectors. The parameters are those of the table in cublas_names.py.
+def axpy(c: Call, n: int, alpha: Any, x: int, incx: int, y: int, incy: int) -> None:
+    c.vector(y, n, incy)[:] += alpha * c.vector(x, n, incx)
 
 
-def copy(m: Memory, s: Scalars, n: int, x: int, incx: int, y: int, incy: int) -> None:
-    m.vector(y, n, incy, s.dtype)[:] = m.vector(x, n, incx, s.dtype)
+def copy(c: Call, n: int, x: int, incx: int, y: int, incy: int) -> None:
+    c.vector(y, n, incy)[:] = c.vector(x, n, incx)
 
 
-def swap(m: Memory, s: Scalars, n: int, x: int, incx: int, y: int, incy: int) -> None:
-    one, other = m.vector(x, n, incx, s.dtype), m.vector(y, n, incy, s.dtype)
+def swap(c: Call, n: int, x: int, incx: int, y: int, incy: int) -> None:
+    one, other = c.vector(x, n, incx), c.vector(y, n, incy)
     one[:], other[:] = other.copy(), one.copy()
 
 
-def scal(m: Memory, s: Scalars, n: int, alpha: int, x: int, incx: int) -> None:
-    m.vector(x, n, incx, s.dtype)[:] *= s(alpha)
+def scal(c: Call, n: int, alpha: Any, x: int, incx: int) -> None:
+    c.vector(x, n, incx)[:] *= alpha
 
 
-def dot(m: Memory, s: Scalars, *words: int) -> bytes:
-    n, x, incx, y, incy, to = words
-    return s.result(np.dot(m.vector(x, n, incx, s.dtype), m.vector(y, n, incy, s.dtype)), to, s.dtype)
+def dot(c: Call, n: int, x: int, incx: int, y: int, incy: int, to: int) -> bytes:
+    return c.result(np.dot(c.vector(x, n, incx), c.vector(y, n, incy)), to)
 
 
-def nrm2(m: Memory, s: Scalars, n: int, x: int, incx: int, to: int) -> bytes:
-    return s.result(np.linalg.norm(m.vector(x, n, incx, s.dtype).astype(np.float64)), to, s.dtype)
+def dotc(c: Call, n: int, x: int, incx: int, y: int, incy: int, to: int) -> bytes:
+    return c.result(np.vdot(c.vector(x, n, incx), c.vector(y, n, incy)), to)
 
 
-def asum(m: Memory, s: Scalars, n: int, x: int, incx: int, to: int) -> bytes:
-    return s.result(np.abs(m.vector(x, n, incx, s.dtype)).sum(), to, s.dtype)
+def nrm2(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
+    values = parts(c.vector(x, n, incx))
+    return c.result(np.linalg.norm(values.astype(np.float64)), to, values.dtype)
+
+
+def asum(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
+    values = parts(c.vector(x, n, incx))
+    return c.result(np.abs(values).sum(), to, values.dtype)
 
 
 def extreme(find: Callable[[Array], Any]) -> Callable[..., bytes]:
-    def function(m: Memory, s: Scalars, n: int, x: int, incx: int, to: int) -> bytes:
-        values = np.abs(m.vector(x, n, incx, s.dtype))
-        return s.result(find(values) + 1 if values.size else 0, to, np.int32)  # counted from 1, as in Fortran
+    def function(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
+        values = np.abs(parts(c.vector(x, n, incx))).sum(1)
+        return c.result(find(values) + 1 if values.size else 0, to, np.int32)  # counted from 1, as in Fortran
 
     return function
 
 
+def rot(c: Call, n: int, x: int, incx: int, y: int, incy: int, cosine: Any, sine: Any) -> None:
+    one, other = c.vector(x, n, incx), c.vector(y, n, incy)
+    one[:], other[:] = cosine * one + sine * other, cosine * other - np.conj(sine) * one
+
+
 # ---- matrices
-def as_asked(matrix: Array, operation: int) -> Array:
-    return matrix.T if operation else matrix
+def gemv(c: Call, op: int, m: int, n: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+    times_vector(c, as_asked(c.matrix(a, m, n, lda), op), alpha, *rest)
 
 
-def stored(m: Memory, address: int, shape: tuple[int, int], leading: int, operation: int, dtype: Any) -> Array:
-    """A matrix of `shape`; if an operation is asked for, its transpose lies in memory."""
-    rows, columns = shape[::-1] if operation else shape
-    return as_asked(m.matrix(address, rows, columns, leading, dtype), operation)
+def gbmv(c: Call, op: int, m: int, n: int, kl: int, ku: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+    times_vector(c, as_asked(c.band(a, m, n, kl, ku, lda), op), alpha, *rest)
 
 
-def sum_of(product: Any, beta: Any, before: Array) -> Any:
-    """product + beta · before. Where beta is 0, what was there before is not read: it may be NaN."""
-    return product if beta == 0 else product + beta * before
+def times_vector(c: Call, matrix: Array, alpha: Any, x: int, incx: int, beta: Any, y: int, incy: int) -> None:
+    to = c.vector(y, matrix.shape[0], incy)
+    to[:] = sum_of(alpha * (matrix @ c.vector(x, matrix.shape[1], incx)), beta, to)
 
 
-def gemv(m: Memory, s: Scalars, *words: int) -> None:
-    operation, rows, columns, alpha, a, lda, x, incx, beta, y, incy = words
-    matrix = as_asked(m.matrix(a, rows, columns, lda, s.dtype), operation)
-    to = m.vector(y, matrix.shape[0], incy, s.dtype)
-    to[:] = sum_of(s(alpha) * (matrix @ m.vector(x, matrix.shape[1], incx, s.dtype)), s(beta), to)
+def symv(c: Call, uplo: int, n: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+    times_vector(c, whole(c.matrix(a, n, n, lda), uplo, c.hermitian), alpha, *rest)
 
 
-def ger(m: Memory, s: Scalars, *words: int) -> None:
-    rows, columns, alpha, x, incx, y, incy, a, lda = words
-    outer = np.outer(m.vector(x, rows, incx, s.dtype), m.vector(y, columns, incy, s.dtype))
-    m.matrix(a, rows, columns, lda, s.dtype)[:] += s(alpha) * outer
+def sbmv(c: Call, uplo: int, n: int, k: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+    times_vector(c, whole(c.half_band(a, n, k, lda, uplo), uplo, c.hermitian), alpha, *rest)
 
 
-def geam(m: Memory, s: Scalars, *words: int) -> None:
-    opa, opb, rows, columns, alpha, a, lda, beta, b, ldb, c, ldc = words
-    total = np.zeros((rows, columns), s.dtype)
-    for factor, address, leading, operation in ((s(alpha), a, lda, opa), (s(beta), b, ldb, opb)):
-        if factor != 0:
-            total += factor * stored(m, address, (rows, columns), leading, operation, s.dtype)
-    m.matrix(c, rows, columns, ldc, s.dtype)[:] = total
+def spmv(c: Call, uplo: int, n: int, alpha: Any, a: int, *rest: Any) -> None:
+    times_vector(c, whole(c.packed(a, n, uplo), uplo, c.hermitian), alpha, *rest)
 
 
-def dgmm(m: Memory, s: Scalars, *words: int) -> None:
-    right, rows, columns, a, lda, x, incx, c, ldc = words
-    factors = m.vector(x, columns if right else rows, incx, s.dtype)
-    matrix = m.matrix(a, rows, columns, lda, s.dtype)
-    m.matrix(c, rows, columns, ldc, s.dtype)[:] = matrix * factors if right else factors[:, None] * matrix
+def trmv(c: Call, uplo: int, op: int, diag: int, n: int, a: int, lda: int, x: int, incx: int) -> None:
+    by_triangle(c, c.matrix(a, n, n, lda), uplo, op, diag, c.vector(x, n, incx))
 
 
-def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
-    """c = alpha · a · b + beta · c, for each of `count` matrices."""
-    opa, opb, rows, columns, depth, alpha, a, atype, lda, stridea, b, btype, ldb, strideb = words[:14]
-    beta, c, ctype, ldc, stridec, count, computed, pointers = words[14:]
-    for kind in (atype, btype, ctype):
-        if kind not in STORED:
-            raise UnsupportedError(f"{m.what}: matrices of cudaDataType {kind}: real numbers of 8 to 64 bits only")
-    if computed not in COMPUTED:
-        raise UnsupportedError(f"{m.what}: computations of cublasComputeType_t {computed} are not known")
-    given, summed = COMPUTED[computed]
-    s = Scalars(m, on_device, given)
-    first, second = (summed(s(word)) for word in (alpha, beta))
-    for number in range(count):
-        places = [place(m, base, number, kind, step, bool(pointers)) for base, kind, step in (
-            (a, atype, stridea), (b, btype, strideb), (c, ctype, stridec))]  # fmt: skip
-        left = number_of(stored(m, places[0], (rows, depth), lda, opa, STORED[atype]), atype, summed)
-        right = number_of(stored(m, places[1], (depth, columns), ldb, opb, STORED[btype]), btype, summed)
-        to = m.matrix(places[2], rows, columns, ldc, STORED[ctype])
-        put(to, sum_of(first * (left @ right), second, number_of(to, ctype, summed)), ctype)
-    return b""
+def tbmv(c: Call, uplo: int, op: int, diag: int, n: int, k: int, a: int, lda: int, x: int, incx: int) -> None:
+    by_triangle(c, c.half_band(a, n, k, lda, uplo), uplo, op, diag, c.vector(x, n, incx))
 
 
-def place(m: Memory, base: int, number: int, kind: int, step: int, pointers: bool) -> int:
-    """Where one of several matrices begins."""
-    if pointers:
-        return int(m.array(base, number + 1, np.int64)[number])
-    return base + number * step * np.dtype(STORED[kind]).itemsize
+def tpmv(c: Call, uplo: int, op: int, diag: int, n: int, a: int, x: int, incx: int) -> None:
+    by_triangle(c, c.packed(a, n, uplo), uplo, op, diag, c.vector(x, n, incx))
 
 
-def number_of(matrix: Array, kind: int, dtype: type[np.generic]) -> Array:
-    if kind == BFLOAT16:
-        return (matrix.astype(np.uint32) << 16).view(np.float32).astype(dtype)
-    return matrix.astype(dtype)
+def by_triangle(c: Call, matrix: Array, uplo: int, op: int, diag: int, to: Array, right: Array | None = None) -> None:
+    """to = op(triangle) · right; or, of a function that solves, its solution for `right` (which is `to` if it is not
+    given)."""
+    triangle, right = as_asked(half(matrix, uplo, diag), op), to.copy() if right is None else right
+    to[:] = solved(triangle, right, bool(uplo) != (op in (1, 2))) if c.solves else triangle @ right
 
 
-def put(to: Array, values: Array, kind: int) -> None:
-    """Store values, rounded to the type of the matrix."""
-    if kind == BFLOAT16:
-        bits = values.astype(np.float32).view(np.uint32)
-        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-        to[:] = np.where(np.isnan(values), 0x7FFF, rounded)
+def ger(c: Call, m: int, n: int, alpha: Any, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
+    other = c.vector(y, n, incy)
+    c.matrix(a, m, n, lda)[:] += alpha * np.outer(c.vector(x, m, incx), other.conj() if c.conjugate else other)
+
+
+def syr(c: Call, uplo: int, n: int, alpha: Any, x: int, incx: int, a: int, lda: int = 0) -> None:
+    one = c.vector(x, n, incx)[:, None]
+    add_to_half(c, uplo, n, alpha * (one @ c.turned(one)), a, lda)
+
+
+def syr2(c: Call, uplo: int, n: int, alpha: Any, x: int, incx: int, y: int, incy: int, a: int, lda: int = 0) -> None:
+    one, other = c.vector(x, n, incx)[:, None], c.vector(y, n, incy)[:, None]
+    add_to_half(c, uplo, n, c.both(alpha, one, other), a, lda)
+
+
+def add_to_half(c: Call, uplo: int, n: int, values: Array, a: int, lda: int) -> None:
+    """To a triangle of a matrix, which is packed if it has no leading dimension."""
+    if lda:
+        to = c.matrix(a, n, n, lda)
+        put_half(to, values + whole(to, uplo, c.hermitian), uplo)
     else:
-        to[:] = values.astype(to.dtype)
+        before = whole(c.packed(a, n, uplo), uplo, c.hermitian)
+        c.memory.array(a, n * (n + 1) // 2, c.dtype)[:] = (values + before)[packed_places(n, uplo)]
 
 
-FUNCTIONS: dict[str, Callable[..., bytes | None]] = {
-    "axpy": axpy,
-    "copy": copy,
-    "swap": swap,
-    "scal": scal,
-    "dot": dot,
-    "nrm2": nrm2,
-    "asum": asum,
-    "amax": extreme(np.argmax),
-    "amin": extreme(np.argmin),
-    "gemv": gemv,
-    "ger": ger,
-    "geam": geam,
-    "dgmm": dgmm,
-}
+def symm(
+    c: Call, side: int, uplo: int, m: int, n: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any, to: int,
+    ldc: int,
+) -> None:  # fmt: skip
+    size = n if side else m
+    one, other = whole(c.matrix(a, size, size, lda), uplo, c.hermitian), c.matrix(b, m, n, ldb)
+    into = c.matrix(to, m, n, ldc)
+    into[:] = sum_of(alpha * (other @ one if side else one @ other), beta, into)
+
+
+def syrk(
+    c: Call, uplo: int, op: int, n: int, k: int, alpha: Any, a: int, lda: int, beta: Any, to: int, ldc: int
+) -> None:
+    one = c.stored(a, (n, k), lda, op)
+    sum_in_half(c, uplo, n, alpha * (one @ c.turned(one)), beta, to, ldc)
+
+
+def syr2k(
+    c: Call, uplo: int, op: int, n: int, k: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any, to: int,
+    ldc: int,
+) -> None:  # fmt: skip
+    one, other = c.stored(a, (n, k), lda, op), c.stored(b, (n, k), ldb, op)
+    sum_in_half(c, uplo, n, c.both(alpha, one, other), beta, to, ldc)
+
+
+def syrkx(
+    c: Call, uplo: int, op: int, n: int, k: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any, to: int,
+    ldc: int,
+) -> None:  # fmt: skip
+    one, other = c.stored(a, (n, k), lda, op), c.stored(b, (n, k), ldb, op)
+    sum_in_half(c, uplo, n, alpha * (one @ c.turned(other)), beta, to, ldc)
+
+
+def sum_in_half(c: Call, uplo: int, n: int, values: Array, beta: Any, to: int, ldc: int) -> None:
+    into = c.matrix(to, n, n, ldc)
+    put_half(into, sum_of(values, beta, whole(into, uplo, c.hermitian)), uplo)
+
+
+def trmm(
+    c: Call, side: int, uplo: int, op: int, diag: int, m: int, n: int, alpha: Any, a: int, lda: int, b: int, ldb: int,
+    to: int = 0, ldc: int = 0,
+) -> None:  # fmt: skip
+    size = n if side else m
+    triangle = c.matrix(a, size, size, lda)
+    right = alpha * c.matrix(b, m, n, ldb)
+    into = c.matrix(to or b, m, n, ldc or ldb)
+    if side:  # right · op(triangle) is the transpose of op(triangle)ᵀ · rightᵀ
+        triangle = as_asked(half(triangle, uplo, diag), op).T
+        uplo, op, into, right = int(bool(uplo) == (op in (1, 2))), 0, into.T, right.T
+    by_triangle(c, triangle, uplo, op, diag, into, right)
+
+
+def geam(
+    c: Call, opa: int, opb: int, m: int, n: int, alpha: Any, a: int, lda: int, beta: Any, b: int, ldb: int, to: int,
+    ldc: int,
+) -> None:  # fmt: skip
+    total = np.zeros((m, n), c.dtype)
+    for factor, address, leading, op in ((alpha, a, lda, opa), (beta, b, ldb, opb)):
+        if factor != 0:
+            total += factor * c.stored(address, (m, n), leading, op)
+    c.matrix(to, m, n, ldc)[:] = total
+
+
+def dgmm(c: Call, side: int, m: int, n: int, a: int, lda: int, x: int, incx: int, to: int, ldc: int) -> None:
+    factors, matrix = c.vector(x, n if side else m, incx), c.matrix(a, m, n, lda)
+    c.matrix(to, m, n, ldc)[:] = matrix * factors if side else factors[:, None] * matrix
+
+
+COMPUTED_BY: dict[str, Callable[..., bytes | None]] = {
+    **{one.__name__: one for one in (
+        axpy, copy, swap, scal, dot, dotc, nrm2, asum, rot, gemv, gbmv, symv, sbmv, spmv, trmv, tbmv, tpmv, ger, syr,
+        syr2, symm, syrk, syr2k, syrkx, trmm, geam, dgmm)},
+    "dotu": dot, "amax": extreme(np.argmax), "amin": extreme(np.argmin), "geru": ger, "gerc": ger,
+    "hemv": symv, "hbmv": sbmv, "hpmv": spmv, "trsv": trmv, "tbsv": tbmv, "tpsv": tpmv, "trsm": trmm,
+    "her": syr, "her2": syr2, "spr": syr, "spr2": syr2, "hpr": syr, "hpr2": syr2,
+    "hemm": symm, "herk": syrk, "her2k": syr2k, "herkx": syrkx,
+}  # fmt: skip
+"""By the functions' names without their types."""

@@ -44,7 +44,7 @@ def test_a_function_that_is_missing_is_named(capfd: Said) -> None:
     assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "missing"]) == 2
     said = capfd.readouterr()
     assert said.out == "CUBLAS_STATUS_NOT_SUPPORTED\n"
-    assert said.err.startswith("banksim: cublasStrsm")
+    assert said.err == "banksim: cublasSrotmg_v2: not provided: it returned CUBLAS_STATUS_NOT_SUPPORTED\n"
 
 
 OLD = str(PROGRAMS / "cuda" / "old_cublas.cu")
@@ -82,17 +82,17 @@ def test_bfloat16_is_rounded_to_even() -> None:
     places = [PROGRAM.address_of(n) for n in range(4)]
     for number, factor in enumerate((1 + 2**-8, 1 + 3 * 2**-8)):
         b[0] = factor
-        words = (0, 0, 0, 1, 1, 1, bits(1), places[0], 14, 1, 0, places[1], 0, 1, 0, bits(0))
+        words = (0, 0, 0, 1, 1, 1, bits(1), 0, places[0], 14, 1, 0, places[1], 0, 1, 0, bits(0), 0)
         call("GemmEx", *words, places[2] + 2 * number, 14, 1, 0, 1, 68, 0, buffers=[a, b, out, one])
     assert (out.astype(np.uint32) << 16).view(np.float32).tolist() == [1, 1 + 2**-6]
 
 
-def test_complex_matrices_and_unknown_computations_are_refused() -> None:
-    words = (0, 0, 0, 1, 1, 1, 0, 0, 4, 1, 0, 0, 4, 1, 0, 0, 0, 4, 1, 0, 1, 68, 0)
-    with pytest.raises(UnsupportedError, match="matrices of cudaDataType 4"):
+def test_complex_halves_and_unknown_computations_are_refused() -> None:
+    words = (0, 0, 0, 1, 1, 1, 0, 0, 0, 6, 1, 0, 0, 6, 1, 0, 0, 0, 0, 6, 1, 0, 1, 68, 0)
+    with pytest.raises(UnsupportedError, match="matrices of cudaDataType 6"):
         call("GemmEx", *words, buffers=[])
     with pytest.raises(UnsupportedError, match="cublasComputeType_t 99"):
-        call("GemmEx", *(0 if word == 4 else word for word in words[:-2]), 99, 0, buffers=[])
+        call("GemmEx", *(0 if word == 6 else word for word in words[:-2]), 99, 0, buffers=[])
 
 
 def test_an_address_of_the_host_is_refused() -> None:

@@ -76,7 +76,7 @@ typedef enum {
 typedef cudaDataType cublasDataType_t;
 typedef struct cublasContext *cublasHandle_t;
 
-#include "banksim_cublas_newer.h" /* generated, like the other two, by banksim.runs.programs.cublas_names */
+#include "banksim_cublas_newer.h" /* generated, like others of that name, by banksim.runs.programs.cublas_names */
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,26 +106,7 @@ cublasStatus_t cublasSetMatrixAsync(int rows, int cols, int size, const void *a,
 cublasStatus_t cublasGetMatrixAsync(int rows, int cols, int size, const void *device, int lda, void *b, int ldb,
                                     cudaStream_t s);
 
-#define BANKSIM_OF_TYPE(S, s, T)                                                                                      \
-    cublasStatus_t cublas##S##axpy(cublasHandle_t h, int n, const T *alpha, const T *x, int incx, T *y, int incy);    \
-    cublasStatus_t cublas##S##copy(cublasHandle_t h, int n, const T *x, int incx, T *y, int incy);                    \
-    cublasStatus_t cublas##S##swap(cublasHandle_t h, int n, T *x, int incx, T *y, int incy);                          \
-    cublasStatus_t cublas##S##scal(cublasHandle_t h, int n, const T *alpha, T *x, int incx);                          \
-    cublasStatus_t cublas##S##dot(cublasHandle_t h, int n, const T *x, int incx, const T *y, int incy, T *result);    \
-    cublasStatus_t cublas##S##nrm2(cublasHandle_t h, int n, const T *x, int incx, T *result);                         \
-    cublasStatus_t cublas##S##asum(cublasHandle_t h, int n, const T *x, int incx, T *result);                         \
-    cublasStatus_t cublasI##s##amax(cublasHandle_t h, int n, const T *x, int incx, int *result);                      \
-    cublasStatus_t cublasI##s##amin(cublasHandle_t h, int n, const T *x, int incx, int *result);                      \
-    cublasStatus_t cublas##S##gemv(cublasHandle_t h, cublasOperation_t op, int m, int n, const T *alpha, const T *a,  \
-                                   int lda, const T *x, int incx, const T *beta, T *y, int incy);                     \
-    cublasStatus_t cublas##S##ger(cublasHandle_t h, int m, int n, const T *alpha, const T *x, int incx, const T *y,   \
-                                  int incy, T *a, int lda);                                                           \
-    cublasStatus_t cublas##S##geam(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,      \
-                                   const T *alpha, const T *a, int lda, const T *beta, const T *b, int ldb, T *c,     \
-                                   int ldc);                                                                          \
-    cublasStatus_t cublas##S##dgmm(cublasHandle_t h, cublasSideMode_t side, int m, int n, const T *a, int lda,        \
-                                   const T *x, int incx, T *c, int ldc);                                              \
-    BANKSIM_GEMM_OF_TYPE(S, T)
+#include "banksim_cublas_declared.h"
 #define BANKSIM_GEMM_OF_TYPE(S, T)                                                                                    \
     cublasStatus_t cublas##S##gemm(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,      \
                                    int k, const T *alpha, const T *a, int lda, const T *b, int ldb, const T *beta,    \
@@ -138,8 +119,10 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int cols, int size, const void *de
         cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k, const T *alpha,          \
         const T *a, int lda, long long stridea, const T *b, int ldb, long long strideb, const T *beta, T *c, int ldc, \
         long long stridec, int count);
-BANKSIM_OF_TYPE(S, s, float)
-BANKSIM_OF_TYPE(D, d, double)
+BANKSIM_GEMM_OF_TYPE(S, float)
+BANKSIM_GEMM_OF_TYPE(D, double)
+BANKSIM_GEMM_OF_TYPE(C, cuComplex)
+BANKSIM_GEMM_OF_TYPE(Z, cuDoubleComplex)
 BANKSIM_GEMM_OF_TYPE(H, __half)
 cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
                             const void *alpha, const void *a, cudaDataType atype, int lda, const void *b,

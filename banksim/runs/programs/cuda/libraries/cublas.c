@@ -103,14 +103,13 @@ COPIES(Set)
 COPIES(Get)
 
 /* ---- what banksim computes. The words of a call are its arguments in order. Scalars are values where the pointers
-   to them are the host's, else addresses; the first word tells which. */
+   to them are the host's, else addresses; the first word tells which. They are two words, as complex doubles need. */
 #define POINTER(p) (uint64_t)(uintptr_t)(p)
 
-static uint64_t scalar(cublasHandle_t handle, const void *pointer, size_t size) {
-    uint64_t bits = 0;
-    if (handle->mode == CUBLAS_POINTER_MODE_DEVICE) return POINTER(pointer);
-    memcpy(&bits, pointer, size);
-    return bits;
+static uint64_t scalar(cublasHandle_t handle, const void *pointer, size_t size, int word) {
+    uint64_t bits[2] = {POINTER(pointer)};
+    if (handle->mode == CUBLAS_POINTER_MODE_HOST) memcpy(bits, pointer, size);
+    return bits[word];
 }
 
 static cublasStatus_t compute(cublasHandle_t handle, const char *name, const uint64_t *words, size_t count,
@@ -122,72 +121,14 @@ static cublasStatus_t compute(cublasHandle_t handle, const char *name, const uin
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;                                                        \
     const uint64_t words[] = {h->mode, __VA_ARGS__};                                                     \
     return compute(h, NAME, words, sizeof words / sizeof *words, TO, SIZE)
-#define COMPUTE(NAME, ...) RESULT(NAME, NULL, 0, __VA_ARGS__)
-#define SCALAR(p) scalar(h, p, sizeof *(p))
+#define SCALAR_OF(p, size) scalar(h, p, size, 0), scalar(h, p, size, 1)
+#define SCALAR(p) SCALAR_OF(p, sizeof *(p))
 /* A pointer that is refused before it is followed. */
 #define NEED(p)                                         \
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;       \
     if (!(p)) return CUBLAS_STATUS_INVALID_VALUE
 
-#define OF_TYPE(S, s, T)                                                                                               \
-    cublasStatus_t cublas##S##axpy(cublasHandle_t h, int n, const T *alpha, const T *x, int incx, T *y, int incy) {    \
-        NEED(alpha);                                                                                                   \
-        COMPUTE(#S "axpy", n, SCALAR(alpha), POINTER(x), incx, POINTER(y), incy);                                      \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##copy(cublasHandle_t h, int n, const T *x, int incx, T *y, int incy) {                    \
-        COMPUTE(#S "copy", n, POINTER(x), incx, POINTER(y), incy);                                                     \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##swap(cublasHandle_t h, int n, T *x, int incx, T *y, int incy) {                          \
-        COMPUTE(#S "swap", n, POINTER(x), incx, POINTER(y), incy);                                                     \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##scal(cublasHandle_t h, int n, const T *alpha, T *x, int incx) {                          \
-        NEED(alpha);                                                                                                   \
-        COMPUTE(#S "scal", n, SCALAR(alpha), POINTER(x), incx);                                                        \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##dot(cublasHandle_t h, int n, const T *x, int incx, const T *y, int incy, T *result) {    \
-        NEED(result);                                                                                                  \
-        RESULT(#S "dot", result, sizeof *result, n, POINTER(x), incx, POINTER(y), incy, POINTER(result));              \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##nrm2(cublasHandle_t h, int n, const T *x, int incx, T *result) {                         \
-        NEED(result);                                                                                                  \
-        RESULT(#S "nrm2", result, sizeof *result, n, POINTER(x), incx, POINTER(result));                               \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##asum(cublasHandle_t h, int n, const T *x, int incx, T *result) {                         \
-        NEED(result);                                                                                                  \
-        RESULT(#S "asum", result, sizeof *result, n, POINTER(x), incx, POINTER(result));                               \
-    }                                                                                                                  \
-    cublasStatus_t cublasI##s##amax(cublasHandle_t h, int n, const T *x, int incx, int *result) {                      \
-        NEED(result);                                                                                                  \
-        RESULT(#S "amax", result, sizeof *result, n, POINTER(x), incx, POINTER(result));                               \
-    }                                                                                                                  \
-    cublasStatus_t cublasI##s##amin(cublasHandle_t h, int n, const T *x, int incx, int *result) {                      \
-        NEED(result);                                                                                                  \
-        RESULT(#S "amin", result, sizeof *result, n, POINTER(x), incx, POINTER(result));                               \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##gemv(cublasHandle_t h, cublasOperation_t op, int m, int n, const T *alpha, const T *a,   \
-                                   int lda, const T *x, int incx, const T *beta, T *y, int incy) {                     \
-        NEED(alpha && beta);                                                                                           \
-        COMPUTE(#S "gemv", op, m, n, SCALAR(alpha), POINTER(a), lda, POINTER(x), incx, SCALAR(beta), POINTER(y),       \
-                incy);                                                                                                 \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##ger(cublasHandle_t h, int m, int n, const T *alpha, const T *x, int incx, const T *y,    \
-                                  int incy, T *a, int lda) {                                                           \
-        NEED(alpha);                                                                                                   \
-        COMPUTE(#S "ger", m, n, SCALAR(alpha), POINTER(x), incx, POINTER(y), incy, POINTER(a), lda);                   \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##geam(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,       \
-                                   const T *alpha, const T *a, int lda, const T *beta, const T *b, int ldb, T *c,      \
-                                   int ldc) {                                                                          \
-        NEED(alpha && beta);                                                                                           \
-        COMPUTE(#S "geam", opa, opb, m, n, SCALAR(alpha), POINTER(a), lda, SCALAR(beta), POINTER(b), ldb, POINTER(c),  \
-                ldc);                                                                                                  \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##dgmm(cublasHandle_t h, cublasSideMode_t side, int m, int n, const T *a, int lda,         \
-                                   const T *x, int incx, T *c, int ldc) {                                              \
-        COMPUTE(#S "dgmm", side, m, n, POINTER(a), lda, POINTER(x), incx, POINTER(c), ldc);                            \
-    }
-OF_TYPE(S, s, float)
-OF_TYPE(D, d, double)
+#include "banksim_cublas_defined.h"
 
 /* ---- products. One function does all of them, for any types of the matrices and of the computation, and any number
    of them. */
@@ -201,22 +142,23 @@ struct product {
     int pointers; /* whether a, b and c are arrays of pointers */
 };
 
-static size_t scalar_size(cublasComputeType_t type) {
+static size_t scalar_size(cublasComputeType_t type, cudaDataType of_matrix) {
+    const size_t parts = of_matrix == CUDA_C_32F || of_matrix == CUDA_C_64F ? 2 : 1;
     switch (type) {
     case CUBLAS_COMPUTE_64F:
-    case CUBLAS_COMPUTE_64F_PEDANTIC: return 8;
+    case CUBLAS_COMPUTE_64F_PEDANTIC: return 8 * parts;
     case CUBLAS_COMPUTE_16F:
     case CUBLAS_COMPUTE_16F_PEDANTIC: return 2;
-    default: return 4;
+    default: return 4 * parts;
     }
 }
 
 static cublasStatus_t product(cublasHandle_t h, const char *name, struct product p) {
     NEED(p.alpha && p.beta);
-    size_t size = scalar_size(p.compute);
-    const uint64_t alpha = scalar(h, p.alpha, size), beta = scalar(h, p.beta, size);
-    COMPUTE(name, p.opa, p.opb, p.m, p.n, p.k, alpha, POINTER(p.a), p.atype, p.lda, p.stridea, POINTER(p.b), p.btype,
-            p.ldb, p.strideb, beta, POINTER(p.c), p.ctype, p.ldc, p.stridec, p.count, p.compute, p.pointers);
+    size_t size = scalar_size(p.compute, p.ctype);
+    RESULT(name, NULL, 0, p.opa, p.opb, p.m, p.n, p.k, SCALAR_OF(p.alpha, size), POINTER(p.a), p.atype, p.lda, p.stridea,
+           POINTER(p.b), p.btype, p.ldb, p.strideb, SCALAR_OF(p.beta, size), POINTER(p.c), p.ctype, p.ldc, p.stridec,
+           p.count, p.compute, p.pointers);
 }
 #define SHAPE .opa = opa, .opb = opb, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc
 #define VALUES .alpha = alpha, .a = a, .b = b, .beta = beta, .c = (void *)c
@@ -244,6 +186,8 @@ static cublasStatus_t product(cublasHandle_t h, const char *name, struct product
     }
 GEMM(S, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
 GEMM(D, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+GEMM(C, cuComplex, CUDA_C_32F, CUBLAS_COMPUTE_32F)
+GEMM(Z, cuDoubleComplex, CUDA_C_64F, CUBLAS_COMPUTE_64F)
 GEMM(H, __half, CUDA_R_16F, CUBLAS_COMPUTE_16F)
 #undef TYPES
 #define TYPES .atype = atype, .btype = btype, .ctype = ctype
@@ -285,3 +229,7 @@ CUresult banksim_missing(const char *name);
         return CUBLAS_STATUS_NOT_SUPPORTED; \
     }
 #include "banksim_cublas_missing.h"
+
+/* ---- as programs linked to NVIDIA's own library call it without handles */
+#define BANKSIM_LOCAL
+#include "cublas.h"

@@ -1,0 +1,81 @@
+"""cuBLAS's products of matrices, of any types: gemm, GemmEx and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from banksim.errors import UnsupportedError
+from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.matrices import Call, stored, sum_of
+
+PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "SgemmEx", "GemmBatchedEx", "GemmStridedBatchedEx")
+BFLOAT16 = 14
+STORED: dict[int, type[np.generic]] = {
+    0: np.float32,
+    1: np.float64,
+    2: np.float16,
+    3: np.int8,
+    4: np.complex64,
+    5: np.complex128,
+    8: np.uint8,
+    10: np.int32,
+    BFLOAT16: np.uint16,
+}
+"""NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
+COMPLEX = (4, 5)
+COMPUTED: dict[int, tuple[type[np.generic], type[np.generic]]] = {
+    **dict.fromkeys((64, 65), (np.float16, np.float32)),
+    **dict.fromkeys((68, 69, 74, 75, 77), (np.float32, np.float32)),
+    **dict.fromkeys((70, 71), (np.float64, np.float64)),
+    **dict.fromkeys((72, 73), (np.int32, np.int32)),
+}
+"""By the numbers of cublasComputeType_t: the type in which scalars are given, and that in which products are summed
+here."""
+
+
+def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
+    """c = alpha · a · b + beta · c, for each of `count` matrices."""
+    opa, opb, rows, columns, depth, *alpha, a, atype, lda, stridea, b, btype, ldb, strideb = words[:15]
+    *beta, c, ctype, ldc, stridec, count, computed, pointers = words[15:]
+    for kind in (atype, btype, ctype):
+        if kind not in STORED:
+            raise UnsupportedError(
+                f"{m.what}: matrices of cudaDataType {kind}: numbers of whole bytes only, complex ones of floats"
+            )
+    if computed not in COMPUTED:
+        raise UnsupportedError(f"{m.what}: computations of cublasComputeType_t {computed} are not known")
+    given, summed = (STORED[ctype],) * 2 if ctype in COMPLEX else COMPUTED[computed]
+    first, second = (summed(Call(m, on_device, given).scalar(words, given)) for words in (alpha, beta))
+    for number in range(count):
+        places = [place(m, base, number, kind, step, bool(pointers)) for base, kind, step in (
+            (a, atype, stridea), (b, btype, strideb), (c, ctype, stridec))]  # fmt: skip
+        left = number_of(stored(m, places[0], (rows, depth), lda, opa, STORED[atype]), atype, summed)
+        right = number_of(stored(m, places[1], (depth, columns), ldb, opb, STORED[btype]), btype, summed)
+        to = m.matrix(places[2], rows, columns, ldc, STORED[ctype])
+        put(to, sum_of(first * (left @ right), second, number_of(to, ctype, summed)), ctype)
+    return b""
+
+
+def place(m: Memory, base: int, number: int, kind: int, step: int, pointers: bool) -> int:
+    """Where one of several matrices begins."""
+    if pointers:
+        return int(m.array(base, number + 1, np.int64)[number])
+    return base + number * step * np.dtype(STORED[kind]).itemsize
+
+
+def number_of(matrix: Array, kind: int, dtype: type[np.generic]) -> Array:
+    if kind == BFLOAT16:
+        return (matrix.astype(np.uint32) << 16).view(np.float32).astype(dtype)
+    return matrix.astype(dtype)
+
+
+def put(to: Array, values: Array, kind: int) -> None:
+    """Store values, rounded to the type of the matrix."""
+    if kind == BFLOAT16:
+        bits = values.astype(np.float32).view(np.uint32)
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+        to[:] = np.where(np.isnan(values), 0x7FFF, rounded)
+    else:
+        to[:] = values.astype(to.dtype)

@@ -1,0 +1,223 @@
+"""cuBLAS's functions of triangles, bands, packed and Hermitian matrices, against the whole matrices that they mean."""
+
+import struct
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+from banksim.kernels.global_addresses import PROGRAM
+from banksim.machine.launch import Buffer
+from banksim.runs.programs import libraries, standins
+from banksim.runs.programs.cublas_names import FUNCTIONS
+from banksim.runs.programs.libraries.cublas import COMPUTED_BY, TYPES
+
+KINDS = tuple(TYPES)
+N, K = 5, 2
+LOWER, UPPER = 0, 1
+
+
+def call(name: str, *given: Any) -> bytes:
+    """A call in which arrays stand for their addresses and NumPy's scalars for their bits."""
+    buffers, words = [], [0]
+    for one in given:
+        if isinstance(one, np.ndarray):
+            words.append(PROGRAM.address_of(len(buffers)))
+            buffers.append(Buffer(one.reshape(-1, order="A").view(np.uint8), "memory"))
+        elif isinstance(one, np.generic):
+            words += np.frombuffer(one.tobytes().ljust(16, b"\0"), np.int64).tolist()
+        else:
+            words.append(one)
+    content = b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
+    return libraries.answer(content, buffers)[1]
+
+
+def numbers(kind: str, *shape: int, seed: int = 1) -> Any:
+    made = np.random.default_rng(seed)
+    values = made.uniform(0.5, 1.5, shape)
+    if kind in "CZ":
+        values = values + 1j * made.uniform(-1, 1, shape)
+    return np.asfortranarray(values.astype(TYPES[kind]))
+
+
+def mirrored(matrix: Any, upper: int, hermitian: bool) -> Any:
+    """Element by element."""
+    found = matrix.copy()
+    for i in range(len(matrix)):
+        for j in range(len(matrix)):
+            if (i > j) if upper else (i < j):
+                found[i, j] = matrix[j, i].conj() if hermitian else matrix[j, i]
+        if hermitian:
+            found[i, i] = matrix[i, i].real
+    return found
+
+
+def triangle(matrix: Any, upper: int, unit: int, op: int) -> Any:
+    found = np.triu(matrix) if upper else np.tril(matrix)
+    if unit:
+        found[range(len(found)), range(len(found))] = 1
+    return {0: found, 1: found.T, 2: found.conj().T}[op]
+
+
+def packed(matrix: Any, upper: int) -> Any:
+    rows = range(len(matrix))
+    return np.array([matrix[i, j] for j in rows for i in rows if (i <= j if upper else i >= j)], matrix.dtype)
+
+
+def banded(matrix: Any, below: int, above: int) -> tuple[Any, Any]:
+    """The matrix with nothing but these diagonals, and as it is stored."""
+    found, rows = matrix.copy(), numbers("S", below + above + 1, matrix.shape[1], seed=9).astype(matrix.dtype)
+    for i, j in np.ndindex(*matrix.shape):
+        if -above <= i - j <= below:
+            rows[above + i - j, j] = matrix[i, j]
+        else:
+            found[i, j] = 0
+    return found, np.asfortranarray(rows)
+
+
+def close(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-4 if found.dtype in (np.float32, np.complex64) else 1e-12)
+
+
+def test_every_function_of_the_table_is_computed() -> None:
+    assert {one.base for one in FUNCTIONS.values()} == set(COMPUTED_BY)
+
+
+def test_programs_that_are_linked_already_find_their_functions() -> None:
+    """With and without handles, and those that only say that they are missing."""
+    library = standins.folder() / standins.LIBRARIES["cublas"]
+    said = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    found = {line.split()[-1].partition("@")[0] for line in said.splitlines()}
+    wanted = {"cublasInit", "cublasAlloc", "cublasDgemm", "cublasZhpr_v2", "cublasCgemm_v2", "cublasCsyrk3mEx"}
+    assert wanted <= found
+
+
+@pytest.mark.parametrize("upper", [LOWER, UPPER])
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_of_symmetric_matrices(kind: str, hermitian: bool, upper: int) -> None:
+    if hermitian and kind in "SD":
+        return
+    a, x, y = numbers(kind, N, N), numbers(kind, N, seed=2), numbers(kind, N, seed=3)
+    alpha, beta = numbers(kind, 2, seed=4)
+    expected = alpha * mirrored(a, upper, hermitian) @ x + beta * y
+    name = "hemv" if hermitian else "symv"
+    to = y.copy()
+    call(f"{kind}{name}", upper, N, alpha, a, N, x, 1, beta, to, 1)
+    close(to, expected)
+    b, c = numbers(kind, N, 3, seed=5), numbers(kind, N, 3, seed=6)
+    expected = alpha * mirrored(a, upper, hermitian) @ b + beta * c
+    call(f"{kind}{name[:2]}mm", 0, upper, N, 3, alpha, a, N, b, N, beta, c, N)
+    close(c, expected)
+    if hermitian or kind in "SD":
+        to = y.copy()
+        call(f"{kind}{name[0]}pmv", upper, N, alpha, packed(a, upper), x, 1, beta, to, 1)
+        close(to, alpha * mirrored(a, upper, hermitian) @ x + beta * y)
+        some, stored = banded(a, *((0, K) if upper else (K, 0)))
+        to = y.copy()
+        call(f"{kind}{name[0]}bmv", upper, N, K, alpha, stored, K + 1, x, 1, beta, to, 1)
+        close(to, alpha * mirrored(some, upper, hermitian) @ x + beta * y)
+
+
+@pytest.mark.parametrize("op", [0, 1, 2])
+@pytest.mark.parametrize("upper", [LOWER, UPPER])
+@pytest.mark.parametrize("unit", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_triangles_multiply_and_are_solved(kind: str, unit: int, upper: int, op: int) -> None:
+    a, x = numbers(kind, N, N), numbers(kind, N, seed=2)
+    a += 3 * np.eye(N, dtype=a.dtype)
+    some, stored = banded(a, *((0, K) if upper else (K, 0)))
+    for letter, matrix, memory in (("r", a, (a, N)), ("p", a, (packed(a, upper),)), ("b", some, (K, stored, K + 1))):
+        whole = triangle(matrix, upper, unit, op)
+        to = x.copy()
+        call(f"{kind}t{letter}mv", upper, op, unit, N, *memory, to, 1)
+        close(to, whole @ x)
+        call(f"{kind}t{letter}sv", upper, op, unit, N, *memory, to, 1)
+        close(to, x)
+    alpha = numbers(kind, 1, seed=4)[0]
+    whole = triangle(a, upper, unit, op)
+    for side, b in ((0, numbers(kind, N, 3, seed=5)), (1, numbers(kind, 3, N, seed=5))):
+        to = np.zeros_like(b)
+        call(f"{kind}trmm", side, upper, op, unit, *b.shape, alpha, a, N, b, len(b), to, len(b))
+        close(to, alpha * (b @ whole if side else whole @ b))
+        call(f"{kind}trsm", side, upper, op, unit, *b.shape, a.dtype.type(1) / alpha, a, N, to, len(b))
+        close(to, b)
+
+
+@pytest.mark.parametrize("upper", [LOWER, UPPER])
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_of_outer_products_change_one_triangle(kind: str, hermitian: bool, upper: int) -> None:
+    if hermitian and kind in "SD":
+        return
+    base, turned = ("her", np.conj) if hermitian else ("syr", np.array)
+    a, x, y = numbers(kind, N, N), numbers(kind, N, seed=2), numbers(kind, N, seed=3)
+    alpha, beta = numbers(kind, 2, seed=4)
+    real = alpha.real.astype(alpha.real.dtype) if hermitian else alpha
+    before = mirrored(a, upper, hermitian)
+
+    def check(found: Any, values: Any) -> None:
+        inside = np.triu(np.ones((N, N), bool)) if upper else np.tril(np.ones((N, N), bool))
+        close(found[inside], values[inside])
+        assert (found[~inside] == a[~inside]).all()
+
+    once, twice = a.copy(order="F"), a.copy(order="F")
+    call(f"{kind}{base}", upper, N, real, x, 1, once, N)
+    check(once, before + real * np.outer(x, turned(x)))
+    both = alpha * np.outer(x, turned(y))
+    both = both + (both.conj().T if hermitian else both.T)
+    call(f"{kind}{base}2", upper, N, alpha, x, 1, y, 1, twice, N)
+    check(twice, before + both)
+    if hermitian or kind in "SD":
+        small = packed(a, upper)
+        call(f"{kind}{base[0]}pr", upper, N, real, x, 1, small)
+        close(small, packed(before + real * np.outer(x, turned(x)), upper))
+    for op, shape in ((0, (N, K)), (2 if hermitian else 1, (K, N))):
+        b, c = numbers(kind, *shape, seed=5), numbers(kind, *shape, seed=6)
+        one, other = (b.T, c.T) if op else (b, c)
+        one, other = (turned(one), turned(other)) if op else (one, other)
+        factor = beta.real if hermitian else beta
+        to = a.copy(order="F")
+        call(f"{kind}{base}k", upper, op, N, K, real, b, len(b), factor, to, N)
+        check(to, real * one @ turned(one).T + factor * before)
+        to, both = a.copy(order="F"), alpha * one @ turned(other).T
+        call(f"{kind}{base}2k", upper, op, N, K, alpha, b, len(b), c, len(c), factor, to, N)
+        check(to, both + (both.conj().T if hermitian else both.T) + factor * before)
+
+
+@pytest.mark.parametrize("op", [0, 1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bands_products_and_rotations(kind: str, op: int) -> None:
+    a, alpha, beta = numbers(kind, N, 4), *numbers(kind, 2, seed=4)
+    some, stored = banded(a, 1, 2)
+    turn = {0: some, 1: some.T, 2: some.conj().T}[op]
+    x, y = numbers(kind, turn.shape[1], seed=2), numbers(kind, turn.shape[0], seed=3)
+    to = y.copy()
+    call(f"{kind}gbmv", op, N, 4, 1, 2, alpha, stored, 4, x, 1, beta, to, 1)
+    close(to, alpha * turn @ x + beta * y)
+    cosine, sine = numbers(kind, 1, seed=7)[0].real, numbers(kind, 1, seed=8)[0]
+    one, other = x[:3].copy(), y[:3].copy()
+    call(f"{kind}rot", 3, one, 1, other, 1, cosine, sine)
+    close(one, cosine * x[:3] + sine * y[:3])
+    close(other, cosine * y[:3] - np.conj(sine) * x[:3])
+
+
+@pytest.mark.parametrize("kind", ["C", "Z"])
+def test_complex_vectors_and_products(kind: str) -> None:
+    x, y, real = numbers(kind, N, seed=2), numbers(kind, N, seed=3), {"C": "Sc", "Z": "Dz"}[kind]
+    answer = {base: np.frombuffer(call(f"{kind}{base}", N, x, 1, y, 1, 0), x.dtype) for base in ("dotu", "dotc")}
+    close(answer["dotu"], [sum(x * y)])
+    close(answer["dotc"], [sum(x.conj() * y)])
+    close(np.frombuffer(call(f"{real}nrm2", N, x, 1, 0), x.real.dtype), [np.sqrt(sum(abs(x) ** 2))])
+    sizes = abs(x.real) + abs(x.imag)
+    close(np.frombuffer(call(f"{real}asum", N, x, 1, 0), x.real.dtype), [sizes.sum()])
+    assert np.frombuffer(call(f"I{kind.lower()}amax", N, x, 1, 0), np.int32) == [sizes.argmax() + 1]
+    a = numbers(kind, N, N)
+    to = a.copy(order="F")
+    call(f"{kind}gerc", N, N, x[0], x, 1, y, 1, to, N)
+    close(to, a + x[0] * np.outer(x, y.conj()))
+    b, c, (alpha, beta) = numbers(kind, N, N, seed=5), numbers(kind, N, N, seed=6), numbers(kind, 2, seed=4)
+    to, number = c.copy(order="F"), {"C": 4, "Z": 5}[kind]
+    call(f"{kind}gemm", 2, 0, N, N, N, alpha, a, number, N, 0, b, number, N, 0, beta, to, number, N, 0, 1, 68, 0)
+    close(to, alpha * a.conj().T @ b + beta * c)
