@@ -121,7 +121,7 @@ _TABLE = {
     "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS),
     "S2R": Unit(SYSTEM, 2, 23, REGISTERS),
     "S2UR": Unit(SYSTEM, 3, 35, REGISTERS),
-    "B2R": Unit(SYSTEM, 2, 26, REGISTERS),
+    "B2R": Unit(SYSTEM, 2, 26, BARRIERS),
     "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
@@ -139,8 +139,9 @@ _TABLE = {
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
-IMAD.WIDE tests/data/timing/h200_multipliers.npz, MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one
-H100: tests/data/timing/h100_code.json, YIELD of several warps: tests/data/timing/h200_loops.npz."""
+IMAD.WIDE tests/data/timing/h200_multipliers.npz, B2R h200_barriers.npz there, MEMBAR.ALL.GPU
+tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
+tests/data/timing/h200_loops.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -170,10 +171,10 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             row["pause"] = pause.number if pause.kind == "imm" else 0
             row["register"] = pause.number if pause.kind == "R" and not pause.is_zero else -1
         if row["kind"] == MEMORY:
-            row["returns"] = c.write is not None
+            loads = i.name.startswith(("LD", "T", "SULD"))
+            row["returns"] = c.write is not None or (loads and i.name != "LDGSTS")
             row["far"] = reaches(i)
             row["apart"] = EACH_REGISTER * max(registers(i), 1)
-            loads = i.name.startswith(("LD", "T", "SULD"))
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
             row["together"] = asked is not None and "matrix" in asked[0]
