@@ -240,8 +240,7 @@ def spread(
 def on_dask(
     connected: Client, work: Work, shared: object, tasks: Mapping[int, tuple[object, ...]], what: str
 ) -> Iterator[tuple[int, TaskResult]]:
-    """The same on the workers of a scheduler. A task comes to no end, and is left out, if every worker that held what
-    the tasks share was lost."""
+    """The same on a scheduler's workers. A task is left out if every worker that held what the tasks share was lost."""
     from distributed import CancelledError, as_completed
     from distributed.comm.core import CommClosedError
 

@@ -17,13 +17,13 @@ import pytest
 from distributed import Client, LocalCluster
 
 from banksim import distributed
-from banksim.__main__ import main
 from banksim.architectures.bank_rules import architecture
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.pieces import judge_pieces
 from banksim.errors import BanksimError, InputError
 from banksim.storage import open_trace, parquet, write_trace
 from banksim.system import processes
+from helpers.commands import err_of, out_of
 from helpers.places import EXAMPLES
 from helpers.traces import random_trace
 
@@ -68,13 +68,10 @@ def test_the_command_gives_the_same_bytes_for_any_number_of_workers(
     trace: Path, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["replay", str(trace), "--json", "--arch", ",".join(RULES)]
-    assert main(words) == 0
-    one = capsys.readouterr().out
-    assert main([*words, "--scheduler", cluster.scheduler_address]) == 0
-    assert capsys.readouterr().out == one
+    one = out_of(capsys, words)
+    assert out_of(capsys, [*words, "--scheduler", cluster.scheduler_address]) == one
     for workers in ("1", "3"):
-        assert main([*words, "--workers", workers]) == 0
-        assert capsys.readouterr().out == one
+        assert out_of(capsys, [*words, "--workers", workers]) == one
 
 
 def test_a_killed_worker_loses_nothing(trace: Path) -> None:
@@ -112,8 +109,7 @@ def test_processes_may_be_killed_at_any_time(
 ) -> None:
     """The first, and those that follow it, so many seconds after their start."""
     words = [*(["replay", str(trace)] if what == "replay" else KERNEL), "--json"]
-    assert main(words) == 0
-    wanted = capsys.readouterr().out
+    wanted = out_of(capsys, words)
     left, timers = [*seconds], []
     start = processes.Pool.process
 
@@ -125,8 +121,7 @@ def test_processes_may_be_killed_at_any_time(
         return process
 
     monkeypatch.setattr(processes.Pool, "process", doomed)
-    assert main([*words, "--workers", "2"]) == 0
-    assert capsys.readouterr().out == wanted
+    assert out_of(capsys, [*words, "--workers", "2"]) == wanted
     assert len(timers) == len(seconds) or seconds[0] > 0  # all may be done before the last ones are needed
     for timer in timers:
         timer.cancel()
@@ -203,8 +198,7 @@ def test_a_bad_row_group_fails_with_file_and_position(
     data[column.data_page_offset : column.data_page_offset + 40] = b"\xff" * 40
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(data)
-    assert main(["replay", str(bad), "--scheduler", cluster.scheduler_address]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["replay", str(bad), "--scheduler", cluster.scheduler_address])
     assert error.startswith(f"banksim: {bad}: row group 17, from request 34,000 on: ")
     assert error.count("\n") == 1
 
@@ -237,8 +231,7 @@ def test_wrong_use_is_one_line(
     trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
 ) -> None:
     monkeypatch.setattr(distributed, "PATIENCE", 1)
-    assert main(["replay", *(str(trace) if word == "TRACE" else word for word in words)]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["replay", *(str(trace) if word == "TRACE" else word for word in words)])
     assert message in error
     assert error.count("\n") == 1
 

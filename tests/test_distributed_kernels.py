@@ -23,6 +23,7 @@ from banksim.errors import Fault, InputError
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.launch import Buffer
 from banksim.machine.separate_blocks import Together, effect
+from helpers.commands import err_of
 from helpers.numba_kernels import collatz, histogram, random, transpose
 from helpers.places import EXAMPLES
 from helpers.recordings import kernels as recorded_kernels
@@ -180,8 +181,7 @@ def test_the_command_gives_the_same_bytes(client: Client, tmp_path: Path, capsys
     ],
 )
 def test_wrong_use_is_one_line(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
-    assert main(["kernel", f"{EXAMPLES / 'transpose.py'}:transpose", *words]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["kernel", f"{EXAMPLES / 'transpose.py'}:transpose", *words])
     assert message in error
     assert error.count("\n") == 1
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.places import ROOT, TESTS
+from helpers.places import ROOT, TESTS, written_to
 
 COMMAND = "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
 
@@ -69,8 +69,7 @@ def test_an_import_upwards_is_told_wherever_it_stands(copy: Path, file: str, lin
 
 
 def test_a_new_file_needs_a_floor(copy: Path) -> None:
-    new = copy / "banksim" / "elsewhere.py"
-    new.write_text("")
+    new = written_to(copy / "banksim" / "elsewhere.py", "")
     status, report = contracts(copy)
     new.unlink()
     assert status == 1

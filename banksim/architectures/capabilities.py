@@ -67,8 +67,7 @@ _TABLE = """
       120    blackwell af       blackwell  1536    24     64        64       255       100    99
       121    blackwell af       blackwell  1536    24     64        64       255       100    99
 """
-"""The limits are those of the CUDA C++ Programming Guide (4.2, 10.2 and 13: Technical Specifications per Compute
-Capability)."""
+"""The limits are those of the CUDA C++ Programming Guide (4.2, 10.2, 13: Technical Specifications)."""
 
 
 def _row(line: str) -> Capability:

@@ -1,8 +1,7 @@
 """Blocks that are resident together on one multiprocessor, as NVIDIA's occupancy calculator counts them.
 
 The limits are those of `banksim.architectures.capabilities`; the units of allocation and the order of rounding are
-those of NVIDIA's cuda_occupancy.h and, for compute capability 1.x and 2.x, of the CUDA Occupancy Calculator's
-spreadsheet.
+those of NVIDIA's cuda_occupancy.h and, for compute capability 1.x and 2.x, of its Occupancy Calculator.
 """
 
 from collections.abc import Mapping
@@ -114,9 +113,8 @@ def occupancy(
 ) -> Occupancy:
     """Resident blocks of `threads` threads with `registers` registers each and `shared` bytes of shared memory.
 
-    `carveout`: bytes of shared memory that the multiprocessor is set to have, where it can be set; the next larger
-    size is taken, and at least what one block needs. The default is all of it. A block that no multiprocessor can
-    hold is an `InputError`.
+    `carveout`: bytes of shared memory that the multiprocessor is set to have, where it can be set; the next larger size
+    is taken, and at least what one block needs. The default is all of it. `InputError` where none can hold a block.
     """
     rule = architecture(arch)
     known = limits(rule)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from banksim.banks.conflicts import Conflicts
 from banksim.errors import InputError
-from banksim.requests.counts import Count, Range, ends, total
+from banksim.requests.counts import Count, Range, ends, plain, total_if_known
 from banksim.system.paths import portable
 
 Verdict = Literal["worse", "better", "same", "new", "gone", "unknown"]
@@ -82,10 +82,6 @@ class Comparison:
         }
 
 
-def plain(count: Count | None) -> object:
-    return count._asdict() if isinstance(count, Range) else count
-
-
 def lines_of(sites: Iterable[Mapping[str, Any]]) -> list[Line]:
     """The lines of what `Conflicts.to_json` gives for its sites. Plain Python errors for what is none."""
     groups: dict[tuple[str | None, int | None, str], list[Mapping[str, Any]]] = {}
@@ -101,9 +97,7 @@ def lines_of(sites: Iterable[Mapping[str, Any]]) -> list[Line]:
 
 
 def summed(sites: Iterable[Mapping[str, object]], name: str) -> Count | None:
-    counts = [count(site[name]) for site in sites]
-    known = [one for one in counts if one is not None]
-    return total(known) if len(known) == len(counts) else None
+    return total_if_known(count(site[name]) for site in sites)
 
 
 def count(value: Any) -> Count | None:
@@ -160,11 +154,8 @@ def renamed(lines: Sequence[Line], others: Sequence[Line]) -> list[Line]:
 
 
 def whole_of(lines: Sequence[Line]) -> Line:
-    counts = [line.transactions for line in lines if line.transactions is not None]
-    excesses = [line.excess for line in lines if line.excess is not None]
-    if len(counts) < len(lines):
-        return Line(None, None, "total", None, None)
-    return Line(None, None, "total", total(counts), total(excesses))
+    excess = total_if_known(line.excess for line in lines)
+    return Line(None, None, "total", total_if_known(line.transactions for line in lines), excess)
 
 
 def label(line: Line) -> str:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from banksim.errors import InputError
 from banksim.requests.copies import destinations, source_banks
-from banksim.requests.counts import Count, Range, Status, above, ends, largest, per_request, total
+from banksim.requests.counts import (
+    Count,
+    Range,
+    Status,
+    above,
+    ends,
+    largest,
+    per_request,
+    plain,
+    total,
+    total_if_known,
+)  # fmt: skip
 from banksim.requests.kinds import COPIES
 from banksim.system.reported import Reported
 from banksim.wording import plural
@@ -74,16 +85,14 @@ class SiteConflicts:
     @property
     def excess(self) -> Count | None:
         """Transactions beyond the ideal."""
-        if self.transactions is None or self.ideal is None:
-            return None
-        return above(self.transactions, self.ideal)
+        return None if self.transactions is None or self.ideal is None else above(self.transactions, self.ideal)
 
     @property
     def transactions_per_request(self) -> float | Range[float] | None:
         """The figure that nvprof calls shared_load_transactions_per_request."""
-        if self.transactions is None or not self.requests:
-            return None
-        return per_request(self.transactions, self.requests)
+        return (
+            per_request(self.transactions, self.requests) if self.transactions is not None and self.requests else None
+        )
 
     @property
     def offset(self) -> int | None:
@@ -120,11 +129,11 @@ class SiteConflicts:
             "op": self.op,
             "width": self.width,
             "requests": self.requests,
-            "transactions": _plain(self.transactions),
-            "transactions_per_request": _plain(self.transactions_per_request),
+            "transactions": plain(self.transactions),
+            "transactions_per_request": plain(self.transactions_per_request),
             "ideal": self.ideal,
-            "excess": _plain(self.excess),
-            "degree": _plain(self.degree),
+            "excess": plain(self.excess),
+            "degree": plain(self.degree),
             "status": self.status,
             "worst": worst
             and {
@@ -164,37 +173,31 @@ class Conflicts(Reported):
 
     @property
     def transactions(self) -> Count | None:
-        counts = [site.transactions for site in self.sites]
-        known = [count for count in counts if count is not None]
-        return total(known) if len(known) == len(counts) else None
+        return total_if_known(site.transactions for site in self.sites)
 
     @property
     def ideal(self) -> int | None:
-        counts = [site.ideal for site in self.sites]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        return None if self.transactions is None else sum(site.ideal or 0 for site in self.sites)
 
     @property
     def excess(self) -> Count | None:
-        if self.transactions is None or self.ideal is None:
-            return None
-        return above(self.transactions, self.ideal)
+        return None if self.transactions is None or self.ideal is None else above(self.transactions, self.ideal)
 
     @property
     def transactions_per_request(self) -> float | Range[float] | None:
-        if self.transactions is None or not self.requests:
-            return None
-        return per_request(self.transactions, self.requests)
+        return (
+            per_request(self.transactions, self.requests) if self.transactions is not None and self.requests else None
+        )
 
     def to_json(self) -> dict[str, object]:
         """Plain data, as `SiteConflicts.to_json`."""
         return {
             "arch": self.arch.name,
             "requests": self.requests,
-            "transactions": _plain(self.transactions),
-            "transactions_per_request": _plain(self.transactions_per_request),
+            "transactions": plain(self.transactions),
+            "transactions_per_request": plain(self.transactions_per_request),
             "ideal": self.ideal,
-            "excess": _plain(self.excess),
+            "excess": plain(self.excess),
             "sites": [site.to_json() for site in self.sites],
         }
 
@@ -249,7 +252,3 @@ def worse(a: Request | None, b: Request | None) -> Request | None:
         return -one.excess, one.block, one.warp, one.order, one.mask, one.address
 
     return min(a, b, key=rank)
-
-
-def _plain(value: float | Range[int] | Range[float] | None) -> object:
-    return value._asdict() if isinstance(value, Range) else value

@@ -206,8 +206,7 @@ def _judge(
     addresses: npt.NDArray[np.uint32],
     arch: Architecture,
 ) -> Iterator[tuple[Count, int, Count]]:
-    """`rule.judge` of each request, whose counts are all known. Requests that differ by whole periods are judged
-    once."""
+    """`rule.judge` of requests whose counts are known. Those that differ by whole periods are judged once."""
     period = np.array([period_of(op, arch.period) for op in OPS])[codes]
     bases = (addresses & np.uint32(DESTINATION)).min(axis=1) // period * period
     judged: dict[tuple[int, int, int, bytes], tuple[Count, int, Count]] = {}
@@ -241,16 +240,9 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
     low, high = zip(*map(ends, counts), strict=True)
     degree_low, degree_high = zip(*map(ends, degrees), strict=True)
     worst = min(range(requests), key=lambda k: (ideals[k] - high[k], places[k], rows[k]))
-    return Tally(
-        requests,
-        sum(low),
-        sum(high),
-        sum(ideals),
-        max(degree_low),
-        max(degree_high),
-        int(rows[worst]),
-        high[worst] - ideals[worst],
-    )
+    degrees_most = max(degree_low), max(degree_high)
+    excess = high[worst] - ideals[worst]
+    return Tally(requests, sum(low), sum(high), sum(ideals), *degrees_most, int(rows[worst]), excess)
 
 
 def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally) -> SiteConflicts:
@@ -260,24 +252,8 @@ def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width
     if status == "unknown":
         return SiteConflicts(trace.sites[site], op, width, found.requests, None, None, None, None, status)
     row = found.worst
-    worst = Request(
-        op,
-        width,
-        int(trace.mask[row]),
-        tuple(trace.address[row].tolist()),
-        int(trace.block[row]),
-        int(trace.warp[row]),
-        found.excess,
-        row,
-    )
-    return SiteConflicts(
-        trace.sites[site],
-        op,
-        width,
-        found.requests,
-        Range(found.low, found.high) if arch.is_range else found.low,
-        found.ideal,
-        Range(found.degree_low, found.degree_high) if arch.is_range else found.degree_high,
-        worst,
-        status,
-    )
+    mask, block, warp = (int(column[row]) for column in (trace.mask, trace.block, trace.warp))
+    worst = Request(op, width, mask, tuple(trace.address[row].tolist()), block, warp, found.excess, row)
+    total = Range(found.low, found.high) if arch.is_range else found.low
+    degree = Range(found.degree_low, found.degree_high) if arch.is_range else found.degree_high
+    return SiteConflicts(trace.sites[site], op, width, found.requests, total, found.ideal, degree, worst, status)

@@ -242,8 +242,7 @@ class Part(NamedTuple):
 
 
 def cut(address: Sequence[int], width: int, mask: int, access: AccessRule) -> list[Part]:
-    """The parts of a request. An access wider than `access.request_bytes` is sent as several requests, each with its
-    parts."""
+    """The parts of a request. An access wider than `access.request_bytes` becomes several, each with its parts."""
     size = min(width, access.request_bytes)
     found = [
         Part(offset // size * (32 // access.lanes) + part, access, [a + offset for a in address], size, lanes)

@@ -289,8 +289,7 @@ class Follower(Bounds, Unfollowed):
 
     # ---- addresses
     def wide(self, o: Operand) -> Followed:
-        """As `Engine.wide` does, but by a sum instead of an OR of the two words, which have no bit in common: slopes
-        pass through sums."""
+        """`Engine.wide` by a sum instead of an OR of the two words, which share no bit: slopes pass through sums."""
         if o.kind in ("imm", "float"):
             return self.const(o.number, 64)
         if o.is_zero:

@@ -1,5 +1,4 @@
-"""Which registers the results of an instruction depend on. Its operation is performed over values that hold nothing but
-that.
+"""Which registers the results of an instruction depend on. Its operation runs on values that hold only that.
 
 A value here is the set of what it depends on: registers, by file and number, and sources that are no registers:
 ("block", axis) for an index of the block, ("data", pc) for what an instruction reads from memory or a clock, `THREAD`
@@ -27,8 +26,7 @@ DECIDING = frozenset({"shared", "generic"})
 """Spaces whose accesses may be requests to shared memory."""
 NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
 REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
-"""Beginnings of opcodes on which counts may depend in ways that are not followed: mbarriers, bulk copies, calls of the
-driver."""
+"""Beginnings of opcodes on which counts may depend in ways not followed: mbarriers, bulk copies, driver calls."""
 
 
 class Dependences(frozenset[Source]):
@@ -56,9 +54,8 @@ RESULTS: dict[str, int] = {}
 @dataclass
 class Footprint:
     """`writes`: what each result depends on. `needs`: what its requests, or the way that control takes, depend on;
-    `places`: what its addresses in other memory depend on, and `reaches`: whether it has any there. `guarded`: whether
-    it may be left out; `guard`: the predicate of those threads that alone read and write anything for it (None: all, or
-    it is not known which)."""
+    `places`: what its addresses in other memory depend on, and `reaches`: whether it has any there. `guarded`: it may
+    be left out; `guard`: the predicate of the only threads that read and write for it (None: all, or not known)."""
 
     writes: dict[Source, Dependences] = field(default_factory=dict)
     needs: Dependences = NOTHING

@@ -28,8 +28,7 @@ Prints = Mapping[int, Footprint]
 
 @dataclass(frozen=True)
 class Reach:
-    """Which registers may hold what is looked for: `at` the start of each block of instructions, at its end (`behind`),
-    and `anywhere`."""
+    """Which registers may hold what is looked for: `at` the start of each basic block, `behind` it, and `anywhere`."""
 
     at: Mapping[int, frozenset[Source]]
     behind: Mapping[int, frozenset[Source]]

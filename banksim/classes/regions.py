@@ -61,8 +61,7 @@ class Box:
         return found
 
     def in_steps(self, axis: int, longer: int) -> list[Box]:
-        """The same blocks as boxes with `longer` times the step along an axis; the box with the first block comes
-        first."""
+        """The same blocks as boxes with `longer` times the step along an axis; that with the first block first."""
         found = []
         for start in range(min(longer, self.count[axis] + 1)):
             first, step, count = list(self.first), list(self.step), list(self.count)

@@ -1,9 +1,8 @@
 """Judge all kernels and programs that a project's file lists, and fail if one is above its limits.
 
 The file is banksim.toml, or pyproject.toml with [tool.banksim], of this folder or the nearest one above. Entries are
-judged side by side, each by its own `banksim kernel` or `banksim run` from the file's folder; the report of one whose
-sources, arguments and tools have not changed comes from the cache. Exit status: 1 if an entry failed, 2 if one could
-not be judged.
+judged side by side, each by its own `banksim kernel` or `banksim run` from the file's folder; reports of unchanged
+sources, arguments and tools come from the cache. Exit status: 1 if an entry failed, 2 if one could not be judged.
 """
 
 from __future__ import annotations

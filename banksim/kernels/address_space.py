@@ -111,8 +111,7 @@ class AddressSpace:
         return banks
 
     def initial(self) -> bytes:
-        """The module's variables as they start out, and constant memory, which pointers may name; less the zeros at
-        the end."""
+        """The module's variables as they start, and constant memory, which pointers may name; less zeros at the end."""
         data = bytearray()
         for section, start in self.heap.items():
             if content := self.filled(section):

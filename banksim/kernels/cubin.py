@@ -38,9 +38,8 @@ PTX_FILE = "\0ptx"
 def decode(cubin: bytes, ptx: str = "kernel.ptx", slot: int | None = None) -> Mapping[str, Kernel]:
     """The kernels of a cubin by their mangled names. Each is made when it is asked for, once in a process.
 
-    `ptx` names the PTX file that it was assembled from, for code whose PTX names no source; `slot`: see `Kernel`.
-    A cubin with calls still open is linked first. InputError when the bytes are no cubin, CompileError when a tool
-    refuses them.
+    `ptx` names the PTX file that it was assembled from, for code whose PTX names no source; `slot`: see `Kernel`. A
+    cubin with open calls is linked first. InputError for what is no cubin, CompileError where a tool refuses it.
     """
     return _decode(cubin, ptx, slot)
 
@@ -167,8 +166,7 @@ class Reading:
         self.elf, self.name, self.code, self.lines, self.slot = elf, name, code, lines, slot
         self.space = AddressSpace(elf, name, code, slot)
         self.filled = {at: {one.offset: one.symbol for one in elf.relocations(at)} for at in self.space.base}
-        """The symbols of each code section, by their places in it. In linked files several may have one name (`$str`),
-        which nvdisasm numbers."""
+        """The symbols of each code section, by their places in it. nvdisasm numbers those of one name (`$str`)."""
 
     def instructions(self) -> Iterator[Instruction]:
         for section, base in self.space.base.items():

@@ -65,8 +65,7 @@ NAMED = re.compile(r"`\(([^()]*)\)|[^\s()]+ \+ (\.L\w+)@srel")
 
 def disassemble(elf: Elf) -> Listing:
     """The listing of a cubin, from the user's cache if one with the same code was listed, whatever its lines and data:
-    nvdisasm takes half a second to start. `InputError` with its complaint, in one line, about a cubin that it does not
-    take."""
+    nvdisasm takes half a second to start. `InputError` with its complaint about a cubin, in one line."""
     key = kept_as(elf)
     stored = cache.get(key) if key else None
     if stored is not None:

@@ -24,8 +24,7 @@ ENTRY = 0x10
 SIZED = 4
 """The format of an attribute whose value follows its head of 4 bytes; the others hold it in the head."""
 HALF_WIDE = frozenset({1, 3, 6})
-"""Relocations of data that fill in 32 bits (R_CUDA_32, R_CUDA_G32, and that of a texture reference); the others fill in
-64."""
+"""Relocations of data that fill in 32 bits (R_CUDA_32, R_CUDA_G32, a texture reference's); others fill in 64."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ class AddressMap:
         return self.first + (index * STRIDE % self.slots << 32)
 
     def place_of(self, address: int) -> tuple[int, int]:
-        """(buffer, byte) of a global address; a number that no buffer has where none begins with these upper 32
-        bits."""
+        """(buffer, byte) of a global address; no buffer's number where none begins with these upper 32 bits."""
         slot = (address >> 32) - (self.first >> 32)
         if self.slots < 1 << 32 and not 0 <= slot < self.slots:
             return 0xFFFFFFFF, address & 0xFFFFFFFF
@@ -53,5 +52,4 @@ ARGUMENTS = AddressMap(HEAP, 1 << 32)
 PROGRAM = AddressMap(0x2000 << 32, 13567)
 """Of a whole program's memory, which the program itself may map: between where Linux puts programs (from 0x55 << 40 on,
 on x86-64) and what address sanitizers keep for themselves (up to 0x10 << 40). A prime number of slots: as many
-allocations can there be. The first 366 lie STRIDE apart from each other, as the arguments' do; those to come lie
-between them."""
+allocations can there be. The first 366 lie STRIDE apart, as the arguments' do; the next between them."""

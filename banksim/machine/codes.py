@@ -34,8 +34,7 @@ READY = -1
 AT_BARRIER = 64
 """AT_BARRIER + n: it waits at barrier n of the block."""
 AT_WORD = 128
-"""It waits for the end of an mbarrier's phase: `group_phase` is the mbarrier's address, plus 1 if the phase's parity
-is odd."""
+"""It waits for the end of an mbarrier's phase. `group_phase`: the mbarrier's address, plus 1 for odd parity."""
 AT_CLUSTER = 129
 """It waits at the barrier of the cluster for the end of the phase `group_phase`."""
 

@@ -283,8 +283,7 @@ class Engine(ABC):
         source: Value | None = None,
     ) -> None:
         """Write 1 to 16 bytes for each executing lane, of those where `lanes` holds. `other`: (condition, one for the
-        warp; the op that the request counts as where it holds). `source`: the bits from `SOURCE_BIT` on that the
-        request's addresses have."""
+        warp; the op that the request counts as where it holds). `source`: the addresses' bits from `SOURCE_BIT` on."""
 
     @abstractmethod
     def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:

@@ -36,8 +36,7 @@ REFUSED = {
 def written(kernel: Kernel) -> npt.NDArray[np.uint8]:
     """Of each byte of the bank 255 if a launch of this kernel writes it, else 0.
 
-    Of the parameters' area all is: the compiler loads what lies between parameters along with them. It reads whole
-    words.
+    Of the parameters' area all is: the compiler loads what lies between parameters too, in whole words.
     """
     mask = np.zeros(CONSTANT_BANK, np.uint8)
     for name, place in machine(kernel.arch).places.items():

@@ -58,8 +58,7 @@ def in_ptx(cubin: bytes, name: str) -> list[str | None]:
 
 
 def with_types(kernel: Kernel) -> str:
-    """A kernel's name with its parameters: their types, or where nothing tells these their sizes; but for those that
-    no caller gives."""
+    """A kernel's name with the parameters that callers give: their types, or where nothing tells these their sizes."""
     signature = demangling.signature(kernel.name)
     if signature.endswith(")"):
         return signature

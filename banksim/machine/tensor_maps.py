@@ -32,8 +32,7 @@ IM2COL, NANS, TF32 = 1, 1 << 15, 1 << 16
 CORNER_BITS = {1: 16, 2: 8, 3: 5}
 """Bits of each coordinate of a corner, and of each offset of an im2col copy, by how many there are."""
 UNIT, MOST_IN_BOX, MOST_STEP = 16, 256, 8
-"""Bytes to which addresses and strides are aligned; elements of a box along an axis, and its steps (CUDA driver API,
-cuTensorMapEncodeTiled)."""
+"""Alignment of addresses and strides in bytes; elements of a box along an axis, its steps (cuTensorMapEncodeTiled)."""
 
 
 class Im2col(NamedTuple):
@@ -68,8 +67,7 @@ class TensorMap:
 
     @property
     def interleave(self) -> int:
-        """The bytes of a slice of channels, which is what an interleaved tensor has in place of an element; 0: it has
-        elements."""
+        """Bytes of a slice of channels, which an interleaved tensor has in place of an element; 0: it has elements."""
         return INTERLEAVES[self.flags >> INTERLEAVE_BIT & 3]
 
     def by_bytes(self) -> TensorMap:
@@ -197,8 +195,7 @@ def tensor_map(array: object, box: Sequence[int], swizzle: int = 0, steps: Seque
     """An array as the tensor map (CUtensorMap) that a kernel takes for it, as cuTensorMapEncodeTiled makes one.
 
     `box` is what one copy moves, in the order of the array's axes (the innermost last); `swizzle` 0, 32, 64 or 128
-    bytes; `steps` the distances of the elements of a box. What is out of bounds reads as 0. `InputError` for what no
-    map can be made of.
+    bytes; `steps` its elements' distances. Out of bounds reads as 0. `InputError` for what no map can be made of.
 
     >>> import numpy as np
     >>> tensor_map(np.zeros((256, 64), np.float16), (128, 64), swizzle=128).box

@@ -1,5 +1,4 @@
-"""Which part of a tensor a copy by a tensor map moves, and where it lies in shared memory: rows of elements that are
-dense on both sides.
+"""Which part of a tensor a copy by a tensor map moves, and where it lies in shared memory: rows dense on both sides.
 
 In tile mode the rows are those of a box. In im2col mode a row is the channels of a pixel: of those of a bounding box,
 one after the other from the given one on, and then of the next image's. What of rows is out of bounds is read as 0, or

@@ -184,8 +184,7 @@ def bars(title: str, rows: Sequence[Row]) -> Panel:
 
 
 def load(judged: Sequence[Conflicts], what: str = "", calm: bool = False) -> Iterator[Panel]:
-    """For each architecture the passes that each bank needs for the worst request, also one without conflict if
-    `calm`."""
+    """For each architecture each bank's passes for the worst request, also one without conflict if `calm`."""
     for conflicts in judged:
         site = max(conflicts.sites, key=worst_excess, default=None)
         if site is None or site.worst is None or not (worst_excess(site) or calm):

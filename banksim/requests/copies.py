@@ -1,5 +1,4 @@
-"""The addresses of copies from global to shared memory (cp.async), which tell of both places: where a lane writes, and
-from where it reads."""
+"""The addresses of copies from global to shared memory (cp.async): they tell where a lane writes and where it reads."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar

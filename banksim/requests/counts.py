@@ -1,5 +1,6 @@
 """Counts: plain numbers, or ranges where the hardware leaves them open, and how well each is founded."""
 
+from collections.abc import Iterable
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Status = Literal["measured", "Nsight's", "documented", "assumed", "unknown"]
@@ -31,6 +32,16 @@ def total(counts: list[Count]) -> Count:
     return sum(count for count in counts if not isinstance(count, Range))
 
 
+def total_if_known(counts: Iterable[Count | None]) -> Count | None:
+    """The sum of counts; None (withheld) as soon as one of them is unknown."""
+    known = []
+    for count in counts:
+        if count is None:
+            return None
+        known.append(count)
+    return total(known)
+
+
 def largest(counts: list[Count]) -> Count:
     """The largest of counts, end by end; 0 of none."""
     if any(isinstance(count, Range) for count in counts):
@@ -41,6 +52,11 @@ def largest(counts: list[Count]) -> Count:
 def above(count: Count, ideal: int) -> Count:
     """`count` − `ideal`, end by end."""
     return Range(count.low - ideal, count.high - ideal) if isinstance(count, Range) else count - ideal
+
+
+def plain(value: float | Range[int] | Range[float] | None) -> object:
+    """A figure as JSON has it."""
+    return value._asdict() if isinstance(value, Range) else value
 
 
 def per_request(count: Count, requests: int) -> float | Range[float]:

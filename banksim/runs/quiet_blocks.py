@@ -51,8 +51,7 @@ class Quiet:
     seconds: float
 
     def beside(self, executed: Counts) -> Counts:
-        """The counts of the quiet blocks, to be added to those of the blocks that were executed: they made no
-        request."""
+        """The counts of the quiet blocks, to be added to those of executed blocks: they made no request."""
         return Counts(self.counters, np.zeros_like(executed.tallies), self.blocks, self.seconds, stop=None)
 
 

@@ -65,8 +65,7 @@ def compiled_for(rules: Sequence[Architecture]) -> str:
 def resolve(
     kernel: object, args: Sequence[object], machine: str
 ) -> tuple[Kernel, list[bytes], list[Buffer], Loaded | None]:
-    """The decoded kernel, the arguments as its parameters and buffers, and its module if linked code calls back for
-    it."""
+    """The decoded kernel, the arguments as parameters and buffers, and its module if linked code calls back for it."""
     if isinstance(kernel, Kernel):
         return kernel, *pointer_parameters(kernel, args), None
     if not isfunction(getattr(kernel, "py_func", kernel)):

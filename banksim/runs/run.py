@@ -161,8 +161,7 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
 
 
 def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True) -> Run:
-    """Simulate the time of some blocks; count the others too, and simulate these without conflicts, if `more` is
-    wanted."""
+    """Simulate the time of some blocks; if `more` is wanted, count the others, and simulate these without conflicts."""
     from banksim.timing.timed_launch import Timing, run_timed
 
     if launch.cooperative:

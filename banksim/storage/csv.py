@@ -1,8 +1,7 @@
 """Traces as CSV: a head `op,width,mask,a0,…,a31` in any order, with site, block and warp if wanted; one row a request.
 
-Numbers are decimal or 0x…; an address may be empty where the lane is inactive; without the column `mask` the
-lanes with an address are the active ones. `site` is any text and names the site. Lines that begin with # are
-comments.
+Numbers are decimal or 0x…; an address may be empty where the lane is inactive; without the column `mask` the lanes with
+an address are the active ones. `site` is any text and names the site. # begins a comment.
 """
 
 import csv

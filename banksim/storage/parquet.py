@@ -151,9 +151,7 @@ def describe(path: str) -> Described:
 
 
 def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa.RecordBatch, Any]]:
-    """The requests of a row group in batches, each with its addresses where these were read straight from the pages,
-    else with None.
-    """
+    """The requests of a row group in batches, each with its addresses if these were read from the pages, else None."""
     columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
     described = file.metadata.schema
     paths = [described.column(k).path for k in range(len(described))]

@@ -164,8 +164,7 @@ class Library(JITCodeLibrary):
 
 class Whole(Library):
     """The code of a function with all that it calls, optimised once. Numba does so function by function, then for the
-    sake of reference counts, and then again. LLVM's higher levels take half as long again, and the code of these loops
-    is no faster."""
+    sake of reference counts, and then again. LLVM's higher levels take half as long again for no faster loops."""
 
     def __init__(self, codegen: Codegen, name: str) -> None:
         super().__init__(codegen, name)

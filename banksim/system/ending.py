@@ -204,8 +204,7 @@ def is_in(frame: FrameType | None, name: str) -> bool:
 
 def again(otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
     """A hook for errors where nothing can be raised, as in what compiled code calls and in finalizers: an interrupt
-    comes once more, a little later. Behind it none is told: what it stopped in the making lacks what its finalizer
-    wants."""
+    comes once more, a little later. Behind it none is told: what it stopped lacks what its finalizer wants."""
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         global lost

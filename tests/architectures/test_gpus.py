@@ -5,10 +5,10 @@ import json
 import pytest
 
 import banksim
-from banksim.__main__ import main
 from banksim.architectures.bank_rules import architecture, presets
 from banksim.architectures.gpus import GPUS, architecture_of
 from banksim.errors import InputError
+from helpers.commands import out_of
 from helpers.places import KERNELS
 
 
@@ -63,12 +63,10 @@ def test_near_names_are_told(name: str, near: str) -> None:
 
 def test_they_are_names_wherever_architectures_are(capsys: pytest.CaptureFixture[str]) -> None:
     pattern = ["pattern", "a[2 * threadIdx.x]", "--declare", "int a[64]", "--json"]
-    assert main([*pattern, "--arch", "h100,sm_90,K40,V100"]) == 0
-    found = json.loads(capsys.readouterr().out)["conflicts"]
+    found = json.loads(out_of(capsys, [*pattern, "--arch", "h100,sm_90,K40,V100"]))["conflicts"]
     assert [one["arch"] for one in found] == ["sm_90", "sm_35", "sm_70"]
     assert banksim.transactions(range(0, 256, 8), arch="K40") == 1
     ptx = KERNELS / "plain.ptx"
     assert {kernel.arch for kernel in banksim.load(ptx, "A100").values()} == {"sm_80"}
-    assert main(["arch", "RTX 3090", "--json"]) == 0
-    (ampere,) = json.loads(capsys.readouterr().out)["architectures"]
+    (ampere,) = json.loads(out_of(capsys, ["arch", "RTX 3090", "--json"]))["architectures"]
     assert (ampere["name"], "RTX 3090" in ampere["gpus"]) == ("sm_86", True)

@@ -21,7 +21,8 @@ from banksim.report.github import github
 from banksim.report.sarif import sarif
 from banksim.requests.trace import Site, Trace
 from banksim.testing import assert_conflict_free
-from helpers.places import PACKAGES, PROGRAMS, SARIF_SCHEMA
+from helpers.commands import err_of, out_of
+from helpers.places import PACKAGES, PROGRAMS, SARIF_SCHEMA, written_to
 
 SCHEMA = json.loads((SARIF_SCHEMA).read_text())
 COLUMN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
@@ -181,8 +182,7 @@ def test_an_unused_excuse_is_reported(file: Path, capsys: pytest.CaptureFixture[
 # ---- baseline
 def test_only_what_is_worse_than_the_baseline_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COLUMN, "--json"]) == 0
-    baseline = tmp_path / "baseline.json"
-    baseline.write_text(capsys.readouterr().out)
+    baseline = written_to(tmp_path / "baseline.json", capsys.readouterr().out)
     guarded = ["--fail-above", "0", "--baseline", str(baseline), "--no-picture"]
     assert main([*COLUMN, *guarded]) == 0
     assert main([*COLUMN, "tile[threadIdx.x][0]", *guarded]) == 1
@@ -193,18 +193,15 @@ def test_only_what_is_worse_than_the_baseline_counts(tmp_path: Path, capsys: pyt
 
 
 def test_bad_baselines_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    odd = tmp_path / "odd.json"
-    odd.write_text("[]")
-    empty = tmp_path / "empty.json"
-    empty.write_text('{"conflicts": []}')
+    odd = written_to(tmp_path / "odd.json", "[]")
+    empty = written_to(tmp_path / "empty.json", '{"conflicts": []}')
     for words, complaint in [
         (["--baseline", str(odd)], "give a limit too"),
         (["--baseline", str(odd), "--fail-above", "0"], "no report of banksim"),
         (["--baseline", str(empty), "--fail-above", "0"], "was judged by nothing, not by sm_90"),
         (["--baseline", "missing", "--fail-above", "0"], "missing: No such file"),
     ]:
-        assert main([*COLUMN, "--no-picture", *words]) == 2
-        error = capsys.readouterr().err
+        error = err_of(capsys, [*COLUMN, "--no-picture", *words])
         assert complaint in error
         assert error.count("\n") == 1
 
@@ -240,8 +237,7 @@ def test_no_conflict_is_no_annotation() -> None:
 
 def test_sarif_is_what_its_schema_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    file = tmp_path / "some kernel.cu"
-    file.write_text('x;\ny; // banksim: allow(4, "fine")\n')
+    file = written_to(tmp_path / "some kernel.cu", 'x;\ny; // banksim: allow(4, "fine")\n')
     judged = strided(8, 4, 1, file=file)
     log = json.loads(sarif([judged], check([judged], Guard((Limit(),)))))
     jsonschema.Draft4Validator(SCHEMA).validate(log)
@@ -261,8 +257,7 @@ def test_the_schema_finds_mistakes() -> None:
 
 @pytest.mark.parametrize("arch", ["sm_90", "tesla,kepler-4"])
 def test_commands_write_sarif_and_annotations(arch: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*COLUMN, "atomicAdd(&tile[0][0], 1)", "--format", "sarif", "--arch", arch]) == 0
-    log = json.loads(capsys.readouterr().out)
+    log = json.loads(out_of(capsys, [*COLUMN, "atomicAdd(&tile[0][0], 1)", "--format", "sarif", "--arch", arch]))
     jsonschema.Draft4Validator(SCHEMA).validate(log)
     assert log["runs"][0]["results"]
     assert main([*COLUMN, "--format", "github", "--arch", arch, "--fail-above", "0"]) == 1
@@ -272,8 +267,7 @@ def test_commands_write_sarif_and_annotations(arch: str, capsys: pytest.CaptureF
 
 # ---- pytest
 def test_assert_conflict_free_fails_with_the_report(tmp_path: Path) -> None:
-    file = tmp_path / "guarded.py"
-    file.write_text(KERNEL.replace("banksim: allow(32", "(no"))
+    file = written_to(tmp_path / "guarded.py", KERNEL.replace("banksim: allow(32", "(no"))
     from banksim.runs.python_file import load_python
 
     kernel = load_python(file).transpose

@@ -8,6 +8,7 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from helpers.both_ways import arguments, both, each_alone, source
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -125,8 +126,7 @@ def by_classes_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module", name="kernels")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    path = tmp_path_factory.mktemp("adversarial") / "bodies.cu"
-    path.write_text(HEAD + source(BODIES | DATA))
+    path = written_to(tmp_path_factory.mktemp("adversarial") / "bodies.cu", HEAD + source(BODIES | DATA))
     module = banksim.load(path)
     return {name: module[f"in_{name}"] for name in BODIES | DATA}
 

@@ -17,7 +17,7 @@ from banksim.errors import AbsentError, Fault, InputError
 from banksim.machine.basic_blocks import basic_blocks
 from banksim.report.text.kernel import report
 from helpers.both_ways import arguments, both, each_alone, source
-from helpers.places import KERNELS
+from helpers.places import KERNELS, written_to
 from helpers.random_kernels import source as random_source
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -98,8 +98,7 @@ def by_classes_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module", name="kernels")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    path = tmp_path_factory.mktemp("classes") / "bodies.cu"
-    path.write_text(source(BODIES | DATA))
+    path = written_to(tmp_path_factory.mktemp("classes") / "bodies.cu", source(BODIES | DATA))
     module = banksim.load(path)
     return {name: module[f"in_{name}"] for name in BODIES | DATA}
 
@@ -165,8 +164,7 @@ extern "C" __global__ void asked(unsigned* out, const unsigned* in, unsigned n) 
 def test_a_uniform_register_is_needed_only_where_what_it_holds_there_is_read(tmp_path: Path) -> None:
     """The one of the block's index holds a shared address elsewhere. Where branches part the threads of a warp, others
     may read it in between."""
-    path = tmp_path / "uniform.cu"
-    path.write_text(UNIFORM)
+    path = written_to(tmp_path / "uniform.cu", UNIFORM)
     module = banksim.load(path)
     found = {name: both(module[name], (1500,), n=5) for name in ("together", "parted", "asked")}
     assert found["together"].classes == 1
@@ -214,8 +212,7 @@ def test_an_absent_array_has_no_contents(kernels: dict[str, Any]) -> None:
 @cache
 def random_kernels(folder: Path, seed: int) -> list[Any]:
     """A few random kernels, compiled together."""
-    path = folder / f"random{seed}.cu"
-    path.write_text(random_source(seed, 6))
+    path = written_to(folder / f"random{seed}.cu", random_source(seed, 6))
     module = banksim.load(path)
     return [module[f"k{number}"] for number in range(6)]
 

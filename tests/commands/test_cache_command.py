@@ -7,6 +7,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.system import cache, jit
+from helpers.commands import out_of
 
 
 @pytest.fixture
@@ -24,16 +25,12 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
 
 
 def test_it_is_told_where_and_how_large(folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cache", "path"]) == 0
-    assert capsys.readouterr().out == f"{folders[0]}\n"
-    assert main(["cache", "--json"]) == 0
-    own, loops = json.loads(capsys.readouterr().out)["contents"]
+    assert out_of(capsys, ["cache", "path"]) == f"{folders[0]}\n"
+    own, loops = json.loads(out_of(capsys, ["cache", "--json"]))["contents"]
     assert (own["folder"], own["files"], loops["files"], loops["bytes"]) == (str(folders[0]), 2, 2, 20)
     assert 1006 < own["bytes"] < 1100
-    assert main(["cache", "size"]) == 0
-    assert int(capsys.readouterr().out) == own["bytes"] + loops["bytes"]
-    assert main(["cache"]) == 0
-    assert f"kernels and reports: 2 files, 0.0 MB\n  {folders[0]}\n" in capsys.readouterr().out
+    assert int(out_of(capsys, ["cache", "size"])) == own["bytes"] + loops["bytes"]
+    assert f"kernels and reports: 2 files, 0.0 MB\n  {folders[0]}\n" in out_of(capsys, ["cache"])
 
 
 def test_clearing_takes_what_is_banksim_s_and_nothing_else(
@@ -61,8 +58,7 @@ def test_a_warm_cache_has_the_kernel_and_the_loops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "cache"))
-    assert main(["cache", "warm", "--json"]) == 0
-    own, loops = json.loads(capsys.readouterr().out)["contents"]
+    own, loops = json.loads(out_of(capsys, ["cache", "warm", "--json"]))["contents"]
     assert own["files"] >= 3  # the cubin, the decoded kernel, its machine code
     assert loops["files"] > 0
 

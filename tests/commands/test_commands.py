@@ -18,6 +18,7 @@ import pytest
 from banksim.__main__ import main, parser_of
 from banksim.commands import COMMANDS
 from banksim.commands.shared.help import command
+from helpers.commands import err_of, out_of
 from helpers.goldens import assert_golden
 from helpers.places import ROOT
 
@@ -58,13 +59,11 @@ def test_a_command_prints_its_report(
     name: str, words: list[str], width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
-    assert main(words) == 0
-    assert_golden(capsys.readouterr().out, f"command-{name}-{width}")
+    assert_golden(out_of(capsys, words), f"command-{name}-{width}")
 
 
 def test_json_holds_what_the_report_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*COLUMN, "--arch", "kepler-4,sm_90", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, [*COLUMN, "--arch", "kepler-4,sm_90", "--json"]))
     assert found["command"] == "pattern"
     kepler, hopper = found["conflicts"]
     assert (kepler["arch"], hopper["arch"]) == ("kepler-4", "sm_90")
@@ -86,18 +85,15 @@ def test_json_holds_what_the_report_shows(capsys: pytest.CaptureFixture[str]) ->
 
 def test_json_of_ranges_and_unknown_counts(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["pattern", "c[threadIdx.x / 3 * 4]", "--declare", "int c[256]", "--arch", "tesla", "--json"]
-    assert main(words) == 0
-    (tesla,) = json.loads(capsys.readouterr().out)["conflicts"]
+    (tesla,) = json.loads(out_of(capsys, words))["conflicts"]
     assert tesla["transactions"]["low"] < tesla["transactions"]["high"]
     words = ["pattern", "atomicAdd(&c[threadIdx.x], 1)", "--declare", "int c[256]", "--arch", "fermi", "--json"]
-    assert main(words) == 0
-    (fermi,) = json.loads(capsys.readouterr().out)["conflicts"]
+    (fermi,) = json.loads(out_of(capsys, words))["conflicts"]
     assert (fermi["transactions"], fermi["sites"][0]["status"]) == (None, "unknown")
 
 
 def test_json_lists_every_architecture_with_sources(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["arch", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, ["arch", "--json"]))
     assert {"tesla", "kepler-8", "sm_90", "sm_121"} <= {one["name"] for one in found["architectures"]}
     for one in found["architectures"]:
         assert one["source"]
@@ -106,8 +102,7 @@ def test_json_lists_every_architecture_with_sources(capsys: pytest.CaptureFixtur
 
 def test_accesses_come_from_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("tile[threadIdx.x]\n\ntile[0]\n"))
-    assert main(["pattern", "-", "--declare", "int tile[32]", "--json"]) == 0
-    (judged,) = json.loads(capsys.readouterr().out)["conflicts"]
+    (judged,) = json.loads(out_of(capsys, ["pattern", "-", "--declare", "int tile[32]", "--json"]))["conflicts"]
     assert [site["text"] for site in judged["sites"]] == ["tile[threadIdx.x]", "tile[0]"]
 
 
@@ -116,8 +111,7 @@ def test_every_option_of_a_pattern_reaches_it(capsys: pytest.CaptureFixture[str]
         "pattern --store t[i][k] --declare 'int t[64][33]' --let n=4 --let i=n*threadIdx.x --for k=0..32 "
         "--where 'threadIdx.x < 16' --grid 2,3 --block 16,4 --json"
     )
-    assert main(words) == 0
-    (judged,) = json.loads(capsys.readouterr().out)["conflicts"]
+    (judged,) = json.loads(out_of(capsys, words))["conflicts"]
     (site,) = judged["sites"]
     assert (site["op"], site["requests"], site["degree"]) == ("st", 33 * 6 * 2, 2)
     assert main(["pattern", "t[99]", "--declare", "int t[9]", "--allow-out-of-bounds", "--json"]) == 0
@@ -209,8 +203,7 @@ def test_an_unforeseen_error_is_one_line_too(
         raise ZeroDivisionError("of\nmany lines")
 
     monkeypatch.setattr("banksim.commands.pattern.requests", broken)
-    assert main(ROW) == 2
-    assert capsys.readouterr().err == (
+    assert err_of(capsys, ROW) == (
         "banksim: internal error, please report it: ZeroDivisionError: of (BANKSIM_TRACEBACK=1 shows where)\n"
     )
 
@@ -223,8 +216,7 @@ def test_too_little_memory_is_one_line(
         raise MemoryError(words)
 
     monkeypatch.setattr("banksim.commands.pattern.requests", broken)
-    assert main(ROW) == 2
-    assert capsys.readouterr().err == f"banksim: too little memory{words and ': ' + words}\n"
+    assert err_of(capsys, ROW) == f"banksim: too little memory{words and ': ' + words}\n"
 
 
 def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,8 +261,7 @@ def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
+    shown = out_of(capsys, ["--help"])
     assert all(f"  {name} " in shown and purpose in shown for name, purpose in COMMANDS.items())
     assert main(["--version"]) == 0
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -373,8 +364,7 @@ def on_a_terminal(**more: str) -> str:
 
 
 def test_a_terminal_gets_colours_that_change_no_character(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(COLUMN) == 0
-    plain = capsys.readouterr().out
+    plain = out_of(capsys, COLUMN)
     coloured = on_a_terminal()
     assert "\x1b[1;38;5;" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from banksim.__main__ import main
+from helpers.commands import err_of, out_of
 from helpers.places import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -53,8 +54,7 @@ def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def found(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """The JSON that a command prints."""
-    assert main([*words, "--json"]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    document: dict[str, Any] = json.loads(out_of(capsys, [*words, "--json"]))
     return document
 
 
@@ -86,10 +86,8 @@ def test_a_numba_kernel_is_executed_and_judged(capsys: pytest.CaptureFixture[str
 
 def test_padding_cures_the_transpose(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--block", "32,32", "--arg", "float32[32,32]", "--arg", "float32[32,32]=random", "--fail-above", "0"]
-    assert main(["kernel", f"{TRANSPOSE}:transpose", *words]) == 1
-    assert "32-way" in capsys.readouterr().out
-    assert main(["kernel", f"{TRANSPOSE}:transpose_padded", *words]) == 0
-    assert "No conflicts" in capsys.readouterr().out
+    assert "32-way" in out_of(capsys, ["kernel", f"{TRANSPOSE}:transpose", *words], status=1)
+    assert "No conflicts" in out_of(capsys, ["kernel", f"{TRANSPOSE}:transpose_padded", *words])
 
 
 def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(
@@ -117,8 +115,7 @@ def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(
 def test_the_listing_holds_every_executed_instruction(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{TRANSPOSE}:transpose", "--block", "32,32", "--sass", "--no-picture"]
     words += ["--arg", "float32[32,32]", "--arg", "float32[32,32]"]
-    assert main(words) == 0
-    shown = capsys.readouterr().out
+    shown = out_of(capsys, words)
     run = found(words, capsys)
     for executed in run["profile"]:
         assert (f"{executed['offset']:#06x} {executed['sass']}" in shown) == bool(executed["warps"])
@@ -152,8 +149,7 @@ def test_what_cannot_run_is_one_line(words: list[str], complaint: str, capsys: p
 def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "endless.py").write_text(ENDLESS)
     words = ["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]", "--max-instructions", "100000"]
-    assert main(words) == 2
-    said = capsys.readouterr().err
+    said = err_of(capsys, words)
     assert "--max-instructions" in said
     assert re.search(r"endless\.py:\d+ .*\(SASS 0x[0-9a-f]+ .*\), warp 0, lane 0, block \(0, 0, 0\)", said)
 
@@ -164,10 +160,8 @@ def test_code_for_a_variant_of_an_architecture(capsys: pytest.CaptureFixture[str
     [judged, other] = found([*words, "sm_90a,kepler-4"], capsys)["conflicts"]
     assert (judged["arch"], judged["requests"], judged["transactions"]) == ("sm_90a", 8, 12)
     assert other["arch"] == "kepler-4"
-    assert main([*words, "sm_90"]) == 2
-    assert capsys.readouterr().err.startswith("banksim: sm_90a has more instructions: --arch sm_90a\n")
-    assert main([*words, "sm_80"]) == 2
-    assert "more instructions" not in capsys.readouterr().err
+    assert err_of(capsys, [*words, "sm_90"]).startswith("banksim: sm_90a has more instructions: --arch sm_90a\n")
+    assert "more instructions" not in err_of(capsys, [*words, "sm_80"])
 
 
 def test_an_endless_kernel_is_stopped_where_no_limit_is_given(

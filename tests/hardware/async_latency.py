@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from recorder import commands, compile_kernels
 
+from helpers.places import written_to
+
 SHARED = 224 << 10
 ALL = 132
 COPIES = ("bulk_in_", "tensor_in_", "bulk_ring", "tensor_ring", "bulk_out_", "tensor_out_", "bulk_add_", "tensor_add_")
@@ -96,8 +98,7 @@ def products() -> str:
 def compile_all(folder: Path) -> None:
     folder = folder.resolve()
     compile_kernels("nvcc", "async_latency.cu", folder / "async_latency.cubin", "-w", "-O3", arch="sm_90a")
-    file = folder / "async_products.ptx"
-    file.write_text(products())
+    file = written_to(folder / "async_products.ptx", products())
     subprocess.run(["ptxas", "-arch=sm_90a", "-o", folder / "async_products.cubin", file], check=True)
     file.unlink()
 

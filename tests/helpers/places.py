@@ -17,3 +17,8 @@ H200 = DATA / "hardware"
 KERNELS = DATA / "kernels"
 TRITON = DATA / "triton"
 SARIF_SCHEMA = DATA / "sarif-2.1.0.json"
+
+
+def written_to(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path

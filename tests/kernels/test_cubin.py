@@ -23,7 +23,7 @@ from banksim.kernels.elf import Elf
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.kernels.load import load
 from banksim.system import cache
-from helpers.places import H200, KERNELS
+from helpers.places import H200, KERNELS, written_to
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
@@ -386,8 +386,7 @@ def test_inlined_calls_name_functions_and_places() -> None:
 
 
 def test_the_text_of_a_line_is_read_when_a_kernel_is_made(tmp_path: Path) -> None:
-    file = tmp_path / "moving.cu"
-    file.write_text("__global__ void k(int* a) {\n    a[0] = 1;  // as it was\n}\n")
+    file = written_to(tmp_path / "moving.cu", "__global__ void k(int* a) {\n    a[0] = 1;  // as it was\n}\n")
     (symbol,) = load(file)
     assert "a[0] = 1;  // as it was" in {i.site.text for i in load(file)[symbol].instructions}
     file.write_text("__global__ void k(int* a) {\n    a[0] = 1;  // as it is\n}\n")

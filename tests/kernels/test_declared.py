@@ -8,6 +8,7 @@ import pytest
 import banksim
 from banksim.errors import ArgumentTypeError
 from banksim.kernels.declared import parameter_types
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -85,8 +86,7 @@ def test_a_name_that_the_source_gives_another_meaning_is_not_believed(line: str)
 
 
 def test_a_macro_hides_a_type_of_the_language(tmp_path: Path) -> None:
-    file = tmp_path / "k.cu"
-    file.write_text('extern "C" __global__ void k(half *o) { o[0] = 1; }')
+    file = written_to(tmp_path / "k.cu", 'extern "C" __global__ void k(half *o) { o[0] = 1; }')
     out = np.zeros(4)
     banksim.run(banksim.load(file, defines=["half=double"])["k"], 1, 1, [out])
     assert out[0] == 1

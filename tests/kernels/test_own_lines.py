@@ -15,6 +15,7 @@ from banksim.kernels.demangling import LONGEST, readable
 from banksim.kernels.line_table import Line, in_own_code
 from banksim.requests.trace import Site
 from banksim.system.source_files import is_library
+from helpers.commands import out_of
 from helpers.places import KERNELS
 
 FILE, SCAN = KERNELS / "own_lines.cu", KERNELS / "own_cub.cu"
@@ -102,8 +103,7 @@ def test_a_trace_keeps_the_places(tmp_path: Path, capsys: pytest.CaptureFixture[
     block = ["--block", "128", "--arg", "int32[128]=arange"]
     assert main(["kernel", f"{SCAN}:scanned", *block, "--trace", trace, "--json"]) == 0
     ran = json.loads(capsys.readouterr().out)["conflicts"][0]["sites"]
-    assert main(["replay", trace, "--json"]) == 0
-    replayed = json.loads(capsys.readouterr().out)["conflicts"][0]["sites"]
+    replayed = json.loads(out_of(capsys, ["replay", trace, "--json"]))["conflicts"][0]["sites"]
     assert [one["inside"] for one in replayed] == [one["inside"] for one in ran]
 
 

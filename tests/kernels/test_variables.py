@@ -8,10 +8,10 @@ import pytest
 
 import banksim
 from banksim import distributed
-from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
+from helpers.commands import err_of, out_of
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -127,26 +127,22 @@ def test_by_the_command(file: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     launch = ["kernel", f"{file}:conv", "--grid", "4", "--block", "32", "--arg", "int32[128]=arange"]
     launch += ["--arg", "int32[128]", "--save-args", str(tmp_path)]
     page = tmp_path / "page.html"
-    assert main([*launch, "--html", str(page)]) == 0
-    text = " ".join(capsys.readouterr().out.split())
+    text = " ".join(out_of(capsys, [*launch, "--html", str(page)]).split())
     assert "__constant__ mask (16 bytes) was read at" in text
     assert "--constant deep::scale=" in text
     assert "__constant__ mask (16 bytes) was read" in page.read_text()
     constants = ["--constant", f"mask={tmp_path / 'mask.npy'}", "--constant", "scale=float32=2.5"]
     constants += ["--constant", "offset=int32[2]=9"]
-    assert main([*launch, *constants]) == 0
-    assert "all zeros" not in capsys.readouterr().out
+    assert "all zeros" not in out_of(capsys, [*launch, *constants])
     assert np.load(tmp_path / "1.npy").tolist() == expected(np.arange(128))
-    assert main([*launch, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["unfilled"]
+    found = json.loads(out_of(capsys, [*launch, "--json"]))["unfilled"]
     assert {(one["name"], one["bytes"]) for one in found} == {("mask", 16), ("deep::scale", 4)}
     for wrong, told in (
         ("mask", "give NAME=VALUE"),
         ("mask=int32[3]", "mask has 16 bytes"),
         ("n=1", "no variable 'n'"),
     ):
-        assert main([*launch, "--constant", wrong]) == 2
-        error = capsys.readouterr().err
+        error = err_of(capsys, [*launch, "--constant", wrong])
         assert told in error
         assert error.count("\n") == 1
 

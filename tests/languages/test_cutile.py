@@ -10,6 +10,7 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import BanksimError, UnsupportedError
+from helpers.commands import out_of
 from languages import cutile_kernels as kernels
 
 ARCHS = ("sm_80", "sm_90")
@@ -86,12 +87,10 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
 
 def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{here / 'cutile_kernels.py'}:transpose", "--grid", "1,1", "--const", "T=32", "--json"]
-    assert main([*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, [*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]))
     assert found["kernel"] == "transpose"
     assert found["conflicts"][0]["transactions"] > 0
-    assert main(["kernel", "--list", str(here / "cutile_kernels.py")]) == 0
-    assert "transpose(x, y, T)" in capsys.readouterr().out.splitlines()
+    assert "transpose(x, y, T)" in out_of(capsys, ["kernel", "--list", str(here / "cutile_kernels.py")]).splitlines()
 
 
 PROGRAM = """

@@ -10,8 +10,8 @@ import pytest
 import tilelang
 
 import banksim
-from banksim.__main__ import main
 from banksim.errors import BanksimError, CompileError
+from helpers.commands import out_of
 from languages import tilelang_kernels as kernels
 
 ARCHS = ("sm_80", "sm_90")
@@ -124,11 +124,9 @@ def test_a_compiler_that_ends_its_process_is_survived(monkeypatch: pytest.Monkey
 
 def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{here / 'tilelang_kernels.py'}:transpose", "--const", "M=32", "--const", "N=32", "--json"]
-    assert main([*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, [*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]))
     assert found["kernel"] == "transpose"
     assert found["conflicts"][0]["transactions"] > 0
-    assert main(["kernel", "--list", str(here / "tilelang_kernels.py")]) == 0
-    listed = capsys.readouterr().out.splitlines()
+    listed = out_of(capsys, ["kernel", "--list", str(here / "tilelang_kernels.py")]).splitlines()
     assert "transpose(M, N, B=32, PAD=0, dtype='float32')" in listed
     assert "doubled(x, y)" in listed

@@ -12,6 +12,8 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import CompileError, InputError, UnsupportedError
+from helpers.commands import out_of
+from helpers.places import written_to
 from languages import triton_kernels as kernels
 
 ARCHS = ("sm_80", "sm_90")
@@ -199,8 +201,7 @@ def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "--arg",
         "32",
     ]
-    assert main([*words, "--json", "--arch", "sm_80,sm_90"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, [*words, "--json", "--arch", "sm_80,sm_90"]))
     assert [one["transactions"] > 0 for one in found["conflicts"]] == [True, True]
     assert main(["kernel", "--list", str(here / "triton_kernels.py")]) == 0
     assert "transpose(x, y, m, n, BLOCK: constexpr)" in capsys.readouterr().out.splitlines()
@@ -243,8 +244,7 @@ def test_a_program_that_asks_for_its_gpu(
     pytest.importorskip("torch")
     from banksim.runs.python_file import load_python
 
-    file = tmp_path / "program.py"
-    file.write_text(PROGRAM)
+    file = written_to(tmp_path / "program.py", PROGRAM)
     left_out = list[InputError]()
     add = load_python(file, arch, left_out).add
     assert [config.kwargs for config in add.configs] == [{"BLOCK": block}]
@@ -295,8 +295,7 @@ def test_a_host_program_unchanged(tmp_path: Path, capfd: pytest.CaptureFixture[s
     (tmp_path / "train.py").write_text(BY_DRIVER)
     report = tmp_path / "report.json"
     for words in ([str(tmp_path / "train.py")], [sys.executable, str(tmp_path / "train.py")]):
-        assert main(["run", "--json", "--output", str(report), *words]) == 0
-        assert capfd.readouterr().out == "True\n"
+        assert out_of(capfd, ["run", "--json", "--output", str(report), *words]) == "True\n"
         [kernel] = json.loads(report.read_text())["kernels"]
         assert (kernel["kernel"], kernel["shapes"][0]["grid"]) == ("transpose", [4, 4, 1])
         assert kernel["conflicts"][0]["transactions"] >= 1024

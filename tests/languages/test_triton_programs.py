@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from helpers.places import written_to
+
 KERNELS = """
 import torch, triton, triton.language as tl
 
@@ -39,8 +41,7 @@ print("right", triton.testing.do_bench(lambda: add[(1,)](x, y, 1)))
 
 
 def run(program: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    file = folder / "program.py"
-    file.write_text(program)
+    file = written_to(folder / "program.py", program)
     command = [sys.executable, "-W", "ignore", "-m", "banksim", "run", *options, str(file)]
     return subprocess.run(command, capture_output=True, text=True)
 

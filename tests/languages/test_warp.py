@@ -10,8 +10,8 @@ import pytest
 import warp as wp
 
 import banksim
-from banksim.__main__ import main
 from banksim.errors import BanksimError, CompileError
+from helpers.commands import out_of
 from languages import warp_kernels as kernels
 from languages import warp_products
 
@@ -128,7 +128,6 @@ def test_a_compiler_that_ends_its_process_is_survived(monkeypatch: pytest.Monkey
 
 def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{here / 'warp_kernels.py'}:transpose", "--grid", "1,1", "--block", "64", "--json"]
-    assert main([*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, [*words, "--arg", "float32[32,32]=random", "--arg", "float32[32,32]"]))
     assert found["kernel"] == "transpose"
     assert found["conflicts"][0]["transactions"] > 0

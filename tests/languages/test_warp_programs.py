@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.places import written_to
+
 KERNELS = """
 import numpy as np, warp as wp
 
@@ -39,8 +41,7 @@ with wp.ScopedDevice("cuda"):
 
 
 def run(program: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    file = folder / "program.py"
-    file.write_text(f"import warp as wp\nwp.config.log_level = wp.LOG_ERROR\n{program}")
+    file = written_to(folder / "program.py", f"import warp as wp\nwp.config.log_level = wp.LOG_ERROR\n{program}")
     command = [sys.executable, "-m", "banksim", "run", *options, str(file)]
     return subprocess.run(command, capture_output=True, text=True)
 

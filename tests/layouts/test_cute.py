@@ -17,6 +17,7 @@ from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.layouts.algebra import Called, Layout, Nested, Offset, Strided, Swizzle, leaves
 from banksim.patterns import PatternError
+from helpers.commands import err_of, out_of
 
 ROWS = "((8,4),8):((1,64),8)"
 """The rows of four 8 × 8 matrices side by side, one of each lane, in a tile of 8 × 64 elements."""
@@ -301,16 +302,13 @@ def test_copies_that_cannot_be_are_refused(given: dict[str, Any], message: str) 
 # ---- the command
 def test_the_command_judges_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["pattern", "--layout", "S<3,3,3> o (8,64):(64,1)", "--dtype", "half", "--json"]
-    assert main([*words, "--threads", "(32,8):(8,1)"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["conflicts"]
+    [found] = json.loads(out_of(capsys, [*words, "--threads", "(32,8):(8,1)"]))["conflicts"]
     assert (found["requests"], found["transactions"]) == (8, 8)
     more = ["--threads", ROWS, "--op", "st", "--op", "ld", "--atom", "16", "--atom", "ldmatrix_x4"]
     assert main([*words, "--threads", "(4,8):(8,1)", "--values", "(1,8)", "--values", "", *more]) == 2
     assert capsys.readouterr().err.startswith("banksim: this is empty")
-    assert main([*words, "--threads", "(256,2):(2,1)", *more]) == 2
-    assert "an atom of 16 bytes does not fit" in capsys.readouterr().err
-    assert main([*words, "--threads", "((8,4),8):((1,64),8)", *more]) == 0
-    [found] = json.loads(capsys.readouterr().out)["conflicts"]
+    assert "an atom of 16 bytes does not fit" in err_of(capsys, [*words, "--threads", "(256,2):(2,1)", *more])
+    [found] = json.loads(out_of(capsys, [*words, "--threads", "((8,4),8):((1,64),8)", *more]))["conflicts"]
     assert [(site["op"], site["transactions"]) for site in found["sites"]] == [("st", 4), ("ldmatrix_x4", 4)]
 
 
@@ -330,5 +328,4 @@ def test_the_command_judges_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
 def test_options_that_do_not_fit_are_one_line(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["pattern", *words]) == 2
-    assert capsys.readouterr().err == f"banksim: {message}\n"
+    assert err_of(capsys, ["pattern", *words]) == f"banksim: {message}\n"

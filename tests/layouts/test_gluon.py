@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import banksim
 from banksim import layout, layout_pattern
-from banksim.__main__ import main
 from banksim.errors import BanksimError
 from banksim.layouts import gluon, gluon_text
 from banksim.layouts.gluon import (
@@ -28,6 +27,7 @@ from banksim.layouts.gluon import (
     SwizzledSharedLayout,
 )
 from banksim.patterns import PatternError
+from helpers.commands import out_of
 
 ROWS = BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
 COLUMNS = BlockedLayout([8, 1], [8, 4], [1, 4], [0, 1])
@@ -294,7 +294,6 @@ def test_what_cannot_be_is_refused(shared: object, held: object, options: dict[s
 def test_the_command_takes_printed_layouts(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--layout", "SwizzledSharedLayout(vec=8, per_phase=1, max_phase=8, order=[1, 0])", "--shape", "64,64"]
     words += ["--dtype", "float16", "--threads", f"gl.{ROWS}", "--threads", f"gl.{COLUMNS}", "--op", "st", "--op", "ld"]
-    assert main(["pattern", *words, "--json", "--arch", "sm_80,sm_90"]) == 0
-    found = json.loads(capsys.readouterr().out)["conflicts"]
+    found = json.loads(out_of(capsys, ["pattern", *words, "--json", "--arch", "sm_80,sm_90"]))["conflicts"]
     for one in found:
         assert [(site["width"], site["transactions"]) for site in one["sites"]] == [(16, 64), (2, 1024)]

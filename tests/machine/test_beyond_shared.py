@@ -14,7 +14,9 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from helpers.commands import out_of
 from helpers.operations import ENGINES
+from helpers.places import written_to
 
 OWN = 28
 GIVEN = 1152
@@ -62,9 +64,7 @@ WIDTHS = {0: 1, 2: 8, 3: 16, 8: 16, 9: 16}
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("beyond") / "touch.cu"
-    file.write_text(SOURCE)
-    return file
+    return written_to(tmp_path_factory.mktemp("beyond") / "touch.cu", SOURCE)
 
 
 @pytest.fixture(scope="module")
@@ -183,8 +183,7 @@ def test_it_is_in_every_report_and_fails_the_command(
 
     words = ["kernel", f"{source}:declared", "--block", "32", "--arg", "int32[32]", "--arg"]
     html = tmp_path / "report.html"
-    assert main([*words, "-33", "--html", str(html)]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(out_of(capsys, [*words, "-33", "--html", str(html)], status=1).split())
     assert "Outside of the 128 bytes of shared memory that a block has" in said
     assert "Outside of the 128 bytes" in html.read_text(encoding="utf-8")
     for form in ("json", "sarif", "github"):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.__main__ import main
 from banksim.errors import Fault, InputError
 from banksim.runs.programs.process import LAUNCH_FAILED, status_of
+from helpers.commands import err_of, out_of
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
@@ -181,10 +181,8 @@ def test_launches_that_cannot_be(name: str, grid: Any, options: dict[str, Any], 
 def test_a_cluster_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{FILE}:histogram", "--grid", "4", "--block", "32", "--dynamic-shared", "128"]
     words += ["--arg", "uint32[128]", "--arg", "uint32[96]=zeros", "--arg", "int32=96"]
-    assert main([*words, "--cluster", "4"]) == 0
-    assert "remote" in capsys.readouterr().out
-    assert main([*words, "--cluster", "3"]) == 2
-    assert "grid x is 4: it must be a multiple of 3" in capsys.readouterr().err
+    assert "remote" in out_of(capsys, [*words, "--cluster", "4"])
+    assert "grid x is 4: it must be a multiple of 3" in err_of(capsys, [*words, "--cluster", "3"])
 
 
 COUNTED = (6, 12, 12, 12, 12, 12, 6, 12, 18, 6, 18, 18, 18, 12, 12)

@@ -8,6 +8,7 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from helpers.operations import ENGINES
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -29,9 +30,7 @@ extern "C" __global__ void apart(int *out, unsigned first, unsigned second, unsi
 
 @pytest.fixture(scope="module")
 def meet(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    file = tmp_path_factory.mktemp("barriers") / "meet.cu"
-    file.write_text(SOURCE)
-    return banksim.load(file)
+    return banksim.load(written_to(tmp_path_factory.mktemp("barriers") / "meet.cu", SOURCE))
 
 
 def run(meet: Any, engine: str, *numbers: int, name: str = "meet") -> list[int]:

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import banksim
-from banksim.__main__ import main
 from banksim.errors import Fault, UnsupportedError
 from banksim.machine import driver_calls
 from banksim.machine.printing import lines, parsed, printed
+from helpers.commands import err_of
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -49,9 +50,7 @@ def kernels() -> Any:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "prints.cu"
-        file.write_text(SOURCE)
-        return banksim.load(file)
+        return banksim.load(written_to(Path(folder) / "prints.cu", SOURCE))
 
 
 def output(name: str, *args: int, engine: str = "llvm", threads: int = 1) -> str:
@@ -242,8 +241,7 @@ def test_what_is_beyond_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_command_ends_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p.cu").write_text(SOURCE)
-    assert main(["kernel", f"{tmp_path / 'p.cu'}:absurd", "--grid", "1", "--block", "1"]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["kernel", f"{tmp_path / 'p.cu'}:absurd", "--grid", "1", "--block", "1"])
     line = 1 + next(n for n, text in enumerate(SOURCE.splitlines()) if "void absurd" in text)
     assert "printf: a width or precision of 9999" in error
     assert f", at {tmp_path / 'p.cu'}:{line} (SASS 0x" in error

@@ -13,6 +13,7 @@ from banksim.__main__ import main
 from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.machine.llvm import driver_callbacks
 from banksim.machine.services import SERVICES
+from helpers.commands import out_of
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
@@ -47,10 +48,8 @@ def test_the_command_prints_what_the_kernel_prints(capsys: pytest.CaptureFixture
     np.save(tmp_path / "text.npy", TEXT)
     words = ["kernel", f"{FILE}:prints", "--block", "2", "--arg", "int32=7", "--arg", "float64=2.5"]
     words += ["--arg", str(tmp_path / "text.npy")]
-    assert main(words) == 0
-    assert capsys.readouterr().out.startswith("a string|ab    |x%|")
-    assert main([*words, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["output"].count("\n") == 3
+    assert out_of(capsys, words).startswith("a string|ab    |x%|")
+    assert json.loads(out_of(capsys, [*words, "--json"]))["output"].count("\n") == 3
 
 
 @ENGINES

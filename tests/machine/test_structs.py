@@ -14,6 +14,8 @@ from banksim import Struct
 from banksim.__main__ import main
 from banksim.errors import BanksimError, InputError
 from banksim.machine.host_memory import copied
+from helpers.commands import err_of
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -47,9 +49,7 @@ SCALARS = {
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("structs") / "structs.cu"
-    path.write_text(SOURCE)
-    return path
+    return written_to(tmp_path_factory.mktemp("structs") / "structs.cu", SOURCE)
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +205,6 @@ def test_the_command_line_has_structs(file: Path, tmp_path: Path, capsys: pytest
     ],
 )
 def test_a_wrong_struct_is_one_line(file: Path, text: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kernel", f"{file}:sum", "--arg", text, "--arg", "float32[32]"]) == 2
-    shown = capsys.readouterr().err
+    shown = err_of(capsys, ["kernel", f"{file}:sum", "--arg", text, "--arg", "float32[32]"])
     assert told in shown
     assert len(shown.splitlines()) == 1

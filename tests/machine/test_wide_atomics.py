@@ -7,7 +7,7 @@ import numpy as np
 import banksim
 from helpers import recordings
 from helpers.operations import ENGINES
-from helpers.places import KERNELS
+from helpers.places import KERNELS, written_to
 
 
 @ENGINES
@@ -36,8 +36,7 @@ extern "C" __global__ void pass(ulonglong2 *one, ulonglong2 *out) {
 
 def test_blocks_exchange_in_global_memory(tmp_path: Path) -> None:
     """Each thread takes what another left: of all that is left, there is one."""
-    file = tmp_path / "pass.cu"
-    file.write_text(EXCHANGES)
+    file = written_to(tmp_path / "pass.cu", EXCHANGES)
     blocks = 64
     one, out = np.zeros((1, 2), np.uint64), np.zeros((32 * blocks, 2), np.uint64)
     banksim.run(banksim.load(file, "sm_90")["pass"], blocks, 32, [one, out])

@@ -7,6 +7,7 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from helpers.places import written_to
 
 PTX = """
 .version 8.0
@@ -57,8 +58,7 @@ WIDE = """
 
 
 def run(access: str, window: int, engine: str, folder: Path) -> list[np.ndarray]:
-    file = folder / "scattered.ptx"
-    file.write_text(PTX.format(access=ACCESSES.get(access, access)))
+    file = written_to(folder / "scattered.ptx", PTX.format(access=ACCESSES.get(access, access)))
     arrays = [np.arange(32, dtype=np.uint32) + first for first in (0, 100, 0)]
     banksim.run(banksim.load(file)["scattered"], 1, 32, [*arrays, np.uint32(window)], engine=engine)
     return arrays

@@ -17,7 +17,8 @@ from banksim.__main__ import main
 from banksim.project import from_plain
 from banksim.project.execute import Commands, Executed
 from banksim.project.file import Entry
-from helpers.places import PACKAGES, SARIF_SCHEMA
+from helpers.commands import err_of
+from helpers.places import PACKAGES, SARIF_SCHEMA, written_to
 
 KERNELS = """\
 #include "pad.h"
@@ -175,8 +176,7 @@ def test_only_what_changed_is_judged_again(folder: Path, capsys: pytest.CaptureF
     each = entries(["transpose", "program"], capsys, 1)
     assert (each["transpose"]["cached"], each["program"]["cached"]) == (True, False)  # nobody named its inputs
     assert not entries(["transpose", "--no-cache"], capsys, 1)["transpose"]["cached"]
-    header = folder / "source" / "pad.h"
-    header.write_text("#define PAD 1\n")
+    header = written_to(folder / "source" / "pad.h", "#define PAD 1\n")
     try:
         cured = entries(["transpose"], capsys, 0)["transpose"]
         assert (cured["cached"], cured["outcome"]) == (False, "passed")
@@ -278,8 +278,7 @@ def test_junit_has_a_case_for_each_entry(folder: Path, capsys: pytest.CaptureFix
 # ---- the baseline
 def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["transpose", "row", "--baseline", "accepted.json"]
-    assert main(["check", *words]) == 2
-    assert "accepted.json: No such file or directory: make it with banksim check" in capsys.readouterr().err
+    assert "accepted.json: No such file or directory: make it with banksim check" in err_of(capsys, ["check", *words])
     found([*words, "--update-baseline"], capsys, 0)
     written = json.loads(Path("accepted.json").read_text())
     assert written["entries"]["transpose"]["sm_90"][0]["file"] == "source/kernels.cu"
@@ -290,14 +289,12 @@ def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys
     Path("accepted.json").write_text(json.dumps(written))
     assert len(entries(words, capsys, 1)["transpose"]["reasons"]) == 1
     Path("accepted.json").write_text("{}")
-    assert main(["check", *words]) == 2
-    assert "accepted.json: no baseline: make it anew" in capsys.readouterr().err
+    assert "accepted.json: no baseline: make it anew" in err_of(capsys, ["check", *words])
 
 
 @pytest.mark.usefixtures("executed_once")
 def test_a_baseline_is_written_only_when_all_could_be_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "--update-baseline"]) == 2
-    assert "names no file: add baseline" in capsys.readouterr().err
+    assert "names no file: add baseline" in err_of(capsys, ["check", "--update-baseline"])
     assert main(["check", "--baseline", "new.json", "--update-baseline"]) == 2
     assert "new.json: left as it is, since absent, broken could not be judged" in capsys.readouterr().err
     assert not Path("new.json").exists()

@@ -17,6 +17,7 @@ from banksim.kernels.load import Module
 from banksim.requests.counts import ends
 from banksim.runs.outcome import Run
 from helpers.html_page import Page
+from helpers.places import written_to
 
 SOURCE = """\
 __global__ void transpose(float *out, const float *in) {
@@ -31,9 +32,7 @@ PATTERN = banksim.pattern("tile[threadIdx.x][threadIdx.y]", declare="float tile[
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    file = tmp_path_factory.mktemp("notebook") / "transpose.cu"
-    file.write_text(SOURCE)
-    return banksim.load(file)
+    return banksim.load(written_to(tmp_path_factory.mktemp("notebook") / "transpose.cu", SOURCE))
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from banksim.commands.shared.argument_text import filled
 from banksim.errors import AbsentError, Fault
 from banksim.report.text.kernel import report
 from banksim.runs import by_classes
+from helpers.commands import err_of, out_of
+from helpers.places import written_to
 
 SOURCE = """\
 extern "C" __global__ void copy(float* out, const float* in, unsigned n) {
@@ -50,9 +52,7 @@ BLOCKS = 1 << 19
 
 @pytest.fixture(scope="module", name="file")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("by_classes") / "large.cu"
-    path.write_text(SOURCE)
-    return path
+    return written_to(tmp_path_factory.mktemp("by_classes") / "large.cu", SOURCE)
 
 
 @pytest.fixture(scope="module", name="kernels")
@@ -184,13 +184,11 @@ def test_the_command_allocates_nothing_for_large_arrays(
     monkeypatch.setattr("banksim.commands.shared.argument_text.filled", small)
     array = "--arg=float32[16384,16384]"
     words = ["kernel", f"{file}:copy", "--grid", "1048576", "--block", "256", array, array, "--arg=268435456"]
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(out_of(capsys, [*words, "--json"]))
     assert (found["classes"], found["blocks"], found["blocks_executed_whole"]) == (1, 1 << 20, 2)
     assert main([*words[:-3], "--arg=float32[268435456]=7", "--arg=float32[1024,1024]", "--arg=4294967295"]) == 2
     assert "out of bounds" in capsys.readouterr().err
-    assert main([*words[:-1], "--arg=float32[268435456]=1e39"]) == 2
-    assert "1e+39 is no float32" in capsys.readouterr().err
+    assert "1e+39 is no float32" in err_of(capsys, [*words[:-1], "--arg=float32[268435456]=1e39"])
 
 
 def test_the_command_executes_every_block_where_that_is_asked_for(
@@ -200,7 +198,6 @@ def test_the_command_executes_every_block_where_that_is_asked_for(
     words = ["kernel", f"{file}:copy", "--grid", "12", "--block", "256", *["--arg=float32[3000]"] * 2, "--arg=3000"]
     for more in ([], ["--execute"], ["--save-args", str(tmp_path / "saved")], ["--trace", str(tmp_path / "t.parquet")],
                  ["--check", "races"], ["--timing"], ["--max-instructions", "0"]):  # fmt: skip
-        assert main([*words, *more, "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = json.loads(out_of(capsys, [*words, *more, "--json"]))
         assert bool(found["classes"]) == (not more), more
     assert (np.load(tmp_path / "saved" / "0.npy") == 1).all()

@@ -9,6 +9,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.runs.python_file import load_python
+from helpers.places import written_to
 
 PROGRAM = """from __future__ import annotations
 from numba import cuda; print("before")
@@ -82,8 +83,7 @@ def test_a_program_that_ends_is_not_executed_further(tmp_path: Path) -> None:
 
 
 def test_kernels_between_what_needs_a_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "program.py"
-    file.write_text(PROGRAM)
+    file = written_to(tmp_path / "program.py", PROGRAM)
     assert main(["kernel", "--list", str(file)]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == ["first(x)", "second(x)"]

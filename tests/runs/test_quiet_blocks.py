@@ -14,6 +14,7 @@ from banksim.runs import quiet_blocks
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 from banksim.runs.resolve import launched
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -58,9 +59,7 @@ NAMES = ("line", "plane", "sums", "fourth", "loop", "timed", "data")
 
 @pytest.fixture(scope="module", name="kernels")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Kernel]:
-    path = tmp_path_factory.mktemp("quiet") / "quiet.cu"
-    path.write_text(SOURCE)
-    return load(path)
+    return load(written_to(tmp_path_factory.mktemp("quiet") / "quiet.cu", SOURCE))
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,8 @@ from banksim.__main__ import main
 from banksim.errors import InputError
 from banksim.report.text.kernel import report
 from helpers import numba_kernels as kernels
+from helpers.commands import out_of
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -31,9 +33,7 @@ FOUR = ["kepler-4", "sm_75", "sm_120", "sm_90"]
 
 @pytest.fixture(name="source", scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("side_by_side") / "rows.cu"
-    path.write_text(SOURCE)
-    return path
+    return written_to(tmp_path_factory.mktemp("side_by_side") / "rows.cu", SOURCE)
 
 
 def rows() -> Any:
@@ -124,12 +124,10 @@ def test_the_report_compares_lines(source: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_command_shows_all_and_gives_data(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", f"{source}:rows", "--arg", "float32[32,32]=random", "--arch", ",".join(FOUR)]
-    assert main([*words, "--sass", "--no-picture"]) == 0
-    said = capsys.readouterr().out
+    said = out_of(capsys, [*words, "--sass", "--no-picture"])
     assert "kepler-4: judged on code of sm_75" in said
     assert [f"Code of {name}" in said for name in FOUR] == [False, True, True, True]
-    assert main([*words, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json.loads(out_of(capsys, [*words, "--json"]))
     assert [one["arch"] for one in data["conflicts"]] == FOUR
     assert [(one["code"], one["arch"]) for one in data["executions"]] == [
         ("sm_75", ["kepler-4", "sm_75"]),
@@ -178,13 +176,11 @@ def test_a_rule_on_other_code_is_said_to_be(arch: str, foreign: tuple[str, ...],
     page = tmp_path / "k.html"
     command = ["kernel", f"{file}:k", "--arg", "int32[32]", "--arch", arch, "--html", str(page)]
     said = [f"{name}: judged on code of sm_90" for name in foreign]
-    assert main(command) == 0
-    text = capsys.readouterr().out
+    text = out_of(capsys, command)
     assert [one for one in said if one in text] == said
     assert ("judged on code" in text) == bool(foreign)
     assert ("judged on code" in page.read_text()) == bool(foreign)
-    assert main([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["judged_on_others_code"] == list(foreign)
+    assert json.loads(out_of(capsys, [*command, "--json"]))["judged_on_others_code"] == list(foreign)
 
 
 def test_of_a_program_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from banksim.errors import InputError
 from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace, concatenated
 from banksim.storage import open_trace, parquet, parquet_pages, schema, write_trace
+from helpers.commands import err_of, out_of
 from helpers.traces import SITES, complaint, damaged, damages, random_trace, same
 
 RULES = [architecture(name) for name in ("kepler-4", "sm_90")]
@@ -296,8 +297,7 @@ def test_what_is_no_trace_is_refused(
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
-    assert main(["replay", str(path), "--input-format", format]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["replay", str(path), "--input-format", format])
     assert error.startswith(f"banksim: {path}")
     assert error.count("\n") == 1
 
@@ -306,13 +306,11 @@ def test_what_is_no_trace_is_refused(
     "name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz", "http://[/t.parquet"]
 )
 def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    assert main(["replay", name]) == 2
-    assert capsys.readouterr().err.startswith(f"banksim: {name}: ")
+    assert err_of(capsys, ["replay", name]).startswith(f"banksim: {name}: ")
 
 
 def test_a_folder_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", str(tmp_path), "--input-format", "parquet"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert err_of(capsys, ["replay", str(tmp_path), "--input-format", "parquet"]).count("\n") == 1
 
 
 def test_only_formats_that_can_be_written_are(tmp_path: Path) -> None:
@@ -326,15 +324,13 @@ def test_sites_that_another_program_has_lost_have_numbers(
     written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     duckdb.sql(f"copy (select * from '{written}' where site in (1, 3)) to '{tmp_path / 'less.parquet'}'")
-    assert main(["replay", str(tmp_path / "less.parquet"), "--json"]) == 0
-    [judged] = json.loads(capsys.readouterr().out)["conflicts"]
+    [judged] = json.loads(out_of(capsys, ["replay", str(tmp_path / "less.parquet"), "--json"]))["conflicts"]
     assert {site["text"] for site in judged["sites"]} == {"site 1", "site 3"}
     table = pq.read_table(written, columns=["op", "width", "mask", "address"])
     for site, message in ((1 << 16, "site 65536, of which the metadata tells nothing"), (-1, "site -1 is outside")):
         column = pa.array([site] * len(table), pa.int32())
         pq.write_table(table.append_column("site", column), tmp_path / "more.parquet")
-        assert main(["replay", str(tmp_path / "more.parquet")]) == 2
-        assert message in capsys.readouterr().err
+        assert message in err_of(capsys, ["replay", str(tmp_path / "more.parquet")])
 
 
 # ---- the commands
@@ -347,10 +343,8 @@ def test_a_trace_gives_the_report_of_its_source(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     path, rules = str(tmp_path / "t.parquet"), ["--arch", "kepler-4,kepler-8,sm_90"]
-    assert main([*COLUMN, *rules, *form, "--trace", path]) == 0
-    source = capsys.readouterr().out
-    assert main(["replay", path, *rules, *form]) == 0
-    found = capsys.readouterr().out
+    source = out_of(capsys, [*COLUMN, *rules, *form, "--trace", path])
+    found = out_of(capsys, ["replay", path, *rules, *form])
     if form == ["--json"]:
         assert json.loads(found)["conflicts"] == json.loads(source)["conflicts"]
     else:

@@ -10,7 +10,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.system.paths import portable
 from banksim.version import VERSION
-from helpers.places import SARIF_SCHEMA
+from helpers.places import SARIF_SCHEMA, written_to
 
 KERNEL = """\
 __global__ void column(float *out) {
@@ -59,8 +59,7 @@ def test_a_baseline_of_one_checkout_holds_in_another(project: Path, capsys: pyte
     files = [folder / "src" / "größe" / "k.cu" for folder in (project, second)]
     reports = [report(["kernel", str(file), *LAUNCH, "--json"], capsys) for file in files]
     assert reports[0] == reports[1]
-    baseline = project / "baseline.json"
-    baseline.write_text(reports[0])
+    baseline = written_to(project / "baseline.json", reports[0])
     again = ["kernel", str(files[1]), *LAUNCH, "--fail-above", "0"]
     assert main(again) == 1
     assert main([*again, "--baseline", str(baseline)]) == 0
@@ -76,8 +75,7 @@ def test_an_older_baseline_with_the_paths_of_another_machine_holds(
     file = project / "src" / "größe" / "k.cu"
     text = report(["kernel", str(file), *LAUNCH, "--json"], capsys)
     assert '"src/gr\\u00f6\\u00dfe/k.cu"' in text
-    baseline = project / "baseline.json"
-    baseline.write_text(text.replace('"src/gr', '"/home/runner/work/first/src/gr'))
+    baseline = written_to(project / "baseline.json", text.replace('"src/gr', '"/home/runner/work/first/src/gr'))
     words = ["kernel", str(file), *LAUNCH, "--fail-above", "0", "--baseline", str(baseline)]
     assert main(words) == 0
     baseline.write_text(text.replace('"src/gr', '"/home/runner/work/first/other/gr'))

@@ -18,6 +18,7 @@ from banksim.requests.trace import Site
 from banksim.storage import write_trace
 from banksim.system.source_files import source_line, source_lines
 from banksim.system.visible import visible
+from helpers.commands import err_of
 
 pytestmark = pytest.mark.usefixtures("listed_once")
 SHELL = "$(touch PWN)`touch PWN`;touch PWN;|touch PWN&touch PWN>PWN<PWN"
@@ -109,8 +110,7 @@ def test_what_no_compiler_takes_is_refused_in_one_line(
     with pytest.raises(InputError):
         banksim.load(file, **options)
     words = [f"--{option.removesuffix('s')}={value}" for option, value in flat(options)]
-    assert main(["kernel", f"{file}:add", *words]) == 2
-    said = capsys.readouterr().err
+    said = err_of(capsys, ["kernel", f"{file}:add", *words])
     assert said.startswith("banksim: ")
     assert said.count("\n") == 1
     assert "\x1b" not in said
@@ -223,8 +223,7 @@ def test_no_terminal_is_sent_them_with_colours(alone: Path, monkeypatch: pytest.
     ],
 )
 def test_no_error_sends_control_characters(alone: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 2
-    said = capsys.readouterr().err
+    said = err_of(capsys, words)
     assert said.startswith("banksim: ")
     assert "internal error" not in said
     assert not obeyed(said)

@@ -17,6 +17,7 @@ from banksim.errors import InputError
 from banksim.system.writing import replaced, write
 from cuda_kernels import __main__ as companion
 from cuda_kernels import evidence_records
+from helpers.commands import err_of
 from helpers.places import KERNELS
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -163,8 +164,7 @@ def test_what_cannot_be_written_is_one_line(
     (tmp_path / "folder").mkdir()
     (tmp_path / "read-only").write_text("old")
     (tmp_path / "read-only").chmod(0o440)
-    assert main([*PATTERN, "--html", str(tmp_path / name)]) == 2
-    assert capsys.readouterr().err == f"banksim: {tmp_path / name}: {reason}\n"
+    assert err_of(capsys, [*PATTERN, "--html", str(tmp_path / name)]) == f"banksim: {tmp_path / name}: {reason}\n"
 
 
 def test_a_full_standard_output_is_named() -> None:

@@ -11,7 +11,7 @@ import pytest
 import banksim
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
-from helpers.places import DATA
+from helpers.places import DATA, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -114,9 +114,7 @@ extern "C" __global__ void spill(int *out, int n) {
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("memory") / "stores.cu"
-    path.write_text(SOURCE)
-    return path
+    return written_to(tmp_path_factory.mktemp("memory") / "stores.cu", SOURCE)
 
 
 def timed(source: Path, kernel: str, blocks: int, *given: Any) -> Run:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.__main__ import main
 from banksim.architectures.occupancy import occupancy
 from banksim.report.text.cycles import as_json, page, timing
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
-from helpers.places import PROGRAMS
+from helpers.commands import err_of, out_of
+from helpers.places import PROGRAMS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -33,9 +33,7 @@ extern "C" __global__ void turn(float *out, const float *in, int rounds) {
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("timing") / "turn.cu"
-    path.write_text(SOURCE)
-    return path
+    return written_to(tmp_path_factory.mktemp("timing") / "turn.cu", SOURCE)
 
 
 def launched(source: Path, blocks: int, rounds: int, pad: int = 0, **how: Any) -> Run:
@@ -120,13 +118,11 @@ def test_the_command_shows_it_as_text_json_and_html(
     command = ["kernel", f"{source}:turn", "--define", "PAD=0", "--grid", "2", "--block", "32,8", "--no-picture"]
     command += ["--arg", "float32[512]", "--arg", "float32[256]=1", "--arg", "int32=8", "--timing"]
     page_file = tmp_path / "report.html"
-    assert main([*command, "--html", str(page_file), "--global-latency", "100"]) == 0
-    text = capsys.readouterr().out
+    text = out_of(capsys, [*command, "--html", str(page_file), "--global-latency", "100"])
     assert "Time of 1 block on one SM of sm_90; the other 1 were counted" in text
     assert "conflicts" in text
     assert ">Time on sm_90</h2>" in page_file.read_text()
-    assert main([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["cycles"]["total"] > 0
+    assert json.loads(out_of(capsys, [*command, "--json"]))["cycles"]["total"] > 0
 
 
 @pytest.mark.parametrize(
@@ -139,8 +135,7 @@ def test_the_command_shows_it_as_text_json_and_html(
     ],
 )
 def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 2
-    assert message in capsys.readouterr().err
+    assert message in err_of(capsys, words)
 
 
 def test_a_program_is_timed_kernel_by_kernel() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import banksim
 from banksim.errors import InputError
+from helpers.places import written_to
 from helpers.processes import until
 from helpers.timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
 
@@ -80,9 +81,7 @@ def compiled(source: str) -> Any:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "k.cu"
-        path.write_text(source)
-        return banksim.load(path)
+        return banksim.load(written_to(Path(folder) / "k.cu", source))
 
 
 SPIN = """

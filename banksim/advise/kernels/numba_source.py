@@ -95,8 +95,7 @@ class NumbaSource:
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:
     """The code objects of all functions in a file; none if the file is no Python.
 
-    It may have been imported as a whole or statement by statement, and Python calls what it knows to be a module's in
-    another way.
+    It may be imported as a whole or by statements, and Python calls what it knows to be a module's in another way.
     """
     try:
         tree = ast.parse(content)

@@ -1,7 +1,6 @@
 """The layouts that are tried for a shared array of a kernel, written as its source writes lengths and indices.
 
-C++ and Python agree on what `+`, `*`, `&`, `^` and `>>` mean and on which of them binds first, so that one text serves
-both.
+C++ and Python agree on what `+`, `*`, `&`, `^` and `>>` mean and which binds first, so one text serves both.
 """
 
 import re

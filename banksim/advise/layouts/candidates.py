@@ -19,8 +19,7 @@ WIDEST_SWIZZLE = 5
 
 
 class Candidate(NamedTuple):
-    """A layout: `places` of all elements, counted in elements, of which it takes `size`. `vectors`: those of a copy
-    (Copy)."""
+    """A layout: `places` of all elements, counted in elements, of which it takes `size`. `vectors`: as in `Copy`."""
 
     cute: str
     gluon: str

@@ -154,8 +154,7 @@ def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
 
 
 def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, DistinctRequests]]:
-    """Each array that is accessed, with its requests; equal requests of several warps or iterations stand there
-    once."""
+    """Each array that is accessed, with its requests; equal requests of warps or iterations stand there once."""
     lanes = (trace.mask[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
     first = trace.address[np.arange(len(trace)), np.argmax(lanes, axis=1)] if len(trace) else trace.mask
     for array in arrays:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def launch_options(parser: ArgumentParser) -> _ArgumentGroup:
-    """Add the options for a kernel's launch, as a group to which a command may add its own, and for how it is
-    compiled."""
+    """Add options for a kernel's launch, a group to which a command may add its own, and for how it is compiled."""
     group = parser.add_argument_group("launch")
     group.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
     group.add_argument(

@@ -36,8 +36,7 @@ FORMATS = {
     "github": "annotations on the lines of a pull request (GitHub Actions)",
     "sarif": "SARIF 2.1.0, for code scanning",
 }
-"""What `--format` takes. All but text are written by the function of that name, in the module of that name of the
-reports."""
+"""What `--format` takes. All but text: by the function of that name in the report's module of that name."""
 
 
 def options(parser: ArgumentParser) -> _ArgumentGroup:

@@ -103,8 +103,7 @@ def source_file(source: str | Path) -> Path:
 
 
 def compile_nvcc(source: Compilation) -> tuple[bytes, LeftOut | None]:
-    """The cubin that nvcc makes, and what the file was compiled without if it did not compile whole. CompileError with
-    its message."""
+    """The cubin that nvcc makes, and what the file was compiled without, if anything. CompileError with its message."""
     try:
         return nvcc(source, f'#include "{source.file}"'), None
     except CompileError as error:

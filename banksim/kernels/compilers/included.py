@@ -46,8 +46,7 @@ def read_all(
     """The contents of a file and of the headers that it may include, those of compilers and system aside, whose names
     are added to `missing`.
 
-    Reads more than a preprocessor would, never less. None stands for a header that only a preprocessor can
-    name.
+    Reads more than a preprocessor would, never less. None: a header only a preprocessor can name.
     """
     seen = set() if seen is None else seen
     seen.add(file)

@@ -29,8 +29,7 @@ def record(e: Emitter, a: MemoryCall, where: str, code: int, good: ir.Value) -> 
 def find_buffer(
     e: Emitter, context: ir.Value, layout: AddressMap, upper: ir.Value
 ) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
-    """(whether there is one, its number, where it lies, its bytes) of the buffer whose addresses have these upper 32
-    bits."""
+    """(whether it is there, its number, place and bytes) of the buffer whose addresses have these upper 32 bits."""
     b = e.b
     slot = b.sub(upper, INT[32](layout.first >> 32))
     number = b.mul(slot, INT[32](layout.inverse))

@@ -211,8 +211,7 @@ def add_pass(module: ir.Module) -> None:
 
 
 def add_block_loop(module: ir.Module) -> None:
-    """Add `blocks(context, first, last)`, which runs one block after the other, each until all its threads have
-    exited."""
+    """Add `blocks(context, first, last)`, which runs block after block, each until all its threads have exited."""
     e = Emitter(module)
     function = ir.Function(module, INT[32], [POINTER, INT[64], INT[64]], "blocks")
     function.attributes.add(APART)
@@ -250,8 +249,7 @@ def add_block_loop(module: ir.Module) -> None:
 
 
 def supply(names: Iterable[str]) -> None:
-    """Tell LLVM the addresses of the functions that a kernel calls; those that no kernel called before are compiled
-    now."""
+    """Tell LLVM the addresses of the functions that a kernel calls; those not called before are compiled now."""
     from banksim.machine.llvm.driver_callbacks import serve
     from banksim.machine.llvm.native_symbols import MODULES, address
     from banksim.machine.llvm.trace_callbacks import hand_on

@@ -267,8 +267,7 @@ class ControlFlow:
         self.go(next_pc, i.pc)
 
     def give_way(self, i: Instruction, next_pc: int) -> None:
-        """YIELD: the other groups of the warp go first; where there are none, the other warps, since this one may poll
-        for what they do."""
+        """YIELD: the warp's other groups go first; else other warps, since this one may poll for what they do."""
         e = self.e
 
         def act(mask: ir.Value) -> None:

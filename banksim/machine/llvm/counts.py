@@ -17,8 +17,7 @@ class Counts:
     """What a launch did.
 
     `counters` as `Compiled` lays them out; `tallies` (sites, architectures) of dtype TALLY; `blocks` that finished;
-    what checks `found`, and how many findings they had to leave out (`lost`); a `hint` at races where none looked;
-    the `doubts`.
+    what checks `found`, and how many findings were `lost`; a `hint` at races where none looked; the `doubts`.
     """
 
     counters: npt.NDArray[np.int64]

@@ -7,8 +7,7 @@ from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.llvm.trace_callbacks import Sink
 
 ORDERED = ("ATOM", "RED", "SERVICE", "SUATOM", "SURED", "UBLKRED", "UTMARED")
-"""Beginnings of opcodes whose results may depend on the order in which blocks run. With one worker they run in the
-order of their numbers."""
+"""Beginnings of opcodes whose results may depend on the order of blocks. One worker runs them by their numbers."""
 
 
 def may_join(kernel: Kernel, max_instructions: int | None, trace: Sink | None, checks: Collection[str]) -> bool:

@@ -20,8 +20,7 @@ TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 NAMED = re.compile(r'@"([^"]+)"')
 QUICKLY = 0
 """How LLVM chooses instructions and registers where code need not run as fast as `WELL`: it is compiled in half the
-time, but runs up to a fifth longer. Of a kernel that is compiled quickly it does not make the code smaller first
-either."""
+time, but runs up to a fifth longer. Nor does it make the code smaller first."""
 LONG = 860_000
 """Characters of a kernel's own code from which it is compiled quickly: some 1,200 instructions."""
 

@@ -109,8 +109,7 @@ class Sections(Convergence, BlockBarriers):
         self.fault(codes.BAD_TARGET, pc, e.get(self.warp, WARP, "active"))
 
     def build_section(self, section: Section) -> None:
-        """All but the basic blocks: where the section goes on when it is entered, and when a group has come to an end
-        there."""
+        """All but the basic blocks: where the section goes on when it is entered, and when a group ends there."""
         e = self.e
         self.enter(next(iter(section.code)))
         e.b.store(e.get(self.warp, WARP, "active"), section.active)

@@ -1,8 +1,7 @@
 """Bulk copies (cp.async.bulk) and copies of tensors by descriptors (TMA), by the lowest executing lane.
 
 They are simulated as if each were done at once, its bytes taken off those that its mbarrier waits for: a program that
-waits for them, as it must, sees no difference. The counters report no request for any of them; `bulk` requests have no
-count.
+waits for them, as it must, sees no difference. Counters report none of them; `bulk` requests have no count.
 """
 
 from banksim.errors import UnsupportedError

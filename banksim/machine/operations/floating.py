@@ -158,8 +158,7 @@ def fmnmx3(x: Engine, i: Instruction) -> None:
 
 
 def chosen(x: Engine, i: Instruction, u: Value, v: Value, p: Operand) -> Value:
-    """Bits of the smaller of two floats where p holds, else of the larger. Where one is a NaN: the other one, or with
-    NAN a NaN."""
+    """Bits of the smaller of two floats where p holds, else of the larger. Of a NaN: the other, or with NAN a NaN."""
     if p.is_zero:
         bits = float_extremum(x, u, v, smaller=not p.inverted)
     else:

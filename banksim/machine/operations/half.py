@@ -53,8 +53,7 @@ def from_half(x: Engine, v: Value, form: Format) -> Value:
 
 
 def to_half(x: Engine, v: Value, form: Format, direction: str = "") -> Value:
-    """A double in a format, to nearest even, or toward zero (RZ), down (RM) or up (RP); a NaN has all bits but the
-    sign."""
+    """A double in a format, to nearest even, or toward zero (RZ), down (RM) or up (RP); a NaN has all other bits."""
     bits = x.bits(v)
     negative = bits >> 63 != 0
     sign = x.where(negative, x.const(form.sign), x.const(0))

@@ -149,8 +149,7 @@ def hmma(x: Engine, i: Instruction) -> None:
 
 
 def float_product(kinds: tuple[str, str], result: str, columns: int) -> tuple[Sequence[int], Routine]:
-    """How many registers A, B and C have, and the product of 16 rows of A and 8 columns of B, of two kinds, as a
-    routine."""
+    """Registers of A, B and C, and the product of 16 rows of A and 8 columns of B, of two kinds, as a routine."""
     in_b = columns // (4 * PER_REGISTER[kinds[1]])
     counts = (2 * in_b, in_b, 4 if result == "F32" else 2)
     of_eighths = kinds[0] in EIGHTS

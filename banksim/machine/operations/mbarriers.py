@@ -21,8 +21,7 @@ COMPLETED = {"TRANSCNT": (0, -1), "ARVCNT": (1, 0)}
 
 
 def try_wait(i: Instruction) -> bool:
-    """Whether the instruction may wait for the end of a phase. The engines make its threads wait before they execute
-    it."""
+    """Whether the instruction may wait for a phase's end. The engines make its threads wait before they execute it."""
     return i.name == "SYNCS" and "TRYWAIT" in i.modifiers
 
 

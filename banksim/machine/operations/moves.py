@@ -40,8 +40,7 @@ def read_special(x: Engine, i: Instruction) -> None:
 
 @operation("LEPC")
 def load_pc(x: Engine, i: Instruction) -> None:
-    """LEPC d, target: the address of `target`, which is its pc here. Before sm_90 it has no target and gives its own
-    pc."""
+    """LEPC d, target: the address of `target`, here its pc. Before sm_90 it has no target and gives its own pc."""
     to, *place = i.operands
     x.write(to, x.raw(place[0]) if place else x.const(i.pc))
     x.write(to, x.const(0), word=1)

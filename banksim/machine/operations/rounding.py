@@ -88,8 +88,7 @@ def finish(x: Engine, i: Instruction, bits: Value, lifted: Callable[[], Value] |
 def direct(x: Engine, direction: str, v: Value, error: Value) -> Value:
     """Bits of double v, the nearest to v + error, moved to the neighbour on the side of `direction`.
 
-    Only the sign of `error` counts. An infinity that overflow made of finite operands has an error of the
-    other sign.
+    Only the sign of `error` counts. An infinity made of finite operands has an error of the other sign.
     """
     bits = x.bits(v)
     negative = bits >> 63 != 0

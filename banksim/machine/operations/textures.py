@@ -75,8 +75,7 @@ def arguments(x: Engine, i: Instruction, count: int) -> tuple[Value, list[Value]
 
 
 def write(x: Engine, i: Instruction, found: Sequence[Value]) -> None:
-    """The results that the mask, the last operand, asks for: two behind the second operand, the others behind the
-    first."""
+    """The results that the mask (the last operand) asks for: two behind operand two, the others behind operand one."""
     last = i.operands[-1]
     mask = last.number if last.kind == "imm" else 0xF
     asked = [v for n, v in enumerate(found) if mask >> n & 1]

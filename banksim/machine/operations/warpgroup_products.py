@@ -3,8 +3,7 @@
 D = A·B + D for A of 64 rows and B of up to 256 columns. Each warp of the group computes 16 rows, 8 columns at a time,
 as HMMA, IMMA and BMMA do, whose fragments these are, and cuts sums of floats alike. B, and A unless it is in registers,
 lie in shared memory as 64-bit descriptors say (PTX ISA, "Asynchronous warpgroup level matrix instructions"; CUTLASS,
-mma_sm90_desc.hpp): 32 bytes of each row, in core matrices of 8 rows of 16 bytes. It is simulated as if each were done
-at once.
+mma_sm90_desc.hpp): 32 bytes of each row, in core matrices of 8 rows of 16 bytes. Each is simulated as if done at once.
 
 The counters show one transaction for each 128 bytes that the group reads, a quarter in each warp: a core matrix, which
 never conflicts. Results and counts are those of an H200 in all that tests/data/hardware/warpgroup_products.npz holds.
@@ -88,8 +87,7 @@ def shift_of(x: Engine, swizzle: Value) -> Value:
 
 
 def word(x: Engine, i: Instruction, t: Tile, row: Value, number: int) -> Value:
-    """The fragment's register of a row: 4 bytes at byte 4·t (number 0) or 16 behind it (1), t the lane's place among
-    four."""
+    """The fragment's register of a row: 4 bytes at byte 4·t (number 0) or 16 behind (1), t the lane's place in four."""
     four = (x.lane() & 3) * 4
     if not t.across:
         (v,) = x.fetch(i, "barrier", place(x, t, row, four + number * PIECE), 4)

@@ -1,8 +1,7 @@
 """Watching accesses to shared memory while a kernel runs: races, and reads of what nothing wrote.
 
 Two accesses are ordered if a chain of these leads from one to the other: program order, lanes that run together (a
-warp that has not parted, BSYNC, WARPSYNC), barriers of the block, mbarriers, waits for asynchronous copies,
-atomics on one word.
+whole warp, BSYNC, WARPSYNC), barriers, mbarriers, waits for asynchronous copies, atomics on one word.
 
 watcher.py              the check of a launch, and what it allocates
 access_kinds.py         what kind of access each instruction makes

@@ -78,8 +78,7 @@ class Race:
     `first` is the one that comes first in the program, as far as one can tell; `address` counts bytes from the start of
     the block's shared memory, `block` is blockIdx of the example, `count` says how often it was seen. `copying`: nobody
     has waited for the asynchronous copy or product that is `first`. `same_value`: two writes that never wrote different
-    values. `unfenced`: barriers order the two, but a copy or product does not see what threads wrote before, for lack
-    of a proxy fence.
+    values. `unfenced`: barriers order the two, but without a proxy fence a copy or product does not see earlier writes.
     """
 
     first: Access
@@ -168,8 +167,7 @@ Finding = Race | UninitializedRead
 
 @dataclass(frozen=True)
 class Hint:
-    """What a run without checks saw of two warps that may race: the fields as in `Race`, in the order in which it was
-    simulated."""
+    """What a run without checks saw of two warps that may race: fields as in `Race`, in the order of simulation."""
 
     first: Access
     second: Access

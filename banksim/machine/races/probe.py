@@ -1,10 +1,9 @@
 """A look at some blocks of a launch for what `--check races` would follow up: words of shared memory that warps touch
 with no barrier between, one of them writing.
 
-The blocks looked at are few, and of each no more than its first requests, so that it takes next to no time; every
-request of the others only meets a flag that is not set. What else may order two warps (an atomic whose result is used,
-a flag) counts as a barrier here: what is found is a race for the check too. Kernels with mbarriers are not
-looked at.
+The blocks looked at are few, and of each no more than its first requests, so it takes next to no time; requests of the
+others only meet a flag that is not set. What else may order two warps (an atomic whose result is used, a flag) counts
+as a barrier here: what is found is a race for the check too. Kernels with mbarriers are not looked at.
 """
 
 from functools import lru_cache
@@ -64,8 +63,7 @@ PROBE = layout(
 
 
 class Probe:
-    """The look of one worker, whose record is made to point to it; no block is looked at where nothing could be
-    told."""
+    """The look of one worker, whose record points to it; no block is looked at where nothing could be told."""
 
     def __init__(self, launch: Launch, context: Any) -> None:
         self.launch = launch

@@ -43,8 +43,7 @@ BULK, PULL, MULTIPLY = range(13, 16)
 """Kinds of access by the asynchronous proxy: BULK is what a bulk or tensor copy writes, PULL what one reads, MULTIPLY
 what a product of a group of warps reads."""
 SEND, REDUCE = 16, 17
-"""Kinds of access whose bytes an mbarrier counts: SEND is an asynchronous write (st.async), REDUCE an atomic
-(red.async)."""
+"""Kinds of access whose bytes an mbarrier counts: SEND is an asynchronous write (st.async), REDUCE red.async."""
 ENTRY_LANE, ENTRY_SITE, ENTRY_POSITION, ENTRY_STRONG, ENTRY_TIME = 0, 5, 18, 31, 32
 """The first bit of each field of an entry, which describes an access in 63 bits: lane; site; position among the
 requests of its warp since the last barrier; whether it was atomic; time."""

@@ -73,8 +73,7 @@ CALLED = {
 
 
 class Watcher:
-    """The race check of the blocks of a cluster, or of one. The `contexts` of the workers that run them, by rank, are
-    made to point to it."""
+    """The race check of a cluster's blocks, or of one. The `contexts` of their workers, by rank, point to it."""
 
     def __init__(self, launch: Launch, known: Kinds, checks: Collection[str], contexts: Sequence[Any]) -> None:
         self.launch, self.known = launch, known

@@ -122,9 +122,8 @@ class Groups(MemoryEngine):
 
     def next(self) -> Group | None:
         """Take the group that goes on. The part that the last branch parked goes first, and alone. Else groups are a
-        stack: of those that are ready the one parked last goes on, with all that are ready at the same pc (but not
-        inside functions, where they may come from different calls). If none is ready, it is the one that yielded
-        first."""
+        stack: of those that are ready the one parked last goes on, with all that are ready at the same pc (not inside
+        functions, where calls may differ). If none is ready, the one that yielded first."""
         self.join()
         for g in self.groups:
             if isinstance(g.waits, Phase):

@@ -18,8 +18,7 @@ from banksim.machine.reference.warp import Warp
 from banksim.machine.supported import check
 
 ALLOWANCE = 1 << 20
-"""Where no limit is given, a block that has executed so many warp instructions is taken for an endless loop: this takes
-less than a minute."""
+"""Without a limit, a block of so many warp instructions is taken for an endless loop: they take less than a minute."""
 
 
 def run(launch: Launch, max_instructions: int | None = None) -> Executed:

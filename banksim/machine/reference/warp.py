@@ -31,8 +31,7 @@ TURN = 4096
 
 
 class Warp(Groups):
-    """One method for each control-flow instruction (kernels/control_opcodes.py). It gives the group that goes on, or
-    None where one is to be chosen."""
+    """A method for each control-flow instruction (kernels/control_opcodes.py) gives the group that goes on, or None."""
 
     running: Group | None = None
     """The group that goes on when it is the warp's turn again."""

@@ -1,5 +1,4 @@
-"""The report as one HTML file that needs nothing else: the verdict, lines in the colour of what they cost, passes to
-step through."""
+"""The report as one HTML file that needs nothing else: verdict, lines coloured by cost, passes to step through."""
 
 from __future__ import annotations
 

@@ -78,8 +78,7 @@ def place_of(function: FunctionType) -> str:
 
 
 def refused(where: str, error: Exception, gist: str = "") -> CompileError:
-    """The error for what a compiler refused. Its first line says where, and the gist (without one, the first line of
-    the compiler's error)."""
+    """The error for what a compiler refused. Its first line: where, and the gist (else the compiler's first line)."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     rest = lines if gist and gist != lines[0].strip() else lines[1:]
     return CompileError("\n".join([f"{where}: {gist or lines[0].strip()}", *rest]))

@@ -174,8 +174,7 @@ def gist(error: Exception) -> str:
 
 # ---- what was given
 def constants(kernel: Jit, call: Call) -> dict[str, object]:
-    """The constants that a function is called with. `InputError` for those that it does not have, and for missing
-    ones."""
+    """The constants of a call. `InputError` for those that the function does not have, and for missing ones."""
     found = {name: one for name, one in kernel.signature.parameters.items() if name not in kernel.func.tensor_args}
     required = [name for name, one in found.items() if one.default is inspect.Parameter.empty]
     check_constants(place(kernel), call.const, [*found], required)

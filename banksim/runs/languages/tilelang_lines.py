@@ -18,8 +18,7 @@ ENABLED = "TILELANG_ENABLE_IR_SPAN"
 """The environment variable that tells TileLang whether to keep lines."""
 DIRECTIVE = re.compile(r'#line (\d+) "(.*)"$')
 GOES_ON = re.compile(r"#pragma |\w+ \w+(?: = .*)?;$|\(\(\w+\*\)\(&__\d+\)\)\[\d+\] = |__\d+\.\w+ = ")
-"""How a line begins that belongs to the same statement as the next one: a hint to the compiler, or what makes the parts
-of a vector."""
+"""How a line begins that belongs to the next one's statement: a hint to the compiler, or a vector's parts."""
 
 
 @contextmanager

@@ -85,8 +85,7 @@ def names(kernel: object) -> Mapping[str, object]:
 
 
 class Address:
-    """An array as a stand-in for a torch tensor: Triton's specialization looks at the type, and at the address for its
-    alignment."""
+    """An array as a stand-in for a torch tensor: Triton specializes by the type and the address's alignment."""
 
     def __init__(self, array: np.ndarray, start: int) -> None:
         self.dtype = array.dtype.name
@@ -174,8 +173,7 @@ def of_binary(cubin: bytes, metadata: Mapping[str, Any], signature: Mapping[str,
 
 
 def compiled_by_triton(call: Call, arch: str) -> tuple[Binary, Mapping[str, str]]:
-    """What Triton compiles a call's kernel to, with the results of all stages; and the types of the parameters by
-    name."""
+    """What Triton compiles a call's kernel to, with all stages' results; and the parameters' types by name."""
     function = unwrapped(call.kernel)
     given, const = arguments(call)
     target = gpu(arch)
@@ -212,8 +210,7 @@ def parameters(given: Named, compiled: Compiled) -> list[object]:
 
 def taken_apart(found: MappedArray, by_map: bool) -> list[object]:
     """A tensor descriptor as the kernel takes it. `by_map`: as an array, of which a tensor map is made once it has its
-    address. Otherwise: address, sizes and strides, the flags that this version of Triton has, and sizes and strides
-    again."""
+    address. Else: address, sizes, strides, this Triton's flags, and sizes and strides again."""
     array = found.array
     if by_map:
         return [found if found.im2col else array]
@@ -250,8 +247,7 @@ def packed(value: object, kind: str, name: str) -> object:
 
 # ---- what was given
 def arguments(call: Call) -> tuple[Named, Named]:
-    """What the kernel is called with, by name: first the arguments, as Triton's specialization takes them, then
-    constants and options."""
+    """What the kernel is called with, by name: arguments as Triton specializes them, then constants and options."""
     function = unwrapped(call.kernel)
     named = dict(zip(runtime_names(call), call.args, strict=True))
     const = {**tuned(call), **call.const}

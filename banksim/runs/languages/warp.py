@@ -173,8 +173,7 @@ def concrete(call: Call) -> WarpKernel:
 
 
 def inferred(declared: Type, value: object) -> Type:
-    """The type of an argument of a generic kernel: the declared one, or if that is generic, the type of what is
-    given."""
+    """An argument's type in a generic kernel: the declared one, or if that is generic, that of what is given."""
     types, warp = import_module("warp._src.types"), import_module("warp")
     if not types.type_is_generic(declared):
         return declared

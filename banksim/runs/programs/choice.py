@@ -20,8 +20,7 @@ class Choice:
     count: int | None = None
 
     def takes(self, number: int) -> bool:
-        """Whether the launch of this number is taken, counted from 0 among the launches of kernels that `names`
-        names."""
+        """Whether the launch of this number, from 0, among those of kernels that `names` names, is taken."""
         return number >= self.skip and (self.count is None or number < self.skip + self.count)
 
     def names(self, symbol: str) -> bool:

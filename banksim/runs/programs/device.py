@@ -112,8 +112,7 @@ MEMORY = 150_109_880_320
 
 
 def memory() -> tuple[int, int]:
-    """Bytes of free memory, and of all memory: the host's, in which the simulated device keeps its arrays, but no more
-    than an H200 has."""
+    """Bytes of free and of all memory: the host's, which keeps the device's arrays, but no more than an H200 has."""
     page = os.sysconf("SC_PAGE_SIZE")
     free, whole = page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
     return min(free, MEMORY), min(whole, MEMORY)

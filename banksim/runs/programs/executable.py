@@ -108,8 +108,7 @@ def called_file(word: str) -> str:
 
 
 def called(word: str) -> str:
-    """The name that a program finds itself called by (argv[0]). For CUDA C++ it is that of the program that nvcc would
-    leave beside the source."""
+    """A program's argv[0]. For CUDA C++ it is the name of the program that nvcc would leave beside the source."""
     file = Path(word)
     if file.suffix not in CUDA:
         return word

@@ -273,8 +273,7 @@ class Launches(Shown):
         signature: tuple[str, ...] = (),
         execute: ExecuteLaunch = execute_launch,
     ) -> None:
-        """Execute a launch, and add what it costs if it is one of those chosen. KeyboardInterrupt if it did not come to
-        its end."""
+        """Execute a launch, and add what it costs if it is chosen. KeyboardInterrupt if it did not come to its end."""
         name = launch.kernel.plain_name
         if not self.chosen(launch.kernel.name, name):
             plain = Options(progress=options.progress, max_instructions=options.max_instructions)

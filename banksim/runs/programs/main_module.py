@@ -35,8 +35,7 @@ class Ended:
 
 
 def run_file(path: str, words: Sequence[str]) -> Ended:
-    """Run a Python file (`-`: standard input) with its arguments. InputError if there is no such file, or it is not
-    Python."""
+    """Run a Python file (`-`: standard input) with arguments. InputError if it is not there, or not Python."""
     source = sys.stdin.buffer.read() if path == "-" else read(path)
     whole = "<stdin>" if path == "-" else os.path.abspath(path)
     main = ModuleType("__main__")
@@ -109,8 +108,7 @@ def run_module(name: str, words: Sequence[str]) -> Ended:
 
 @contextmanager
 def as_main(argv: list[str], folder: str, main: ModuleType) -> Iterator[None]:
-    """Within, `sys` is as the program expects it; afterwards it is as before. Modules that the program imported
-    stay."""
+    """Within, `sys` is as the program expects it; afterwards as before. Modules that it imported stay."""
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv, sys.modules["__main__"] = argv, main
     if not sys.flags.safe_path:
@@ -125,8 +123,7 @@ def as_main(argv: list[str], folder: str, main: ModuleType) -> Iterator[None]:
 
 
 def ended(execute: Callable[[], object]) -> Ended:
-    """Run a program until it and its threads have ended. The traceback of an exception that it does not catch goes to
-    standard error."""
+    """Run a program until it and its threads have ended. An uncaught exception's traceback goes to standard error."""
     others = set(threading.enumerate())
     try:
         try:
@@ -187,8 +184,7 @@ def belongs_to_banksim(file: str) -> bool:
 
 
 def place(trace: TracebackType | None) -> str:
-    """The line of the program that led to an error in banksim or in the packages that launch kernels, as
-    `program.py:12:`."""
+    """The program's line that led to an error in banksim or in packages that launch kernels, as `program.py:12:`."""
     files = (getattr(sys.modules.get(name), "__file__", None) for name in LAUNCHING)
     packages = tuple(os.path.join(os.path.dirname(file), "") for file in files if file)
     frames = [f for f in traceback.extract_tb(own_frames(trace)) if not belongs_to_banksim(f.filename)]

@@ -80,8 +80,7 @@ class LoadedModule:
 
 
 def cubin_of(image: bytes, arch: str, file: str) -> bytes:
-    """The cubin that a GPU of this architecture would run, out of a fat binary, a cubin or PTX. InputError if there is
-    none."""
+    """The cubin for a GPU of this architecture out of a fat binary, a cubin or PTX. InputError if there is none."""
     if is_cubin(image):
         return image
     if image[:4] != fat_binary.MAGIC:

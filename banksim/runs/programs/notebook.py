@@ -128,8 +128,7 @@ def parses(source: str) -> bool:
 
 
 def inside(before: list[str]) -> bool:
-    """Whether a line stands within a string of several lines or within brackets, so that what comes before it is
-    unfinished."""
+    """Whether a line stands within a string of several lines or within brackets: what precedes it is unfinished."""
     try:
         ast.parse("\n".join(before))
     except SyntaxError as error:

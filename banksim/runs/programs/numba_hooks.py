@@ -188,8 +188,7 @@ def simulated(
     choice: Choice | None = None,
 ) -> Iterator[Launches]:
     """Within, numba.cuda runs without a GPU, in all threads. What is launched is executed as `options` say, and
-    counted; `requests` gets every request. InputError if numba-cuda is missing, or was imported as its own
-    simulator."""
+    counted; `requests` gets every request. InputError if numba-cuda is missing or its simulator."""
     cuda = numba_cuda()
     options = options or Options()
     launches = Launches(rules, options.checks, choice)
@@ -230,8 +229,7 @@ def simulated(
 
 @contextmanager
 def simulated_driver(driver: object, ours: Driver) -> Iterator[None]:
-    """Within, numba-cuda's driver object answers from `ours`. There is one such object, to which many modules hold
-    references."""
+    """Within, numba-cuda's driver object, to which many modules hold references, answers from `ours`."""
 
     def function(self: object, name: str) -> object:
         if not name.startswith("cu"):

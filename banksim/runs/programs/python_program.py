@@ -87,8 +87,7 @@ def linked_with_lines(driver: Any) -> None:
 
 
 def source_with_lines(nvrtc: Any) -> None:
-    """Compile CUDA C++ with lines too, except what is linked as LLVM's code: its debug information does not fit
-    Numba's."""
+    """Compile CUDA C++ with lines too, but not what is linked as LLVM's code: its debug data do not fit Numba's."""
     compile_source = nvrtc.compile
 
     @functools.wraps(compile_source)
@@ -155,8 +154,7 @@ CHANGES = {
 
 # ---- names
 def tell_names(kernel: Any) -> None:
-    """Tell banksim, once for each kernel, the names of its arguments, and which of its parameters are the addresses of
-    arrays."""
+    """Tell banksim, once for each kernel, its arguments' names, and which parameters are addresses of arrays."""
     if vars(kernel).setdefault("banksim_knows", False) or os.environ.get("BANKSIM_SOCKET") is None:
         return
     kernel.banksim_knows = True

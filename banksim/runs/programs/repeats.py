@@ -1,5 +1,4 @@
-"""Launches that a program repeats on the same memory, as benchmarks do. What they do is known: it is done without
-executing them.
+"""Launches that a program repeats on the same memory, as benchmarks do: what they do is done without executing them.
 
 What a launch does depends on its kernel, its shape, its constants with the parameters, and on the program's memory:
 which allocations there are, and their bytes. All of that is the same as when the same launch was executed before, or

@@ -40,8 +40,7 @@ class Programs(Shared):
             Process(connection, self).serve()
 
     def wait_for_processes(self) -> None:
-        """Wait until all messages of processes that have ended are handled. Processes in the background are not waited
-        for."""
+        """Wait until all messages of ended processes are handled. Processes in the background are not waited for."""
         for thread, connection in [*self.threads.items()]:
             thread.join(TO_END)
             with suppress(OSError, ValueError):  # it is closed
@@ -49,8 +48,7 @@ class Programs(Shared):
                     thread.join()
 
     def run(self, words: Sequence[str], zeroth: str) -> Ended:
-        """Run a command to its end; `zeroth` is the name that it finds itself called by (argv[0]). InputError if it
-        cannot be started."""
+        """Run a command to its end; `zeroth` is its argv[0]. InputError if it cannot be started."""
         libraries = standins.folder()
         with tempfile.TemporaryDirectory(prefix="banksim-") as folder:
             path = str(Path(folder) / "socket")

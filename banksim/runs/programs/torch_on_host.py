@@ -17,8 +17,7 @@ from banksim.runs.programs import device
 
 
 def of_host(value: Any) -> Any:
-    """A tensor in the host's memory as an array over the same memory; types that NumPy lacks as bits. Anything else as
-    it is."""
+    """A tensor in the host's memory as an array over it; types that NumPy lacks as bits. Anything else as it is."""
     if not hasattr(value, "untyped_storage"):
         if hasattr(value, "data_ptr"):
             passed = "banksim run passes tensors of PyTorch; try banksim run --whole"

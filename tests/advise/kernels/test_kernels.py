@@ -26,7 +26,8 @@ from banksim.kernels import disassembly
 from banksim.kernels.compilers import nvrtc
 from banksim.runs.python_file import load_python
 from cuda_kernels.kernels.products import tiled
-from helpers.places import EXAMPLES, KERNELS
+from helpers.commands import err_of, out_of
+from helpers.places import EXAMPLES, KERNELS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -57,8 +58,7 @@ def transpose(tmp_path: Path) -> Path:
 
 
 def advised(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert main(["advise", "kernel", *words, "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads(out_of(capsys, ["advise", "kernel", *words, "--json"]))
     return found
 
 
@@ -99,8 +99,7 @@ def test_no_time_is_shown_where_most_is_assumed(
 ) -> None:
     """Layouts still rank by it: what is assumed is the same for all."""
     monkeypatch.setattr("banksim.timing.whole_grid.MOST_ASSUMED", 0.0)
-    assert main(["advise", "kernel", f"{transpose}:transpose", *LAUNCH]) == 0
-    printed = capsys.readouterr().out
+    printed = out_of(capsys, ["advise", "kernel", f"{transpose}:transpose", *LAUNCH])
     assert "No time is given (–) where more than" in printed
     assert " µs " not in printed
     found = advised([f"{transpose}:transpose", *LAUNCH], capsys)
@@ -430,8 +429,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(transpose: Path) -> None:
 
 
 def test_a_source_that_changed_since_its_import_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "changing.py"
-    file.write_text("def kernel(out):\n    out[0] = 1\n")
+    file = written_to(tmp_path / "changing.py", "def kernel(out):\n    out[0] = 1\n")
     names: dict[str, Any] = {}
     exec(compile(file.read_text(), str(file), "exec"), names)
     file.write_text("def kernel(out):\n    out[0] = 2\n")
@@ -456,15 +454,13 @@ def test_a_source_that_changed_since_its_import_is_refused(tmp_path: Path, monke
     ],
 )
 def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", *words]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["advise", *words])
     assert message in error
     assert error.count("\n") == 1
 
 
 def test_a_kernel_without_such_arrays_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "plain.cu"
-    file.write_text('extern "C" __global__ void plain(int *out) { out[threadIdx.x] = 1; }\n')
+    file = written_to(tmp_path / "plain.cu", 'extern "C" __global__ void plain(int *out) { out[threadIdx.x] = 1; }\n')
     assert main(["advise", "kernel", f"{file}:plain", "--arg", "int32[32]"]) == 2
     assert "plain declares no shared array whose layout could change" in capsys.readouterr().err
 
@@ -511,8 +507,7 @@ def test_what_saves_next_to_nothing_is_refused(
 
 
 def test_two_ways_to_one_source_are_one_layout(tmp_path: Path) -> None:
-    file = tmp_path / "k.cu"
-    file.write_text(CUDA)
+    file = written_to(tmp_path / "k.cu", CUDA)
     source = CudaSource(file, "copy<32>", defines=["HALF=8"])
     arguments = [np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32)]
     bench = Bench(source, 1, (32, 32), arguments, (architecture("sm_50"),), 0)

@@ -9,6 +9,7 @@ from banksim.advise.kernels.advice import KernelAdvice, advise_kernel
 from banksim.advise.kernels.cuda_source import CudaSource
 from banksim.advise.kernels.measure import Bench
 from banksim.architectures.bank_rules import architecture
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -31,8 +32,7 @@ GRID, BLOCK = (6, 5), (32, 8)
 
 
 def source(folder: Path, barrier: str = "__syncthreads();", extra: str = "0") -> CudaSource:
-    file = folder / "k.cu"
-    file.write_text(SOURCE.replace("BARRIER", barrier).replace("EXTRA", extra))
+    file = written_to(folder / "k.cu", SOURCE.replace("BARRIER", barrier).replace("EXTRA", extra))
     return CudaSource(file, "transpose")
 
 

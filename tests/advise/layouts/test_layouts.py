@@ -15,6 +15,7 @@ from banksim.advise.layouts.advice import LayoutAdvice, advise_layouts
 from banksim.advise.layouts.candidates import candidates, swizzles
 from banksim.layouts import gluon, gluon_text
 from banksim.layouts.build import copy_of, shared_layout
+from helpers.commands import err_of, out_of
 
 FRAGMENTS = "((8,2,2,4),8):((1,8,512,16),64)"
 """The rows that four warps give ldmatrix.x4, of a tile of 64 × 64 halves."""
@@ -132,8 +133,7 @@ def test_the_command_says_what_to_write_and_why(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     words = ["advise", "--layout", "(64,64):(64,1)", "--dtype", "half", "--threads", FRAGMENTS, "--atom", "ldmatrix_x4"]
-    assert main(words) == 0
-    shown = capsys.readouterr().out
+    shown = out_of(capsys, words)
     for line in (
         "Layouts for 1 copy on sm_90",
         "CuTe  S<3,3,3> o (64,64):(64,1)",
@@ -143,8 +143,7 @@ def test_the_command_says_what_to_write_and_why(
     ):
         assert line in shown.splitlines()
     assert re.search(r"^S<3,3,3> o \(64,64\):\(64,1\) +16 +4 +8,192$", shown, re.MULTILINE)
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["layouts"]
+    found = json.loads(out_of(capsys, [*words, "--json"]))["layouts"]
     assert found["better"][0]["cute"] == "S<3,3,3> o (64,64):(64,1)"
     assert found["better"][0]["transactions"] == [16]
 
@@ -172,14 +171,12 @@ def test_a_picture_in_the_terminal_shows_banks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    assert main(["pattern", "--layout", "(4,16):(16,1)", "--draw", "-"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = out_of(capsys, ["pattern", "--layout", "(4,16):(16,1)", "--draw", "-"]).splitlines()
     assert lines[0] == "(4,16):(16,1), banks on sm_90"
     assert lines[3].split("│")[1].split() == [str(16 + column) for column in range(12)]
     assert lines[-1] == "4 more columns: --draw FILE.svg has room for all"
     words = ["pattern", "--layout", PLAIN, "--shape", "4,8", "--draw", "-", "--threads", ROWS, "--picture", "none"]
-    assert main(words) == 0
-    assert "places" not in capsys.readouterr().err
+    assert "places" not in err_of(capsys, words, status=0)
 
 
 @pytest.mark.parametrize(
@@ -191,5 +188,4 @@ def test_a_picture_in_the_terminal_shows_banks(
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", *words]) == 2
-    assert capsys.readouterr().err == f"banksim: {message}\n"
+    assert err_of(capsys, ["pattern", *words]) == f"banksim: {message}\n"

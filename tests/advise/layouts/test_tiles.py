@@ -13,6 +13,7 @@ from banksim.__main__ import main
 from banksim.advise.layouts.tiles import WHAT, TileAdvice, TileLayout, advise_tile, layouts
 from banksim.errors import InputError
 from helpers import recordings
+from helpers.commands import err_of, out_of
 
 
 def by_swizzle(advice: TileAdvice, way: str) -> dict[tuple[int, int], Any]:
@@ -155,8 +156,7 @@ def test_what_no_tensor_map_copies_is_refused() -> None:
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", "tile", "128,64", "--dtype", "half", "--read", "ldmatrix,wgmma_mn"]) == 0
-    shown = capsys.readouterr().out
+    shown = out_of(capsys, ["advise", "tile", "128,64", "--dtype", "half", "--read", "ldmatrix,wgmma_mn"])
     assert "Take a swizzle of 128 B, boxes of 128 × 64: no conflict is left." in shown
     assert main(["advise", "tile", "128,64", "--dtype", "half", "--read", "ldmatrix", "--json"]) == 0
     tile = json.loads(capsys.readouterr().out)["tile"]
@@ -164,5 +164,4 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         "swizzle": 128, "box": [128, 64], "copies": 1,
         "readings": [{"way": "ldmatrix", "transactions": 128, "ideal": 128}],
     }  # fmt: skip
-    assert main(["advise", "tile", "128"]) == 2
-    assert capsys.readouterr().err == "banksim: tile 128: give its rows and columns, as 128,64\n"
+    assert err_of(capsys, ["advise", "tile", "128"]) == "banksim: tile 128: give its rows and columns, as 128,64\n"

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import banksim
-from banksim.__main__ import main
 from banksim.advise.patterns import advice
 from banksim.advise.patterns.advice import ArrayAdvice, advise, together
 from banksim.advise.patterns.judge import Judged
@@ -23,6 +22,7 @@ from banksim.errors import InputError, UnknownCountError
 from banksim.patterns.inputs import Description
 from banksim.patterns.threads import Loop
 from banksim.patterns.types import ALIASES, FUNDAMENTAL, record
+from helpers.commands import out_of
 
 TRANSPOSE = ["tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x] = v"]
 FLOAT = FUNDAMENTAL["float"]
@@ -195,8 +195,7 @@ def test_the_best_layouts_of_several_arrays_are_judged_at_once(capsys: pytest.Ca
     trace = banksim.pattern(accesses, declare="float a[32][33], b[32][33]", block=(32, 32))
     assert together(padded) == ((banksim.replay(trace).transactions,), 256)
     words = ["advise", *accesses, "--declare", "float a[32][32], b[32][32]", "--block", "32,32"]
-    assert main(words) == 0
-    assert "The best of each at once: 2,112 → 128 transactions on sm_90, 256 bytes more." in capsys.readouterr().out
+    assert "The best of each at once: 2,112 → 128 transactions on sm_90, 256 bytes more." in out_of(capsys, words)
 
 
 # ---- the honest no
@@ -344,8 +343,7 @@ def test_the_command_prints_the_table_and_the_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    assert main(["advise", *TRANSPOSE, "--declare", "float tile[32][32]", "--block", "32,32"]) == 0
-    printed = capsys.readouterr().out
+    printed = out_of(capsys, ["advise", *TRANSPOSE, "--declare", "float tile[32][32]", "--block", "32,32"])
     assert "rows of 33" in printed
     assert "__shared__ float tile[32][33];" in printed
     assert "tile = cuda.shared.array((32, 33), float32)" in printed
@@ -354,8 +352,7 @@ def test_the_command_prints_the_table_and_the_line(
 
 def test_json_holds_every_layout(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["advise", *TRANSPOSE, "--declare", "float tile[32][32]", "--block", "32,32", "--json"]
-    assert main([*words, "--arch", "kepler-4,sm_90"]) == 0
-    (array,) = json.loads(capsys.readouterr().out)["arrays"]
+    (array,) = json.loads(out_of(capsys, [*words, "--arch", "kepler-4,sm_90"]))["arrays"]
     assert array["architectures"] == ["kepler-4", "sm_90"]
     assert (array["before"]["transactions"], array["bound"], array["proven"]) == ([544, 1056], [64, 64], True)
     assert array["better"][0]["c"] == ["__shared__ float tile[32][33];"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banksim.__main__ import main
 from banksim.commands.shared.argument_text import parse
 from banksim.errors import InputError
+from helpers.commands import err_of
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,7 @@ def test_absurd_values_are_one_short_line(text: str, complaint: str) -> None:
 
 @pytest.mark.parametrize("option", ["--grid", "--block", "--dynamic-shared", "--max-instructions"])
 def test_absurd_sizes_are_one_short_line(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kernel", "none.cu:k", option, DIGITS]) == 2
-    error = capsys.readouterr().err
+    error = err_of(capsys, ["kernel", "none.cu:k", option, DIGITS])
     assert error.startswith(f"banksim: {option} 999")
     assert error.count("\n") == 1
     assert len(error) < 200

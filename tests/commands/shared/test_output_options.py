@@ -13,6 +13,7 @@ from banksim.commands import COMMANDS
 from banksim.commands.shared.output_options import OutputFile, OutputFolder, OutputInFolder, OutputStream
 from cuda_kernels.__main__ import main as catalogue
 from cuda_kernels.__main__ import parser as catalogue_parser
+from helpers.places import written_to
 
 Main = Callable[[Sequence[str]], int]
 WRITES = re.compile(r"\b(write|draw|save|keep)\b")
@@ -111,8 +112,7 @@ def test_a_baseline_that_cannot_be_written_is_refused_before_anything_is_judged(
 
 
 def test_what_can_be_written_is_left_as_it_is_until_then(tmp_path: Path) -> None:
-    report = tmp_path / "report.html"
-    report.write_text("old")
+    report = written_to(tmp_path / "report.html", "old")
     assert main(["kernel", "none.py:kernel", "--html", str(report), "--save-args", str(tmp_path / "a" / "b")]) == 2
     assert report.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]

@@ -23,7 +23,7 @@ from banksim.kernels.load import Module, load
 from banksim.runs.programs import standins
 from banksim.runs.python_file import load_python
 from banksim.system import cache
-from helpers.places import KERNELS
+from helpers.places import KERNELS, written_to
 
 pytestmark = pytest.mark.usefixtures("listed_once")
 needs_host_compiler = pytest.mark.skipif(tools.host_compiler() is None, reason="no g++ for nvcc to run")
@@ -181,8 +181,7 @@ def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(os.name == "nt", reason="runs a shell script")
 def test_a_script_on_the_path_is_known_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = tmp_path / "ptxas"
-    script.write_text(f"#!/bin/sh\ncat {tmp_path}/version\n")
+    script = written_to(tmp_path / "ptxas", f"#!/bin/sh\ncat {tmp_path}/version\n")
     script.chmod(0o755)
     monkeypatch.setattr(tools, "tool", lambda name: script)
     monkeypatch.setattr(tools, "roots", lambda: ())
@@ -266,8 +265,7 @@ def test_source_text_with_defines() -> None:
 def test_headers_are_found_and_their_changes_seen(tmp_path: Path, empty_cache: Path) -> None:
     for folder in ("beside", "elsewhere"):
         (tmp_path / folder).mkdir()
-    file = tmp_path / "beside" / "add.cu"
-    file.write_text('#include "beside.h"\n' + ADD)
+    file = written_to(tmp_path / "beside" / "add.cu", '#include "beside.h"\n' + ADD)
     (tmp_path / "beside" / "beside.h").write_text("#pragma once\n# include <far.h>\n")
     for step in (3, 4):
         (tmp_path / "elsewhere" / "far.h").write_text(f"#define STEP {step}\n")
@@ -277,8 +275,7 @@ def test_headers_are_found_and_their_changes_seen(tmp_path: Path, empty_cache: P
 
 
 def test_a_header_that_a_macro_names_is_never_taken_from_the_cache(tmp_path: Path, empty_cache: Path) -> None:
-    file = tmp_path / "add.cu"
-    file.write_text('#define HEADER "step.h"\n#include HEADER\n' + ADD)
+    file = written_to(tmp_path / "add.cu", '#define HEADER "step.h"\n#include HEADER\n' + ADD)
     for step in (3, 4):
         (tmp_path / "step.h").write_text(f"#define STEP {step}\n")
         assert constant_of(compile_cuda(file)) == step

@@ -10,6 +10,7 @@ from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.host_part import blank, constructs
 from banksim.kernels.load import load
+from helpers.places import written_to
 
 EXTENSION = """#include <torch/extension.h>
 #include "missing/helper_cuda.h"
@@ -51,8 +52,7 @@ def folder(tmp_path: Path) -> Path:
 
 @needs_host
 def test_a_kernel_of_an_extension_is_executed_and_what_was_left_out_said(folder: Path, capsys: Said) -> None:
-    file = folder / "k.cuh"
-    file.write_text(EXTENSION)
+    file = written_to(folder / "k.cuh", EXTENSION)
     assert main(["kernel", f"{file}:columns", "--block", "32,32", "--arg", "float32[1024]", "--json"]) == 0
     said = capsys.readouterr()
     assert '"line": 12' in said.out

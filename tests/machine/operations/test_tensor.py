@@ -14,6 +14,7 @@ from banksim.errors import Fault, UnsupportedError
 from banksim.runs.outcome import Run
 from helpers import recordings
 from helpers.operations import ENGINES
+from helpers.places import written_to
 
 RECORDED = {one["name"]: one for one in recordings.text("tensor")["launches"]}
 
@@ -186,8 +187,7 @@ ARRIVED:
 
 
 def barrier(count: int, bytes_: int, parity: int, engine: str, folder: Path) -> Any:
-    file = folder / "barrier.ptx"
-    file.write_text(BARRIER)
+    file = written_to(folder / "barrier.ptx", BARRIER)
     out = np.zeros(64, np.uint32)
     numbers = [np.uint32(n) for n in (count, bytes_, parity)]
     banksim.run(banksim.load(file)["barrier"], 1, 64, [out, *numbers], engine=engine, workers=1)

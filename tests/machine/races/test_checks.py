@@ -14,6 +14,7 @@ from banksim.__main__ import main
 from banksim.errors import InputError
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
+from helpers.commands import err_of
 from helpers.places import EXAMPLES, H200, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
 
@@ -251,8 +252,7 @@ def test_program(tmp_path, capsys):
     (kernel,) = json.loads((tmp_path / "r.json").read_text())["kernels"]
     (race,) = kernel["findings"]
     assert (race["first"]["line"], race["second"]["line"], race["count"]) == (8, 9, 3 * 64)
-    assert main(["run", "--check", "races", str(program)]) == 1
-    assert "cuda.syncthreads() is missing before" in capsys.readouterr().err
+    assert "cuda.syncthreads() is missing before" in err_of(capsys, ["run", "--check", "races", str(program)], status=1)
 
 
 def test_the_guide_tells_how_many_kernels_racecheck_agrees_on():

@@ -21,7 +21,7 @@ from banksim.report.json import conflicts
 from banksim.requests.trace import Site, Trace
 from banksim.version import VERSION
 from helpers.html_page import Page
-from helpers.places import EXAMPLES
+from helpers.places import EXAMPLES, written_to
 
 EXAMPLE = str(EXAMPLES / "transpose.py")
 MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
@@ -414,8 +414,7 @@ def in_browser(page: Path, folder: Path, *options: str) -> str:
 def framed(file: Path, folder: Path) -> object:
     """What FRAMED says of a page in two frames, as wide as a desk and as a phone."""
     frames = "".join(f'<iframe src="{file.name}" width="{width}" height="900"></iframe>' for width in (375, 1200))
-    page = file.parent / "framed.html"
-    page.write_text(f"<!doctype html><title></title>{frames}{FRAMED}")
+    page = written_to(file.parent / "framed.html", f"<!doctype html><title></title>{frames}{FRAMED}")
     return json.loads(in_browser(page, folder, "--allow-file-access-from-files", "--virtual-time-budget=5000"))
 
 

@@ -17,7 +17,9 @@ from banksim.errors import InputError
 from banksim.runs.languages import language
 from banksim.runs.languages.constants import constants
 from helpers import fake_language
+from helpers.commands import out_of
 from helpers.fake_language import TRANSPOSE
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -130,16 +132,13 @@ def test_a_wrong_constant_is_one_line(texts: list[str], told: str) -> None:
 # ---- on the command line
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "kernels.py"
-    path.write_text("from helpers.fake_language import TRANSPOSE as transpose\n")
-    return path
+    return written_to(tmp_path / "kernels.py", "from helpers.fake_language import TRANSPOSE as transpose\n")
 
 
 def test_the_command_takes_its_kernels(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random", "--arg", "32", "--grid", "2,2", "--json"]
     for name in (f"{file}:transpose", str(file)):
-        assert main(["kernel", name, *arguments, "--const", "TILE=NARROW", "--const", "PAD=0"]) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = json.loads(out_of(capsys, ["kernel", name, *arguments, "--const", "TILE=NARROW", "--const", "PAD=0"]))
         assert (found["kernel"], found["block"]) == ("transpose", [256, 1, 1])
         assert found["conflicts"][0]["transactions"] == 288
     assert main(["kernel", str(file), *arguments, "--const", "TILE=16"]) == 2
@@ -147,8 +146,7 @@ def test_the_command_takes_its_kernels(file: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_command_lists_its_kernels(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kernel", "--list", str(file)]) == 0
-    assert capsys.readouterr().out == "transpose(out, in, n, TILE: const, PAD: const)\n"
+    assert out_of(capsys, ["kernel", "--list", str(file)]) == "transpose(out, in, n, TILE: const, PAD: const)\n"
 
 
 def test_what_a_compiler_says_is_told_once() -> None:

@@ -10,7 +10,8 @@ import pytest
 from banksim.__main__ import main
 from banksim.runs.programs.choice import choice
 from banksim.storage import open_trace
-from helpers.places import PROGRAMS, ROOT
+from helpers.commands import err_of, out_of
+from helpers.places import PROGRAMS, ROOT, written_to
 
 PROGRAM = """
 import sys
@@ -42,9 +43,7 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("choice") / "program.py"
-    file.write_text(PROGRAM)
-    return file
+    return written_to(tmp_path_factory.mktemp("choice") / "program.py", PROGRAM)
 
 
 def reported(folder: Path, *words: str) -> dict[str, Any]:
@@ -104,8 +103,7 @@ def test_of_cuda_programs_the_launches_are_chosen_too(tmp_path: Path) -> None:
 
 
 def test_the_text_names_what_was_not_counted(program: Path, capsys: Said) -> None:
-    assert main(["run", "--output", "-", "-k", "nothing", str(program)]) == 0
-    assert capsys.readouterr().out == (
+    assert out_of(capsys, ["run", "--output", "-", "-k", "nothing", str(program)]) == (
         "program.py: bank conflicts on sm_90\nNo launch was chosen.\n"
         "5 other launches executed, not counted: columns (3) and rows (2)\n"
     )
@@ -144,8 +142,7 @@ def test_a_name_is_one_of_the_ways_to_write_it(name: str, found: bool) -> None:
     ],
 )
 def test_a_wrong_choice_is_told_before_the_program_runs(options: list[str], said: str, capsys: Said) -> None:
-    assert main(["run", *options, "program.py"]) == 2
-    assert capsys.readouterr().err == f"banksim: {said}\n"
+    assert err_of(capsys, ["run", *options, "program.py"]) == f"banksim: {said}\n"
 
 
 # ---- the kernels of a file
@@ -162,23 +159,19 @@ def test_kernels_are_listed_with_their_signatures(
 ) -> None:
     monkeypatch.chdir(ROOT)
     for command in "kernel", "run":
-        assert main([command, "--list", file]) == 0
-        assert capsys.readouterr().out == said
-    assert main(["kernel", "--list", "--json", file]) == 0
-    entries = json.loads(capsys.readouterr().out)["kernels"]
+        assert out_of(capsys, [command, "--list", file]) == said
+    entries = json.loads(out_of(capsys, ["kernel", "--list", "--json", file]))["kernels"]
     assert "".join(f"{entry['signature']}\n" for entry in entries) == said
 
 
 def test_a_list_is_of_a_file(capsys: Said) -> None:
     assert main(["kernel", "--list", f"{os.curdir}/a.py:k"]) == 2
     assert capsys.readouterr().err == "banksim: --list ./a.py:k: give the file alone, ./a.py\n"
-    assert main(["run", "--list", "-m", "a"]) == 2
-    assert capsys.readouterr().err == "banksim: --list: give a file, and not the module a\n"
+    assert err_of(capsys, ["run", "--list", "-m", "a"]) == "banksim: --list: give a file, and not the module a\n"
 
 
 def test_a_program_s_list_is_of_its_sources_with_the_options_of_nvcc(tmp_path: Path, capsys: Said) -> None:
     for name in "ab":
         (tmp_path / f"{name}.cu").write_text(f"__global__ void NAME_{name}(int *out) {{ *out = 1; }}")
     given = ["--nvcc", "-DNAME_a=first -DNAME_b=second -O2", f"{tmp_path}/a.cu", f"{tmp_path}/b.cu", "argument"]
-    assert main(["run", "--list", *given]) == 0
-    assert capsys.readouterr().out == "first(int*)\nsecond(int*)\n"
+    assert out_of(capsys, ["run", "--list", *given]) == "first(int*)\nsecond(int*)\n"

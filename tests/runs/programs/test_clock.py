@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from banksim.__main__ import main
 from banksim.runs.programs.clock import Clock
+from helpers.commands import out_of
 
 Said = pytest.CaptureFixture[str]
 CUDA = """
@@ -84,13 +84,11 @@ def test_launches_without_a_time_between_two_readings_leave_none() -> None:
 def test_events_tell_what_the_report_does(tmp_path: Path, capfd: Said, name: str, source: str) -> None:
     program, report = tmp_path / name, tmp_path / "report.json"
     program.write_text(source)
-    assert main(["run", "--timing", "--json", "--output", str(report), str(program)]) == 0
-    both, none = map(float, capfd.readouterr().out.split())
+    both, none = map(float, out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)]).split())
     found: dict[str, Any] = json.loads(report.read_text())
     (kernel,) = found["kernels"]
     assert kernel["launches"] == 2
     assert both == pytest.approx(kernel["time"]["microseconds"] / 1000, abs=2e-6)
     assert math.isnan(none)
-    assert main(["run", "--output", str(report), str(program)]) == 0
-    assert capfd.readouterr().out.split()[-2:] == ["nan", "nan"]
+    assert out_of(capfd, ["run", "--output", str(report), str(program)]).split()[-2:] == ["nan", "nan"]
     assert "answered by nan: --timing simulates" in " ".join(report.read_text().split())

@@ -14,7 +14,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.kernels.compilers import tools
 from banksim.runs.programs import executable, standins
-from helpers.places import PROGRAMS
+from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
 
 CUDA = PROGRAMS / "cuda"
@@ -320,8 +320,7 @@ def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
 
 
 def test_sources_without_a_main_are_no_program(tmp_path: Path, capfd: Said) -> None:
-    source = tmp_path / "one.cu"
-    source.write_text("__global__ void k(int *out) { out[0] = 1; }")
+    source = written_to(tmp_path / "one.cu", "__global__ void k(int *out) { out[0] = 1; }")
     assert run(str(source)) == 2
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(f"banksim: {source} is no program, it has no main(): ")

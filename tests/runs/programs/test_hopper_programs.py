@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from banksim.__main__ import main
+from helpers.commands import out_of
 from helpers.places import PROGRAMS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -13,5 +13,4 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on
 
 @pytest.mark.parametrize("program", ["clusters.cu", "tensor_maps.cu"])
 def test_a_program_ends_well(program: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--output", os.devnull, str(PROGRAMS / "cuda" / program)]) == 0
-    assert capfd.readouterr().out == ""
+    assert out_of(capfd, ["run", "--output", os.devnull, str(PROGRAMS / "cuda" / program)]) == ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
+from helpers.commands import err_of
 from helpers.places import PACKAGES
 
 
@@ -144,5 +145,4 @@ def test_options_behind_the_program_are_its_own_and_said_to_be(
     assert printed.err == f"banksim: {said}"
     assert not Path("x.html").exists()
     for meant in (["program.py", "--own", "--help"], ["--", "program.py", "--timing"]):
-        assert main(["run", "--output", os.devnull, *meant]) == 0
-        assert capsys.readouterr().err == ""
+        assert err_of(capsys, ["run", "--output", os.devnull, *meant], status=0) == ""

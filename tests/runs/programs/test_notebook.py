@@ -11,6 +11,7 @@ from banksim.errors import InputError
 from banksim.runs.programs.notebook import python_of
 from banksim.system.notebooks import Cell, cells
 from banksim.system.source_files import source_line
+from helpers.commands import err_of, out_of
 
 Said = pytest.CaptureFixture[str]
 KERNEL = """@cuda.jit
@@ -52,8 +53,7 @@ def test_a_notebook_is_reported_by_cell_and_line(folder: Path, capsys: Said) -> 
     assert (load["file"], load["line"]) == ("n.ipynb, cell 2", 7)
     assert load["text"] == "out[y, x] = tile[x, y]"
     assert (store["transactions"], load["transactions"]) == (32, 1024)
-    assert main(["run", "--no-picture", "--output", "-", "n.ipynb"]) == 0
-    said = capsys.readouterr().out
+    said = out_of(capsys, ["run", "--no-picture", "--output", "-", "n.ipynb"])
     assert "n.ipynb, cell 2, line 7  out[y, x] = tile[x, y]" in said
     assert "No conflict on 1 other line: n.ipynb, cell 2, line 5" in said
 
@@ -124,8 +124,7 @@ def test_a_cell_writes_a_file(folder: Path) -> None:
 )
 def test_what_is_no_notebook_is_told_in_a_line(content: str, said: str, folder: Path, capsys: Said) -> None:
     (folder / "n.ipynb").write_text(content)
-    assert main(["run", "n.ipynb"]) == 2
-    told = capsys.readouterr().err.replace(f"{folder}/", "")
+    told = err_of(capsys, ["run", "n.ipynb"]).replace(f"{folder}/", "")
     assert told.startswith(f"banksim: {said}")
     assert told.count("\n") == 1
 

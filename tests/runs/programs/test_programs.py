@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from banksim.__main__ import main
-from helpers.places import PROGRAMS
+from helpers.commands import out_of
+from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
 
 SAID = {
@@ -70,8 +71,7 @@ def run(words: list[str], tmp_path: Path) -> tuple[int, dict[str, Any]]:
 
 
 def written(tmp_path: Path, text: str) -> str:
-    program = tmp_path / "program.py"
-    program.write_text(text)
+    program = written_to(tmp_path / "program.py", text)
     return str(program)
 
 
@@ -246,8 +246,7 @@ def test_folders_of_headers_that_numba_was_given(
     (tmp_path / "two.cuh").write_text("__device__ int two() { return 2; }")
     code = '#include <two.cuh>\nextern "C" __device__ int twice(int *to, int a) { *to = a * two(); return 0; }'
     program = written(tmp_path, LINKED.format(code, "int32(int32)", "", "x[0] = twice(21)"))
-    assert main(["run", "--output", os.devnull, program]) == 0
-    assert capsys.readouterr().out == "42\n"
+    assert out_of(capsys, ["run", "--output", os.devnull, program]) == "42\n"
 
 
 def test_what_only_the_drivers_linker_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,15 +260,13 @@ def test_what_only_the_drivers_linker_takes(tmp_path: Path, capsys: pytest.Captu
 def test_what_is_not_supported_can_be_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = "try:\n    k[1, 32](x)\nexcept NotImplementedError as error:\n    print('not here:', error)"
     program = written(tmp_path, KERNEL.format("", "cuda.cg.this_grid().sync()", lines))
-    assert main(["run", "--output", os.devnull, program]) == 0
-    assert "not here: " in capsys.readouterr().out
+    assert "not here: " in out_of(capsys, ["run", "--output", os.devnull, program])
 
 
 def test_kernels_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = "print('thread', cuda.threadIdx.x, x[0])"
     program = written(tmp_path, KERNEL.format("", body, "k[1, 2](x)\nprint('end')"))
-    assert main(["run", "--output", os.devnull, program]) == 0
-    assert capsys.readouterr().out == "thread 0 0.000000\nthread 1 0.000000\nend\n"
+    assert out_of(capsys, ["run", "--output", os.devnull, program]) == "thread 0 0.000000\nthread 1 0.000000\nend\n"
 
 
 def test_numbas_own_errors_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,8 +278,7 @@ def test_numbas_own_errors_stay(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "try:\n    k(x)\nexcept ValueError:\n    print('no configuration')"
     )
     program = written(tmp_path, KERNEL.format("", "y = undefined(x)", lines))
-    assert main(["run", "--output", os.devnull, program]) == 0
-    said = capsys.readouterr().out.splitlines()
+    said = out_of(capsys, ["run", "--output", os.devnull, program]).splitlines()
     assert (said[0], said[2]) == ("typing", "no configuration")
     assert said[1].startswith("single is declared for (array(float32, 1d, A)), not for (array(float64")
 
@@ -423,8 +419,7 @@ def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: pyt
     status, told = run(["--trace", str(tmp_path / "t.parquet"), written(tmp_path, COLUMNS)], tmp_path)
     assert status == 0
     capsys.readouterr()
-    assert main(["replay", str(tmp_path / "t.parquet"), "--json"]) == 0
-    [judged] = json.loads(capsys.readouterr().out)["conflicts"]
+    [judged] = json.loads(out_of(capsys, ["replay", str(tmp_path / "t.parquet"), "--json"]))["conflicts"]
     sites = [site for kernel in told["kernels"] for site in kernel["conflicts"][0]["sites"]]
     names = ("function", "file", "line", "offset", "op", "width", "requests", "transactions", "ideal", "degree")
     assert [[site[name] for name in names] for site in judged["sites"]] == [

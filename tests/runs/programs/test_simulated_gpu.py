@@ -18,6 +18,7 @@ from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.driver import Allocations, Driver
 from banksim.runs.programs.numba_hooks import simulated
 from banksim.runs.programs.process import ILLEGAL_INSTRUCTION, status_of
+from helpers.places import written_to
 
 HOPPER = (architecture("sm_90"),)
 pytestmark = pytest.mark.filterwarnings("ignore:.*low occupancy")
@@ -299,8 +300,7 @@ BARRIER = """
 
 
 def test_an_illegal_instruction_has_its_own_error(tmp_path: Path) -> None:
-    path = tmp_path / "k.ptx"
-    path.write_text(BARRIER)
+    path = written_to(tmp_path / "k.ptx", BARRIER)
     with pytest.raises(Fault, match="no multiple of 32") as fault:
         banksim.run(banksim.load(path)["k"], 1, 64, [np.uint32(33)])
     assert status_of(fault.value) == ILLEGAL_INSTRUCTION

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from banksim.__main__ import main
+from helpers.commands import out_of
 from helpers.places import PROGRAMS
 from helpers.texture_model import CLAMP, Texture
 
@@ -16,8 +17,7 @@ W, H, D = 8, 4, 3
 
 
 def test_what_programs_do_with_textures(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--output", os.devnull, PROGRAM]) == 0
-    lines = capfd.readouterr().out.splitlines()
+    lines = out_of(capfd, ["run", "--output", os.devnull, PROGRAM]).splitlines()
     assert lines.pop() == "8 8 1 1, 2 0"
     numbers = {}
     for line in lines:

@@ -9,6 +9,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.runs.programs import standins
+from helpers.commands import err_of, out_of
 from numba_suite.conftest import reasons
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -211,10 +212,8 @@ def test_without_a_compiler_modules_run_as_files_do(
     monkeypatch.setattr(standins, "c_compiler", lambda: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "asks_for_a_gpu.py").write_text("from numba import cuda\nprint(cuda.is_available())")
-    assert main(["run", "-m", "asks_for_a_gpu"]) == 0
-    assert capsys.readouterr().out == "True\n"
-    assert main(["run", "--whole", "asks_for_a_gpu.py"]) == 2
-    assert "there is none: install gcc" in capsys.readouterr().err
+    assert out_of(capsys, ["run", "-m", "asks_for_a_gpu"]) == "True\n"
+    assert "there is none: install gcc" in err_of(capsys, ["run", "--whole", "asks_for_a_gpu.py"])
 
 
 MLIR = """

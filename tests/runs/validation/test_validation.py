@@ -19,6 +19,7 @@ from banksim.report.text.validation import report
 from banksim.requests.trace import Site
 from banksim.runs.validation.comparison import Difference, Verdict, compare, counter_of, of_libraries, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
+from helpers.commands import err_of, out_of
 from helpers.places import DATA, KERNELS, PROGRAMS
 from helpers.recorded_launches import ENTRIES, executed
 from helpers.recordings import text
@@ -242,8 +243,7 @@ def test_a_program_is_compared_with_the_gpu(
     folder: Path, measured: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capfd: Said
 ) -> None:
     fake(folder, monkeypatch, measured)
-    assert main(["validate", "program.py", "word"]) == 0
-    said = " ".join(capfd.readouterr().out.split())
+    said = " ".join(out_of(capfd, ["validate", "program.py", "word"]).split())
     assert said.startswith("ran program.py: banksim")  # what the program says on the GPU is the profiler's
     assert "program.py: banksim against Nsight Compute 2025.3.1.0" in said
     assert "2 launches of 1 kernel" in said
@@ -254,8 +254,7 @@ def test_a_program_is_compared_with_the_gpu(
 
 def test_differences_are_told_by_line_and_are_status_1(folder: Path, measured: tuple[str, str], capfd: Said) -> None:
     (folder / "pages.csv").write_text(measured[0].replace('"1024","1024","1024"', '"1024","1024","992"'))
-    assert main(["validate", "--pages", "pages.csv", "program.py", "word"]) == 1
-    said = capfd.readouterr().out
+    said = out_of(capfd, ["validate", "--pages", "pages.csv", "program.py", "word"], status=1)
     assert "1 kernel differs" in said
     assert "program.py:11  out[y, x] = tile[x, y]\n" in said
     assert "LDS: transactions 2,048 predicted, 1,984 measured" in said
@@ -287,14 +286,12 @@ def test_an_exported_page_is_a_side_of_diff(folder: Path, measured: tuple[str, s
     capsys.readouterr()
     assert main(["diff", "report.json", "pages.csv"]) == 0
     assert main(["diff", "report.json", "twice.csv"]) == 0
-    assert main(["diff", "report.json", "worse.csv"]) == 1
-    assert "program.py:11" in capsys.readouterr().out
+    assert "program.py:11" in out_of(capsys, ["diff", "report.json", "worse.csv"], status=1)
 
 
 def test_without_a_profiler_a_line_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
     monkeypatch.setenv("PATH", str(folder))
-    assert main(["validate", "program.py"]) == 2
-    assert capsys.readouterr().err.startswith("banksim: Nsight Compute (ncu) is not on PATH")
+    assert err_of(capsys, ["validate", "program.py"]).startswith("banksim: Nsight Compute (ncu) is not on PATH")
 
 
 def test_programs_of_numba_run_in_a_process_of_their_own_and_find_the_driver(
@@ -305,7 +302,6 @@ def test_programs_of_numba_run_in_a_process_of_their_own_and_find_the_driver(
     loaded = 'import ctypes, sys\nassert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0\n'
     asked = 'print("banksim.commands.validate" in sys.modules)\n'
     (folder / "program.py").write_text(loaded + PROGRAM + asked)
-    assert main(["validate", "--pages", "pages.csv", "program.py"]) == 0
-    said = capfd.readouterr().out
+    said = out_of(capfd, ["validate", "--pages", "pages.csv", "program.py"])
     assert said.startswith("ran\nFalse\n")
     assert "2 launches of 1 kernel" in said

@@ -2,9 +2,8 @@
 
 Philox, XORWOW and MRG32k3a give an H200's numbers (cuRAND 10.4): integers, uniform numbers, and a device generator's
 normal and log-normal floats (of mean 0 and deviation 1: others were not recorded) bit for bit. Normal numbers of a
-host's generator or as doubles differ in the last digits, as other functions compute them, and their exponentials too.
-Poisson's numbers, those of the other generators and of XORWOW's ordering by seeds are NumPy's of the same
-distribution.
+host's generator or as doubles differ in the last digits, as do their exponentials. Poisson's numbers, those of the
+other generators and of XORWOW's ordering by seeds are NumPy's of the same distribution.
 """
 
 from collections.abc import Callable, Sequence

@@ -14,6 +14,7 @@ from banksim.kernels.compilers.headers import hint
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.runs.programs import executable, libraries, standins
+from helpers.commands import err_of
 from helpers.places import PROGRAMS
 
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
@@ -131,8 +132,7 @@ def test_a_library_without_a_stand_in_is_named(
 
     monkeypatch.setattr(executable.tools, "run", refuse)
     (tmp_path / "a.cu").write_text("int main() {}")
-    assert main(["run", str(tmp_path / "a.cu")]) == 2
-    said = capfd.readouterr().err.splitlines()
+    said = err_of(capfd, ["run", str(tmp_path / "a.cu")]).splitlines()
     assert said[0].startswith(f"banksim: {library} has no stand-in: " if library else f"banksim: {message}")
     assert said[-1].endswith(message)
 
