@@ -17,6 +17,10 @@ constexpr int THREADS = 128, STAGES = 2, STEPS = 6;
 #define INIT(barrier, count) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place(barrier)), "r"(count) : "memory")
 #define EXPECT(barrier, bytes) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(place(barrier)), "r"(bytes) : "memory")
 #define ARRIVE(barrier) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(place(barrier)) : "memory")
+#define FILLED(words) SHARED; for (int n = 0; n < words; n++) s[t + THREADS * n] = in[t]; if (t < 64) b[t] = in[t]; FENCE; __syncthreads()
+#define ONE_BARRIER SHARED; __shared__ __align__(8) long long full; if (t == 0) INIT(&full, 1); __syncthreads()
+#define STAGED SHARED; __shared__ __align__(8) long long full[STAGES], empty[STAGES]; for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t]; if (t == 0) for (int n = 0; n < STAGES; n++) { INIT(full + n, 1); INIT(empty + n, 1); } FENCE; __syncthreads()
+#define PRODUCT_OUT AWAIT_PRODUCTS(0); out[t] = d[0]
 
 static __device__ unsigned place(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 static __device__ void wait(const void *barrier, unsigned parity) {
@@ -27,11 +31,7 @@ static __device__ Tile tile(const void *p) { return (place(p) & 0x3FFFF) >> 4 | 
 
 // ---- products
 KERNEL(clean_product) {
-    SHARED;
-    for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];
-    if (t < 64) b[t] = in[t];
-    FENCE;
-    __syncthreads();
+    FILLED(4);
     MULTIPLY(left, right);
     AWAIT_PRODUCTS(0);
     __syncthreads();
@@ -47,8 +47,7 @@ KERNEL(clean_fence_behind_the_barrier) {
     __syncthreads();
     FENCE;
     MULTIPLY(left, right);
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(clean_rows_of_its_own) {
@@ -71,8 +70,7 @@ KERNEL(racy_product_without_fence) {
     if (t < 64) b[t] = in[t];                                // RACE
     __syncthreads();
     MULTIPLY(left, right);  // RACE BARRIER
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(racy_fence_before_the_write) {
@@ -82,8 +80,7 @@ KERNEL(racy_fence_before_the_write) {
     for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];  // RACE
     __syncthreads();
     MULTIPLY(left, right);  // RACE BARRIER
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(racy_copies_into_a_product_without_fence) {
@@ -94,8 +91,7 @@ KERNEL(racy_copies_into_a_product_without_fence) {
     asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 0;" ::: "memory");
     __syncthreads();
     MULTIPLY(left, right);  // RACE BARRIER
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(racy_product_without_barrier) {
@@ -104,51 +100,35 @@ KERNEL(racy_product_without_barrier) {
     if (t < 64) b[t] = in[t];                                // RACE
     FENCE;
     MULTIPLY(left, right);  // RACE BARRIER
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(racy_product_not_awaited) {
-    SHARED;
-    for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];
-    if (t < 64) b[t] = in[t];
-    FENCE;
-    __syncthreads();
+    FILLED(4);
     MULTIPLY(left, right);  // RACE
     __syncthreads();
     if (t < 64) b[t] = in[t + 64];  // RACE BARRIER
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(clean_last_product_may_run) {
-    SHARED;
-    for (int n = 0; n < 8; n++) s[t + THREADS * n] = in[t];
-    if (t < 64) b[t] = in[t];
-    FENCE;
-    __syncthreads();
+    FILLED(8);
     MULTIPLY(left, right);
     MULTIPLY(left + 128, right);
     AWAIT_PRODUCTS(1);
     __syncthreads();
     for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 KERNEL(racy_product_too_many_in_flight) {
-    SHARED;
-    for (int n = 0; n < 8; n++) s[t + THREADS * n] = in[t];
-    if (t < 64) b[t] = in[t];
-    FENCE;
-    __syncthreads();
+    FILLED(8);
     MULTIPLY(left, right);
     MULTIPLY(left + 128, right);  // RACE
     AWAIT_PRODUCTS(1);
     __syncthreads();
     for (int n = 4; n < 8; n++) s[t + THREADS * n] = in[t];  // RACE BARRIER
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0];
+    PRODUCT_OUT;
 }
 
 // ---- copies out of shared memory
@@ -233,10 +213,7 @@ KERNEL(racy_tensor_store_not_awaited) {
 
 // ---- copies into shared memory
 KERNEL(clean_tensor_load) {
-    SHARED;
-    __shared__ __align__(8) long long full;
-    if (t == 0) INIT(&full, 1);
-    __syncthreads();
+    ONE_BARRIER;
     if (t == 0) EXPECT(&full, 4096);
     if (t == 0) TENSOR_LOAD(s, &full);
     wait(&full, 0);
@@ -244,10 +221,7 @@ KERNEL(clean_tensor_load) {
 }
 
 KERNEL(racy_tensor_load_read_at_once) {
-    SHARED;
-    __shared__ __align__(8) long long full;
-    if (t == 0) INIT(&full, 1);
-    __syncthreads();
+    ONE_BARRIER;
     if (t == 0) EXPECT(&full, 4096);
     if (t == 0) TENSOR_LOAD(s, &full);  // RACE
     __syncthreads();
@@ -256,10 +230,7 @@ KERNEL(racy_tensor_load_read_at_once) {
 }
 
 KERNEL(clean_load_over_what_was_written) {
-    SHARED;
-    __shared__ __align__(8) long long full;
-    if (t == 0) INIT(&full, 1);
-    __syncthreads();
+    ONE_BARRIER;
     s[t] = -1;
     FENCE;
     __syncthreads();
@@ -270,10 +241,7 @@ KERNEL(clean_load_over_what_was_written) {
 }
 
 KERNEL(racy_load_over_what_was_written) {
-    SHARED;
-    __shared__ __align__(8) long long full;
-    if (t == 0) INIT(&full, 1);
-    __syncthreads();
+    ONE_BARRIER;
     s[t] = -1;  // RACE
     __syncthreads();
     if (t == 0) EXPECT(&full, 512);
@@ -341,62 +309,28 @@ KERNEL(racy_pipeline_with_a_stage_too_many) {
 }
 
 // One thread says for its group of warps that a stage is free: products read for all four at once.
-KERNEL(clean_group_with_one_arrival) {
-    SHARED;
-    __shared__ __align__(8) long long full[STAGES], empty[STAGES];
-    for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];
-    if (t == 0) for (int n = 0; n < STAGES; n++) { INIT(full + n, 1); INIT(empty + n, 1); }
-    FENCE;
-    __syncthreads();
-#pragma unroll 1
-    for (int n = 0; n < STEPS; n++) {
-        int stage = 128 + n % STAGES * 32; // of 16 bytes
-        if (t == 0) {
-            if (n >= STAGES) wait(empty + n % STAGES, (n / STAGES - 1) & 1);
-            EXPECT(full + n % STAGES, 512);
-            LOAD(s + 4 * stage, in, full + n % STAGES);
-        }
-        __syncwarp();
-        wait(full + n % STAGES, n / STAGES & 1);
-        MULTIPLY(left, left + stage);
-        AWAIT_PRODUCTS(0);
-        if (t == 64) ARRIVE(empty + n % STAGES);
-    }
-    out[t] = d[0] + right;
-}
-
-KERNEL(clean_group_with_a_product_in_flight) {
-    SHARED;
-    __shared__ __align__(8) long long full[STAGES], empty[STAGES];
-    for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];
-    if (t == 0) for (int n = 0; n < STAGES; n++) { INIT(full + n, 1); INIT(empty + n, 1); }
-    FENCE;
-    __syncthreads();
-#pragma unroll 1
-    for (int n = 0; n < STEPS; n++) {
-        int stage = 128 + n % STAGES * 32; // of 16 bytes
-        if (t == 0) {
-            if (n >= STAGES) wait(empty + n % STAGES, (n / STAGES - 1) & 1);
-            EXPECT(full + n % STAGES, 512);
-            LOAD(s + 4 * stage, in, full + n % STAGES);
-        }
-        __syncwarp();
-        wait(full + n % STAGES, n / STAGES & 1);
-        MULTIPLY(left, left + stage);
-        AWAIT_PRODUCTS(1);
-        if (t == 64) ARRIVE(empty + n % STAGES);
-    }
-    AWAIT_PRODUCTS(0);
-    out[t] = d[0] + right;
-}
+#define GROUP(pending)                                                   \
+    STAGED;                                                              \
+    _Pragma("unroll 1") for (int n = 0; n < STEPS; n++) {                \
+        int stage = 128 + n % STAGES * 32; /* of 16 bytes */             \
+        if (t == 0) {                                                    \
+            if (n >= STAGES) wait(empty + n % STAGES, (n / STAGES - 1) & 1); \
+            EXPECT(full + n % STAGES, 512);                              \
+            LOAD(s + 4 * stage, in, full + n % STAGES);                  \
+        }                                                                \
+        __syncwarp();                                                    \
+        wait(full + n % STAGES, n / STAGES & 1);                         \
+        MULTIPLY(left, left + stage);                                    \
+        AWAIT_PRODUCTS(pending);                                         \
+        if (t == 64) ARRIVE(empty + n % STAGES);                         \
+    }                                                                    \
+    AWAIT_PRODUCTS(0);                                                   \
+    out[t] = d[0] + right
+KERNEL(clean_group_with_one_arrival) { GROUP(0); }
+KERNEL(clean_group_with_a_product_in_flight) { GROUP(1); }
 
 KERNEL(racy_group_with_products_too_many_in_flight) {
-    SHARED;
-    __shared__ __align__(8) long long full[STAGES], empty[STAGES];
-    for (int n = 0; n < 4; n++) s[t + THREADS * n] = in[t];
-    if (t == 0) for (int n = 0; n < STAGES; n++) { INIT(full + n, 1); INIT(empty + n, 1); }
-    FENCE;
-    __syncthreads();
+    STAGED;
 #pragma unroll 1
     for (int n = 0; n < STEPS; n++) {
         int stage = 128 + n % STAGES * 32; // of 16 bytes
