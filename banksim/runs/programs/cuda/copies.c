@@ -165,22 +165,16 @@ static CUresult submit_fill(CUdeviceptr to, size_t pitch, unsigned value, unsign
     CUresult cuMemsetD##BITS##Async(CUdeviceptr to, TYPE value, size_t count, CUstream stream) {                      \
         return submit_fill(to, 0, value, BITS / 8, count, 1, stream);                                                \
     }                                                                                                                \
+    CUresult cuMemsetD##BITS(CUdeviceptr to, TYPE value, size_t count) {                                             \
+        return cuMemsetD##BITS##Async(to, value, count, NULL);                                                       \
+    }                                                                                                                \
     CUresult cuMemsetD2D##BITS##Async(CUdeviceptr to, size_t pitch, TYPE value, size_t width, size_t height,          \
                                       CUstream stream) {                                                             \
         return submit_fill(to, pitch, value, BITS / 8, width, height, stream);                                       \
+    }                                                                                                                \
+    CUresult cuMemsetD2D##BITS(CUdeviceptr to, size_t pitch, TYPE value, size_t width, size_t height) {               \
+        return cuMemsetD2D##BITS##Async(to, pitch, value, width, height, NULL);                                      \
     }
 FILLS(8, unsigned char)
 FILLS(16, unsigned short)
 FILLS(32, unsigned)
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char v, size_t count) { return cuMemsetD8Async(to, v, count, NULL); }
-CUresult cuMemsetD16(CUdeviceptr to, unsigned short v, size_t count) { return cuMemsetD16Async(to, v, count, NULL); }
-CUresult cuMemsetD32(CUdeviceptr to, unsigned v, size_t count) { return cuMemsetD32Async(to, v, count, NULL); }
-CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char v, size_t width, size_t height) {
-    return cuMemsetD2D8Async(to, pitch, v, width, height, NULL);
-}
-CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short v, size_t width, size_t height) {
-    return cuMemsetD2D16Async(to, pitch, v, width, height, NULL);
-}
-CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned v, size_t width, size_t height) {
-    return cuMemsetD2D32Async(to, pitch, v, width, height, NULL);
-}

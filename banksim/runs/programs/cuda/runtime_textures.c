@@ -89,26 +89,18 @@ static size_t element(cudaArray_const_t array) {
 
 /* The two sides of a copy. The driver is told that addresses are unified, so that it finds out by itself where a
    pointer points. */
-static void from_array(CUDA_MEMCPY3D *c, cudaArray_const_t array, struct cudaPos at) {
-    c->srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    c->srcArray = ARRAY(array);
-    c->srcXInBytes = at.x, c->srcY = at.y, c->srcZ = at.z;
-}
-static void to_array(CUDA_MEMCPY3D *c, cudaArray_t array, struct cudaPos at) {
-    c->dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    c->dstArray = ARRAY(array);
-    c->dstXInBytes = at.x, c->dstY = at.y, c->dstZ = at.z;
-}
-static void from_pointer(CUDA_MEMCPY3D *c, struct cudaPitchedPtr from, struct cudaPos at) {
-    c->srcMemoryType = CU_MEMORYTYPE_HOST;
-    c->srcHost = from.ptr, c->srcPitch = from.pitch, c->srcHeight = from.ysize;
-    c->srcXInBytes = at.x, c->srcY = at.y, c->srcZ = at.z;
-}
-static void to_pointer(CUDA_MEMCPY3D *c, struct cudaPitchedPtr to, struct cudaPos at) {
-    c->dstMemoryType = CU_MEMORYTYPE_HOST;
-    c->dstHost = to.ptr, c->dstPitch = to.pitch, c->dstHeight = to.ysize;
-    c->dstXInBytes = at.x, c->dstY = at.y, c->dstZ = at.z;
-}
+#define SIDES(NAME, SIDE, ARRAY_TYPE)                                                           \
+    static void NAME##_array(CUDA_MEMCPY3D *c, ARRAY_TYPE array, struct cudaPos at) {                \
+        c->SIDE##MemoryType = CU_MEMORYTYPE_ARRAY, c->SIDE##Array = ARRAY(array);               \
+        c->SIDE##XInBytes = at.x, c->SIDE##Y = at.y, c->SIDE##Z = at.z;                         \
+    }                                                                                           \
+    static void NAME##_pointer(CUDA_MEMCPY3D *c, struct cudaPitchedPtr p, struct cudaPos at) {  \
+        c->SIDE##MemoryType = CU_MEMORYTYPE_HOST;                                               \
+        c->SIDE##Host = p.ptr, c->SIDE##Pitch = p.pitch, c->SIDE##Height = p.ysize;             \
+        c->SIDE##XInBytes = at.x, c->SIDE##Y = at.y, c->SIDE##Z = at.z;                         \
+    }
+SIDES(from, src, cudaArray_const_t)
+SIDES(to, dst, cudaArray_t)
 
 static cudaError_t perform(const CUDA_MEMCPY3D *c, cudaStream_t stream) {
     BEGIN();

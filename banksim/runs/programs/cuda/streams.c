@@ -154,16 +154,14 @@ CUresult cuStreamSynchronize(CUstream stream) {
     return banksim_wait();
 }
 CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
-CUresult cuStreamGetPriority(CUstream stream, int *priority) {
-    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
-    *priority = own(stream)->priority;
-    return CUDA_SUCCESS;
-}
-CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
-    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
-    *flags = own(stream)->flags;
-    return CUDA_SUCCESS;
-}
+#define TELLS(NAME, TYPE, FIELD)                                      \
+    CUresult NAME(CUstream stream, TYPE *to) {                        \
+        if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;         \
+        GIVE(to, own(stream)->FIELD);                                 \
+    }
+TELLS(cuStreamGetPriority, int, priority)
+TELLS(cuStreamGetFlags, unsigned, flags)
+TELLS(cuStreamGetId, unsigned long long, id)
 static bool has_attribute(CUstreamAttrID which) {
     return which == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW || which == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
            which == CU_LAUNCH_ATTRIBUTE_PRIORITY || which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
@@ -190,11 +188,6 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
     if (!known(to) || !known(from)) return CUDA_ERROR_INVALID_HANDLE;
     memcpy(own(to)->attributes, own(from)->attributes, sizeof own(to)->attributes);
     own(to)->priority = own(from)->priority;
-    return CUDA_SUCCESS;
-}
-CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
-    if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
-    *id = own(stream)->id;
     return CUDA_SUCCESS;
 }
 #undef cuStreamGetCtx
