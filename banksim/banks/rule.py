@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from banksim.architectures.bank_rules import AccessRule, Architecture
 from banksim.requests.copies import HASHES, LINE, PIECE, SECTOR, copiers, destinations, moves, source_banks, spread
 from banksim.requests.counts import Count, Range, Status, largest, total
 from banksim.requests.kinds import UNREAD
-
-if TYPE_CHECKING:
-    from banksim.architectures.bank_rules import Architecture
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,23 @@
 """From what the user gave (kernel, arguments, architectures) to a launch that is ready."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary, ref
 
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.architectures.code_layout import executed
 from banksim.errors import InputError
+from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.kernel import Kernel
-from banksim.machine.launch import Launch, prepare
+from banksim.machine.launch import Buffer, Launch, prepare
 from banksim.machine.parameters import numba_parameters, pointer_parameters, scratch_arguments, tensor_arguments
 from banksim.runs.languages.language import in_machine_code
-
-if TYPE_CHECKING:
-    from banksim.kernels.compilers.numba import CompiledKernel
-    from banksim.machine.launch import Buffer
-    from banksim.runs.loaded_module import Loaded
-    from banksim.runs.options import Call, Options
-
+from banksim.runs.loaded_module import Loaded
+from banksim.runs.options import Call, Options
 
 DEFAULT = "sm_90"
 """The architecture to compile for where none that was asked for has code that can be executed."""

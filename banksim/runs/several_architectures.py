@@ -4,11 +4,9 @@ Rules of architectures whose code is not executed (kepler-4) are judged on the c
 rules where there is one cubin and no source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +15,7 @@ from banksim.architectures.code_layout import executed
 from banksim.errors import BanksimError
 from banksim.kernels.kernel import Kernel
 from banksim.machine.host_memory import writable
-
-if TYPE_CHECKING:
-    from banksim.runs.outcome import Run
+from banksim.runs.outcome import Run
 
 
 def by_code(kernel: object, rules: Sequence[Architecture]) -> list[tuple[Architecture, ...]]:

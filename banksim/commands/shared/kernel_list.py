@@ -1,20 +1,16 @@
 """The option `--list`: the kernels of a file, in the words in which one asks for them."""
 
-from __future__ import annotations
-
 import inspect
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from banksim.architectures.bank_rules import Architecture
 from banksim.commands.shared.kernel_options import names_in
+from banksim.kernels.compilers.numba_objects import Dispatcher
+from banksim.kernels.kernel import Kernel
 from banksim.machine.parameter_types import with_types
 from banksim.runs.languages.language import language_of
-
-if TYPE_CHECKING:
-    from banksim.architectures.bank_rules import Architecture
-    from banksim.kernels.compilers.numba_objects import Dispatcher
-    from banksim.kernels.kernel import Kernel
 
 
 def option(parser: ArgumentParser) -> None:

@@ -1,10 +1,8 @@
 """Advice on the layout of shared memory behind copies as one HTML file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from banksim.advise.layouts.advice import JudgedLayout, LayoutAdvice
 from banksim.banks.rule import explain
 from banksim.layouts.build import GluonShared
 from banksim.report.html.advice import Advised, LayoutRow, Sides, advised
@@ -13,9 +11,6 @@ from banksim.report.html.picture import Picture, picture
 from banksim.report.text.conflict_table import access
 from banksim.report.text.layout_advice import notes
 from banksim.wording import listed, number, plural
-
-if TYPE_CHECKING:
-    from banksim.advise.layouts.advice import JudgedLayout, LayoutAdvice
 
 
 def of_layouts(advice: LayoutAdvice, words: Sequence[str] = ()) -> str:

@@ -1,21 +1,15 @@
 """The report on predictions against Nsight Compute's counts of the same program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from banksim.kernels.demangling import shortened
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import fold
-from banksim.runs.validation.comparison import WORDS
+from banksim.runs.validation.comparison import WORDS, Difference, Verdict
 from banksim.wording import in_file, listed, number, plural
-
-if TYPE_CHECKING:
-    from banksim.runs.validation.comparison import Difference, Verdict
 
 LONG = {"ld": "loads", "st": "stores", "atom": "atomics"}
 MOST = 20

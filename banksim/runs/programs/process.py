@@ -15,8 +15,6 @@ T time was asked for                F a function that is not provided           
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
 """
 
-from __future__ import annotations
-
 import json
 import mmap
 import os
@@ -27,7 +25,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +33,7 @@ from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
-from banksim.machine.launch import DEFAULT_STACK, Buffer, View, prepare
+from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.programs import device, libraries
@@ -43,12 +41,9 @@ from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule, linked
 from banksim.runs.programs.repeats import Repeats
+from banksim.runs.programs.shared import Shared
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
 from banksim.runs.programs.unseen import Unseen
-
-if TYPE_CHECKING:
-    from banksim.machine.launch import Launch
-    from banksim.runs.programs.shared import Shared
 
 SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, ILLEGAL_INSTRUCTION = 700, 702, 710, 715

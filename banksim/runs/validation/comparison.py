@@ -5,21 +5,16 @@ shared memory, which follow from the addresses alone. The hardware's own counter
 above the sum of the instructions is arbitration, with other traffic of the L1 data stage.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from banksim.kernels import demangling
 from banksim.requests.kinds import ATOMICS, REMOTE
 from banksim.requests.trace import Site
+from banksim.runs.outcome import Run
 from banksim.runs.validation.profiler import KINDS, InstructionCounts, Profiled
 from banksim.wording import plural
-
-if TYPE_CHECKING:
-    from banksim.runs.outcome import Run
 
 FIGURES = ("warps", "threads", "predicated_on", "transactions")
 WORDS = {"warps": "warps", "threads": "threads", "predicated_on": "threads whose guard held"}
