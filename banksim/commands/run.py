@@ -104,10 +104,10 @@ def run(options: Namespace) -> int:
 
         requests = RequestsWriter(writer) if writer else None
         shown = progress if sys.stderr.isatty() else None
-        is_file_of_python = not options.module and not is_program(words[0])
+        is_file_of_python = not options.module and not is_program(words)
         options.whole = options.whole or (is_file_of_python and calls_driver(words[0]))
         by_driver = options.whole or (options.module and standins.c_compiler() is not None)
-        execute = executed if by_driver or is_program(words[0]) else interpreted
+        execute = executed if by_driver or is_program(words) else interpreted
         launches, ended = execute(words, options, tuple(rules), how, shown, requests)
         if requests and requests.incomplete:
             raise Incomplete
@@ -131,7 +131,8 @@ def listed(words: Sequence[str], options: Namespace, rules: Sequence[Architectur
     for name, mark in ("define", "-D"), ("include", "-I"):
         setattr(options, name, [one.removeprefix(mark) for one in given if one.startswith(mark)])
     options.std = next((one.removeprefix("-std=") for one in given if one.startswith("-std=")), None)
-    return kernel_list.listed([*leading_sources(words)] or [called_file(words[0])], options, rules)
+    sources = [word for word in leading_sources(words) if Path(word).suffix == ".cu"]
+    return kernel_list.listed(sources or [called_file(words[0])], options, rules)
 
 
 def choice(options: Namespace) -> Choice:
@@ -181,7 +182,7 @@ def executed(
     from banksim.runs.programs.served import Programs
 
     launches = Launches(rules, how.checks, choice(options))
-    if options.module or (options.whole and not executable.is_program(words[0])):
+    if options.module or (options.whole and not executable.is_program(words)):
         if options.nvcc:
             raise InputError("--nvcc: options for the compiler of .cu files, and there are none")
         started = python_program.command(words, options.module)

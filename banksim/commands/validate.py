@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
     from banksim.runs.programs.executable import command, is_program
 
     rule = architecture(options.arch)
-    started = command(words, rule.name, options.nvcc) if is_program(words[0]) else [sys.executable, *words]
+    started = command(words, rule.name, options.nvcc) if is_program(words) else [sys.executable, *words]
     if options.pages is None:
         by, measured = profiler.profile(started, on_gpu())
     else:
@@ -119,7 +119,7 @@ def here(words: Sequence[str], started: Sequence[str], arch: str) -> Executed:
     found: list[Predicted] = []
     launches = Launches(rules)
     launches.watch = lambda run: found.append(predicted(run))
-    if is_program(words[0]):
+    if is_program(words):
         ended = Programs(words[0], launches, Options()).run(started, called(words[0]))
     elif calls_driver(words[0]) or (is_of_numba(words[0]) and standins.c_compiler() is not None):
         command = python_program.command(words, module=False)

@@ -7,8 +7,9 @@ import shlex
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
 from banksim.errors import CompileError, InputError
@@ -20,7 +21,8 @@ from banksim.runs.programs import standins
 from banksim.system import cache
 from banksim.system.writing import write
 
-CUDA = (".cu",)
+CUDA, HOST = (".cu",), (".cpp", ".cxx", ".cc", ".c")
+"""Endings of sources. Those for the host's compiler alone are a program's only beside those of CUDA C++."""
 PYTHON = (".py", ".pyw", ".ipynb")
 KERNELS = (".ptx", ".cubin", ".fatbin", ".cuh", ".cpp", ".cxx", ".cc")
 MACHINES = {62: "x86_64", 183: "aarch64"}
@@ -68,11 +70,11 @@ def is_of_numba(word: str) -> bool:
     return False
 
 
-def is_program(word: str) -> bool:
-    """Whether the word names something to run as it is, or CUDA C++, rather than a Python file."""
-    file = Path(word)
-    if file.suffix in CUDA:
+def is_program(words: Sequence[str]) -> bool:
+    """Whether the words begin with something to run as it is, or with CUDA C++, rather than with a Python file."""
+    if leading_sources(words):
         return True
+    word, file = words[0], Path(words[0])
     if word == "-" or file.suffix in (*PYTHON, *KERNELS) or file.is_dir():
         return False
     if not file.exists():
@@ -86,7 +88,7 @@ def is_program(word: str) -> bool:
 def command(words: Sequence[str], arch: str, options: str) -> list[str]:
     """The command to run, with CUDA C++ replaced by the program compiled from it. InputError or CompileError for what
     cannot be run."""
-    sources = [Path(word) for word in leading_sources(words)]
+    sources = [*map(Path, leading_sources(words))]
     if sources:
         return [str(compiled(sources, arch, shlex.split(options))), *words[len(sources) :]]
     if options:
@@ -110,16 +112,19 @@ def called_file(word: str) -> str:
 def called(word: str) -> str:
     """A program's argv[0]. For CUDA C++ it is the name of the program that nvcc would leave beside the source."""
     file = Path(word)
-    if file.suffix not in CUDA:
+    if file.suffix not in (*CUDA, *HOST):
         return word
     return str(file.with_suffix("")) if "/" in word else f"./{file.stem}"
 
 
-def leading_sources(words: Sequence[str]) -> Iterator[str]:
-    for word in words:
-        if Path(word).suffix not in CUDA:
-            return
-        yield word
+def leading_sources(words: Sequence[str]) -> list[str]:
+    """The sources that the words begin with: .cu files, and files of C++ among them."""
+
+    def is_source(word: str) -> bool:
+        return Path(word).suffix in CUDA or (Path(word).suffix in HOST and Path(word).is_file())
+
+    found = [*takewhile(is_source, words)]
+    return found if any(Path(word).suffix in CUDA for word in found) else []
 
 
 # ---- CUDA C++
@@ -151,13 +156,13 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
                     return target
     folder = Path(tempfile.mkdtemp(prefix="banksim-"))
     made = folder / "program"
-    given = [nameable(file, folder / f"{number}.cu") for number, file in enumerate(sources)]
+    given = [nameable(file, folder / f"{number}{file.suffix}") for number, file in enumerate(sources)]
     try:
         tools.run("nvcc", [*arguments, *given, "-o", made], Path.cwd(), what=str(sources[0]))
     except CompileError as error:
         if WITHOUT_MAIN.search(str(error)):
             raise InputError(
-                f"{sources[0]} is no program, it has no main(): name a program's other sources too, or execute a "
+                f"{sources[0]} is no program, it has no main(): name a program's other sources with it, or execute a "
                 f"kernel alone: banksim kernel {sources[0]}:NAME"
             ) from None
         if used := WITHOUT_STAND_IN.search(str(error)):

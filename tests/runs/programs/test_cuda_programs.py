@@ -250,6 +250,26 @@ def test_each_file_has_variables_of_its_own(tmp_path: Path, capfd: Said) -> None
     assert capfd.readouterr() == ("102\n220\n104\n", "")
 
 
+def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+    """In any order; a file that does not follow them is an argument."""
+    (tmp_path / "main.cpp").write_text(
+        "#include <cstdio>\nint answer();\n"
+        'int main(int argc, char **argv) { printf("%s %s %d\\n", argv[0], argv[1], answer()); }\n'
+    )
+    (tmp_path / "answer.cu").write_text(
+        "__global__ void k(int *out) { *out = 42; }\n"
+        "int answer() {\nint *d, h; cudaMalloc(&d, 4); k<<<1, 1>>>(d);\n"
+        "cudaMemcpy(&h, d, 4, cudaMemcpyDefault); return h; }\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert run("main.cpp", "answer.cu", "word", "main.cpp") == 0
+    assert capfd.readouterr().out == "./main word 42\n"
+    assert run("answer.cu", "main.cpp", "missing.cpp") == 0
+    assert capfd.readouterr().out == "./answer missing.cpp 42\n"
+    assert run("--list", "main.cpp", "answer.cu") == 0
+    assert capfd.readouterr().out.startswith("k(")
+
+
 def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
     """With the header of a library of which there is a stand-in, in a file for the host's compiler at that."""
     (tmp_path / "one.cu").write_text(f"#include <cublas_v2.h>\n{ONE}")
