@@ -157,7 +157,9 @@ def limit(process: int, seconds: int) -> None:
 
 def complaint(said: str) -> str:
     """What a compiler said, what to do about it in front; "" if it said nothing."""
-    return "\n".join(filter(None, (hint(said), variant(said), launched_by_kernel(said), error_first(said))))
+    return "\n".join(
+        filter(None, (hint(said, include_folders()), variant(said), launched_by_kernel(said), error_first(said)))
+    )
 
 
 def variant(message: str) -> str:

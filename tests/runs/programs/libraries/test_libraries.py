@@ -114,6 +114,14 @@ def test_a_missing_header_is_named_with_what_brings_it(message: str, said: str) 
     assert said in hint(message)
 
 
+def test_a_header_that_the_installed_library_does_not_have_is_no_matter_of_installing(tmp_path: Path) -> None:
+    message = "a.cu:1:10: fatal error: cub/iterator/discard_output_iterator.cuh: No such file or directory"
+    assert "pip install nvidia-cuda-cccl" in hint(message, [tmp_path])
+    (tmp_path / "cccl" / "cub").mkdir(parents=True)
+    said = "cub/iterator/discard_output_iterator.cuh is not in the cub that is installed: it is of another version"
+    assert hint(message, [tmp_path]) == said
+
+
 @pytest.mark.parametrize(
     ("message", "library"),
     [
