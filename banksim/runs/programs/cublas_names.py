@@ -51,6 +51,9 @@ S D C Z      : syr2k syrkx       : uplo op n k alpha a lda b ldb beta c! ldc
 C Z          : her2k herkx       : uplo op n k alpha a lda b ldb beta~ c! ldc
 S D C Z      : trmm              : side uplo op diag m n alpha a lda b ldb c! ldc
 S D C Z      : trsm              : side uplo op diag m n alpha a lda b! ldb
+C Z          : gemm3m            : opa opb m n k alpha a lda b ldb beta c! ldc
+S D C Z      : trttp             : uplo n a lda b!
+S D C Z      : tpttr             : uplo n a b! ldb
 S D C Z      : geam              : opa opb m n alpha a lda beta b ldb c! ldc
 S D C Z      : dgmm              : side m n a lda x incx c! ldc
 """
@@ -135,15 +138,15 @@ OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *nam
 """Those that cublas.h has as well, without a handle."""
 OF_HANDLES = [f"cublas{name}{what}" for what in ("Stream", "PointerMode") for name in ("Get", "Set")]
 OF_HANDLES += ["cublasCreate", "cublasDestroy", "cublasSetWorkspace", "cublasGetVersion"]
-NEVER_RENAMED = ("syrkx", "herkx", "geam", "dgmm")
+NEVER_RENAMED = ("syrkx", "herkx", "gemm3m", "trttp", "tpttr", "geam", "dgmm")
 MISSING_WITH_TWO_VERSIONS = named("S D", "rotm rotmg") + named("S D C Z", "rotg")
 """Those of the functions that banksim does not have whose newer version has a name of its own."""
 MISSING = [
     *named("S D C Z", "trsmBatched gemvBatched gemvStridedBatched getrfBatched getrsBatched getriBatched"),
-    *named("S D C Z", "matinvBatched geqrfBatched gelsBatched tpttr trttp"),
+    *named("S D C Z", "matinvBatched geqrfBatched gelsBatched"),
     *named("Axpy Dot Dotc Nrm2 Scal Rot Rotg Rotm Rotmg Asum Copy Swap Iamax Iamin", "Ex"),
     *named("Cgemm Cgemm3m Csyrk Csyrk3m Cherk Cherk3m", "Ex"),
-    *("cublasCgemm3m", "cublasZgemm3m", "cublasHgemvBatched", "cublasHgemvStridedBatched", "cublasUint8gemmBias"),
+    *("cublasHgemvBatched", "cublasHgemvStridedBatched", "cublasUint8gemmBias"),
     *("cublasLoggerConfigure", "cublasSetLoggerCallback", "cublasGetLoggerCallback", "cublasGetProperty"),
     *("cublasGetSmCountTarget", "cublasSetSmCountTarget", "cublasGemmGroupedBatchedEx"),
     *named("S D", "gemmGroupedBatched"),

@@ -154,10 +154,10 @@ def add_to_half(c: Call, uplo: int, n: int, values: Array, a: int, lda: int) -> 
     """To a triangle of a matrix, which is packed if it has no leading dimension."""
     if lda:
         to = c.matrix(a, n, n, lda)
-        put_half(to, values + whole(to, uplo, c.hermitian), uplo)
+        put_half(to, c.real_diagonal(values + whole(to, uplo, c.hermitian)), uplo)
     else:
         before = whole(c.packed(a, n, uplo), uplo, c.hermitian)
-        c.memory.array(a, n * (n + 1) // 2, c.dtype)[:] = (values + before)[packed_places(n, uplo)]
+        c.memory.array(a, n * (n + 1) // 2, c.dtype)[:] = c.real_diagonal(values + before)[packed_places(n, uplo)]
 
 
 def symm(
@@ -195,7 +195,7 @@ def syrkx(
 
 def sum_in_half(c: Call, uplo: int, n: int, values: Array, beta: Any, to: int, ldc: int) -> None:
     into = c.matrix(to, n, n, ldc)
-    put_half(into, sum_of(values, beta, whole(into, uplo, c.hermitian)), uplo)
+    put_half(into, c.real_diagonal(sum_of(values, beta, whole(into, uplo, c.hermitian))), uplo)
 
 
 def trmm(
@@ -210,6 +210,22 @@ def trmm(
         triangle = as_asked(half(triangle, uplo, diag), op).T
         uplo, op, into, right = int(bool(uplo) == (op in (1, 2))), 0, into.T, right.T
     by_triangle(c, triangle, uplo, op, diag, into, right)
+
+
+def gemm3m(
+    c: Call, opa: int, opb: int, m: int, n: int, k: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any,
+    to: int, ldc: int,
+) -> None:  # fmt: skip
+    one, other, into = c.stored(a, (m, k), lda, opa), c.stored(b, (k, n), ldb, opb), c.matrix(to, m, n, ldc)
+    into[:] = sum_of(alpha * (one @ other), beta, into)
+
+
+def trttp(c: Call, uplo: int, n: int, a: int, lda: int, to: int) -> None:
+    c.memory.array(to, n * (n + 1) // 2, c.dtype)[:] = c.matrix(a, n, n, lda)[packed_places(n, uplo)]
+
+
+def tpttr(c: Call, uplo: int, n: int, a: int, to: int, ldb: int) -> None:
+    put_half(c.matrix(to, n, n, ldb), c.packed(a, n, uplo), uplo)
 
 
 def geam(
@@ -231,7 +247,7 @@ def dgmm(c: Call, side: int, m: int, n: int, a: int, lda: int, x: int, incx: int
 COMPUTED_BY: dict[str, Callable[..., bytes | None]] = {
     **{one.__name__: one for one in (
         axpy, copy, swap, scal, dot, dotc, nrm2, asum, rot, gemv, gbmv, symv, sbmv, spmv, trmv, tbmv, tpmv, ger, syr,
-        syr2, symm, syrk, syr2k, syrkx, trmm, geam, dgmm)},
+        syr2, symm, syrk, syr2k, syrkx, trmm, gemm3m, trttp, tpttr, geam, dgmm)},
     "dotu": dot, "amax": extreme(np.argmax), "amin": extreme(np.argmin), "geru": ger, "gerc": ger,
     "hemv": symv, "hbmv": sbmv, "hpmv": spmv, "trsv": trmv, "tbsv": tbmv, "tpsv": tpmv, "trsm": trmm,
     "her": syr, "her2": syr2, "spr": syr, "spr2": syr2, "hpr": syr, "hpr2": syr2,

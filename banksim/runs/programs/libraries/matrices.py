@@ -60,6 +60,10 @@ class Call:
     def turned(self, matrix: Array) -> Array:
         return as_asked(matrix, 2 if self.hermitian else 1)
 
+    def real_diagonal(self, matrix: Array) -> Array:
+        """The matrix; with +0 for the imaginary parts of a Hermitian one's diagonal."""
+        return np.where(np.eye(len(matrix), dtype=bool), matrix.real + 0j, matrix) if self.hermitian else matrix
+
     def both(self, alpha: Any, one: Array, other: Array) -> Array:
         """alpha · one · otherᵀ and its transpose (or its adjoint)."""
         first: Array = alpha * (one @ self.turned(other))

@@ -86,11 +86,11 @@ def test_every_function_of_the_table_is_computed() -> None:
 
 def test_programs_that_are_linked_already_find_their_functions() -> None:
     """With and without handles, and those that only say that they are missing."""
-    library = standins.folder() / standins.LIBRARIES["cublas"]
-    said = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    found = {line.split()[-1].partition("@")[0] for line in said.splitlines()}
+    files = [standins.folder() / name for name in standins.LIBRARIES.values()]
+    said = subprocess.run(["nm", "-D", "--defined-only", *files], capture_output=True, text=True, check=True).stdout
+    found = {line.split()[-1].partition("@")[0] for line in said.splitlines() if line}
     wanted = {"cublasInit", "cublasAlloc", "cublasDgemm", "cublasZhpr_v2", "cublasCgemm_v2", "cublasCsyrk3mEx"}
-    assert wanted <= found
+    assert wanted | {"curandSetQuasiRandomGeneratorDimensions"} <= found
 
 
 @pytest.mark.parametrize("upper", [LOWER, UPPER])
@@ -128,6 +128,11 @@ def test_triangles_multiply_and_are_solved(kind: str, unit: int, upper: int, op:
     a, x = numbers(kind, N, N), numbers(kind, N, seed=2)
     a += 3 * np.eye(N, dtype=a.dtype)
     some, stored = banded(a, *((0, K) if upper else (K, 0)))
+    small, back = np.zeros(N * (N + 1) // 2, a.dtype), np.zeros_like(a)
+    call(f"{kind}trttp", upper, N, a, N, small)
+    assert (small == packed(a, upper)).all()
+    call(f"{kind}tpttr", upper, N, small, back, N)
+    assert (back == (np.triu(a) if upper else np.tril(a))).all()
     for letter, matrix, memory in (("r", a, (a, N)), ("p", a, (packed(a, upper),)), ("b", some, (K, stored, K + 1))):
         whole = triangle(matrix, upper, unit, op)
         to = x.copy()
@@ -154,12 +159,13 @@ def test_sums_of_outer_products_change_one_triangle(kind: str, hermitian: bool, 
     base, turned = ("her", np.conj) if hermitian else ("syr", np.array)
     a, x, y = numbers(kind, N, N), numbers(kind, N, seed=2), numbers(kind, N, seed=3)
     alpha, beta = numbers(kind, 2, seed=4)
-    real = alpha.real.astype(alpha.real.dtype) if hermitian else alpha
+    alpha, real = (-alpha, -alpha.real) if hermitian else (alpha, alpha)
     before = mirrored(a, upper, hermitian)
 
     def check(found: Any, values: Any) -> None:
         inside = np.triu(np.ones((N, N), bool)) if upper else np.tril(np.ones((N, N), bool))
         close(found[inside], values[inside])
+        assert not (hermitian and np.signbit(found.diagonal().imag).any())
         assert (found[~inside] == a[~inside]).all()
 
     once, twice = a.copy(order="F"), a.copy(order="F")
@@ -177,7 +183,7 @@ def test_sums_of_outer_products_change_one_triangle(kind: str, hermitian: bool, 
         b, c = numbers(kind, *shape, seed=5), numbers(kind, *shape, seed=6)
         one, other = (b.T, c.T) if op else (b, c)
         one, other = (turned(one), turned(other)) if op else (one, other)
-        factor = beta.real if hermitian else beta
+        factor = (beta.real if hermitian else beta) * bool(op)
         to = a.copy(order="F")
         call(f"{kind}{base}k", upper, op, N, K, real, b, len(b), factor, to, N)
         check(to, real * one @ turned(one).T + factor * before)
@@ -218,6 +224,9 @@ def test_complex_vectors_and_products(kind: str) -> None:
     call(f"{kind}gerc", N, N, x[0], x, 1, y, 1, to, N)
     close(to, a + x[0] * np.outer(x, y.conj()))
     b, c, (alpha, beta) = numbers(kind, N, N, seed=5), numbers(kind, N, N, seed=6), numbers(kind, 2, seed=4)
+    to = c.copy(order="F")
+    call(f"{kind}gemm3m", 2, 0, N, N, N, alpha, a, N, b, N, beta, to, N)
+    close(to, alpha * a.conj().T @ b + beta * c)
     to, number = c.copy(order="F"), {"C": 4, "Z": 5}[kind]
     call(f"{kind}gemm", 2, 0, N, N, N, alpha, a, number, N, 0, b, number, N, 0, beta, to, number, N, 0, 1, 68, 0)
     close(to, alpha * a.conj().T @ b + beta * c)

@@ -88,6 +88,10 @@ curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrd
     generator->serial = begin_anew();
     return CURAND_STATUS_SUCCESS;
 }
+curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator, unsigned dimensions) {
+    NEED(generator);
+    return CURAND_STATUS_TYPE_ERROR; /* as of every generator that is not quasirandom */
+}
 curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
     NEED(generator);
     return CURAND_STATUS_SUCCESS;
