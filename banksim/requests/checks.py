@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import InputError
-from banksim.requests.kinds import ADDRESSED, FULL_MASK, IS_WIDTH, LANES, OPS, SMALL
+from banksim.requests.kinds import ADDRESSED, FULL_MASK, LANES, OPS, SMALL, WIDTHS
 
 Number = TypeVar("Number", bound=np.integer)
 CODES = np.argsort(OPS).astype(np.uint8)
@@ -26,8 +26,9 @@ def request_columns(
     codes = column(op_codes(op), "op", n, len(OPS) - 1, np.uint8)
     widths = column(width, "width", n, 255, np.uint8)
     given = widths if widths.strides[0] else widths[:1]
-    if not IS_WIDTH[given].all():
-        raise InputError(f"width {given[~IS_WIDTH[given]][0]}: an access is 1, 2, 4, 8 or 16 bytes wide")
+    wrong = (np.bitwise_count(given) != 1) | (given > WIDTHS[-1])
+    if wrong.any():
+        raise InputError(f"width {given[wrong][0]}: an access is 1, 2, 4, 8 or 16 bytes wide")
     return codes, widths, column(mask, "mask", n, FULL_MASK, np.uint32), addresses
 
 

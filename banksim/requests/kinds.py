@@ -62,7 +62,6 @@ BY_PLACES = ("remote_atom", "remote_cas", "remote_async")
 OP_CODES: dict[str, int] = {name: code for code, name in enumerate(OPS)}
 WIDTHS: tuple[int, ...] = (1, 2, 4, 8, 16)
 """Bytes that one lane may access."""
-IS_WIDTH = np.isin(np.arange(256), WIDTHS)
 LANES = 32
 FULL_MASK = 0xFFFFFFFF
 ADDRESSED: tuple[int, ...] = tuple(

@@ -23,8 +23,6 @@ TRAILER = struct.Struct("<8sI")
 GROUP = struct.Struct("<QI")
 BEFORE_FOOTER = struct.Struct("<I8s")
 LENGTH = struct.Struct("<I4s")
-PIECE = 1 << 20
-"""Bytes that are read and summed at a time."""
 
 
 class Summed:
@@ -97,14 +95,12 @@ def row_groups(file: BinaryIO, groups: int) -> tuple[Range, ...]:
     return tuple(Range(first, end, total) for (first, _), (end, total) in pairwise([(0, 0), *ends]))
 
 
-def verify(file: BinaryIO, range: Range) -> None:
-    """`InputError` unless these bytes have their checksum."""
-    file.seek(range.first)
-    left, found = range.end - range.first, 0
-    while left > 0 and (data := file.read(min(left, PIECE))):
-        left, found = left - len(data), crc32(data, found)
-    if left or found != range.sum:
+def verified(file: BinaryIO, range: Range) -> memoryview:
+    """These bytes. `InputError` unless they have their checksum."""
+    data = read_at(file, range.first, range.end - range.first)
+    if len(data) != range.end - range.first or crc32(data) != range.sum:
         raise InputError("its checksum is wrong: the file is damaged")
+    return memoryview(data)
 
 
 def read_at(file: BinaryIO, at: int, size: int) -> bytes:

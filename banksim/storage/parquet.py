@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -150,15 +151,30 @@ def describe(path: str) -> Described:
         raise InputError(f"{path}: {what}{first_line(error)}") from None
 
 
-def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa.RecordBatch, Any]]:
-    """The requests of a row group in batches, each with its addresses if these were read from the pages, else None."""
-    columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
-    described = file.metadata.schema
+class Held(NamedTuple):
+    """Bytes of a file, from `first` on."""
+
+    first: int
+    data: memoryview
+
+    def read(self, at: int, size: int) -> memoryview:
+        begin = at - self.first
+        return self.data[begin : begin + size] if begin >= 0 else self.data[:0]
+
+
+def batches(path: str, file: Any, group: int, held: Held | None) -> Iterator[tuple[pa.RecordBatch, Any]]:
+    """The requests of a row group in batches, each with its addresses if these were read from the pages, else None.
+    `held`: the bytes of the row group, if it has a checksum."""
+    schema, described = file.schema_arrow, file.metadata.schema
+    columns = [name for name in SCHEMA.names if name in schema.names]
     paths = [described.column(k).path for k in range(len(described))]
-    if ADDRESS in paths and file.schema_arrow.field("address") == SCHEMA.field("address"):
-        with opened(path) as raw:
-            place = paths.index(ADDRESS)
-            address = parquet_pages.addresses(raw, file.metadata.row_group(group), place, GROUP, verify)
+    if ADDRESS in paths and schema.field("address") == SCHEMA.field("address"):
+        wanted = file.metadata.row_group(group), paths.index(ADDRESS), GROUP
+        if held:
+            address = parquet_pages.addresses(held.read, *wanted, verify=False)
+        else:
+            with opened(path) as raw:
+                address = parquet_pages.addresses(partial(checksums.read_at, raw), *wanted)
         if address is not None:
             columns.remove("address")
             table = file.read_row_group(group, columns, use_threads=False).combine_chunks()
@@ -172,18 +188,18 @@ def batches(path: str, file: Any, group: int, verify: bool) -> Iterator[tuple[pa
 def row_group(described: Described, group: int, first: int) -> Iterator[tuple[int, Trace]]:
     """The requests of one row group in chunks. `InputError` with its number and place if it is damaged."""
     path, at = described.path, first
-    each_page = not described.groups
+    held = None
     try:
-        with reader(path, described.footer, each_page) as file:
+        with reader(path, described.footer, not described.groups) as file:
             claimed = file.metadata.row_group(group)
             if claimed.total_byte_size > LARGEST_GROUP:
                 raise InputError(
                     f"it claims {claimed.total_byte_size:,} bytes: write row groups of at most {LARGEST_GROUP:,}"
                 )
-            if not each_page:
+            if described.groups:
                 with opened(path) as raw:
-                    checksums.verify(raw, described.groups[group])
-            for batch, address in batches(path, file, group, each_page):
+                    held = Held(described.groups[group].first, checksums.verified(raw, described.groups[group]))
+            for batch, address in batches(path, file, group, held):
                 yield at, trace_of(batch, described.sites, address)
                 at += batch.num_rows
             if at - first != claimed.num_rows:

@@ -14,7 +14,7 @@ Format: parquet.thrift (PageHeader, Thrift's compact protocol) and Encodings.md 
 """
 
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -32,12 +32,12 @@ LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
 FIXED = {3: 1, 7: 8}
 """Bytes of Thrift's types of fixed size: byte and double."""
 DEEPEST = 8
+Read = Callable[[int, int], bytes | memoryview]
+"""Gives bytes of a file: from where on, how many."""
 Join = Callable[[npt.NDArray[np.uint8], npt.NDArray[np.uint32]], None]
 
 
-def addresses(
-    file: BinaryIO, row_group: Any, column: int, most: int, verify: bool = True
-) -> npt.NDArray[np.uint32] | None:
+def addresses(read: Read, row_group: Any, column: int, most: int, verify: bool = True) -> npt.NDArray[np.uint32] | None:
     """Addresses (n, 32) of a row group of at most `most` rows, None where its pages are of another form.
 
     `verify`: raise `InputError` for a page that has not the checksum that its header tells.
@@ -52,8 +52,7 @@ def addresses(
     ):
         return None
     codec = pa.Codec({"LZ4": "lz4_raw"}.get(described.compression, described.compression.lower()))
-    file.seek(described.data_page_offset)
-    data = file.read(described.total_compressed_size)
+    data = memoryview(read(described.data_page_offset, described.total_compressed_size))
     found = np.empty(rows * LANES, np.uint32)
     join: Join = put_together
     if rows > SMALL:
@@ -71,7 +70,7 @@ def addresses(
 class Page:
     """One page of a column: its header, and where it ends."""
 
-    def __init__(self, data: bytes, at: int) -> None:
+    def __init__(self, data: memoryview, at: int) -> None:
         self.data, self.at = data, at
         self.header = self.struct(0)
         size = self.header.get(PACKED)

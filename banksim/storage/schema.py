@@ -122,7 +122,7 @@ def ops_of(name: str, column: pa.Array) -> npt.NDArray[np.uint8]:
         raise InputError(f"column {name} is {column.type}: it must hold strings such as ld, st, atom")
     names = column.dictionary.to_pylist()
     codes = np.array([OP_CODES.get(name, len(OPS)) for name in names], np.uint8)
-    found = codes[column.indices.to_numpy(zero_copy_only=False)] if len(names) else np.zeros(0, np.uint8)
+    found = codes.take(column.indices.to_numpy(zero_copy_only=False)) if len(names) else np.zeros(0, np.uint8)
     if found.size and found.max() == len(OPS):
         unknown = next(name for name in names if name not in OP_CODES)
         raise InputError(f"unknown op {str(unknown)[:40]!r}: give one of {', '.join(OPS)}")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from banksim.banks.replay import replay
 from banksim.errors import InputError
 from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace, concatenated
-from banksim.storage import open_trace, parquet, parquet_pages, schema, write_trace
+from banksim.storage import checksums, open_trace, parquet, parquet_pages, schema, write_trace
 from helpers.commands import err_of, out_of
 from helpers.traces import SITES, complaint, damaged, damages, random_trace, same
 
@@ -170,7 +171,8 @@ def test_lists_that_are_not_of_32_are_refused(tmp_path: Path, small_groups: None
     with pq.ParquetFile(tmp_path / "t.parquet") as file, open(tmp_path / "t.parquet", "rb") as raw:
         group = file.metadata.row_group(0)
         columns = [group.column(k).path_in_schema for k in range(group.num_columns)]
-        assert parquet_pages.addresses(raw, group, columns.index("address.list.element"), 1000) is None
+        read = partial(checksums.read_at, raw)
+        assert parquet_pages.addresses(read, group, columns.index("address.list.element"), 1000) is None
     with pytest.raises(InputError, match="addresses: give 32"):
         whole(tmp_path / "t.parquet")
 
