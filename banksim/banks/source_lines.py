@@ -25,9 +25,9 @@ def by_line(conflicts: Conflicts) -> Conflicts:
 
 
 def line_of(site: Site) -> Line:
-    """What tells a source line from others: file, number, the calls that it was inlined through, and the place in a
-    library that it leads to; nothing of code without lines."""
-    return (site.file, site.line, site.inlined, site.inside[:1]) if site.line else ()
+    """What tells a source line from others, as `label` shows it: file, number, the calls that it was inlined through
+    (but those within a library), and the place in a library that it leads to; nothing of code without lines."""
+    return (site.file, site.line, *own_calls(site), within(site)) if site.line else ()
 
 
 def together(sites: Sequence[SiteConflicts]) -> SiteConflicts:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.banks.source_lines import label
+from banksim.architectures.bank_rules import architecture
+from banksim.banks.conflicts import Conflicts, SiteConflicts
+from banksim.banks.source_lines import by_line, label
 from banksim.errors import Fault
 from banksim.kernels.demangling import LONGEST, readable
 from banksim.kernels.line_table import Line, in_own_code
@@ -139,6 +142,10 @@ def test_an_operation_that_a_library_calls_back() -> None:
     assert inside == ()
     site = Site(file=own.file, line=own.line, text="return a + b;", inlined=own.inlined)
     assert label(site) == "a.cu:5  return a + b; (in Add::operator(), called at a.cu:20)"
+    other = replace(site, inlined=(calls[0], ("cub::another", library, 77), calls[2]))
+    counted = [SiteConflicts(one, "st", 4, 8, 8, 8, 1, None, "measured") for one in (site, other)]
+    (together,) = by_line(Conflicts(architecture("sm_90"), tuple(counted))).sites
+    assert together.requests == 16  # what is told apart is what is shown
 
 
 def test_names_of_inlined_functions_are_short() -> None:
