@@ -1,8 +1,10 @@
 """Requests for property tests: random ones, and the shapes that kernels make."""
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import WIDTHS_OF, Architecture, presets
@@ -24,10 +26,11 @@ class Case(NamedTuple):
     mask: int
 
 
-def kinds(ops: Sequence[str] = OPS, arch: Architecture | None = None) -> list[tuple[str, int]]:
+@functools.cache
+def kinds(ops: tuple[str, ...] = OPS, arch: Architecture | None = None) -> tuple[tuple[str, int], ...]:
     """Every (op, width) that there is, or whose count is known on `arch`."""
-    every = [(op, width) for op in ops for width in WIDTHS_OF[op.partition("_x")[0]]]
-    return every if arch is None else [kind for kind in every if arch.status(*kind) != "unknown"]
+    every = tuple((op, width) for op in ops for width in WIDTHS_OF[op.partition("_x")[0]])
+    return every if arch is None else tuple(kind for kind in every if arch.status(*kind) != "unknown")
 
 
 def active(case: Case) -> list[int]:
@@ -45,15 +48,30 @@ masks = st.one_of(
 """Sets of active lanes."""
 
 
+@functools.cache
+def numbers(below: int, count: int) -> st.SearchStrategy[list[int]]:
+    """So many numbers below a power of two, up to 2¹⁶. They are one draw: with one each, most of a test's time is the
+    search's own."""
+    size = 1 + (below > 256)
+    drawn = st.binary(min_size=size * count, max_size=size * count)
+    return drawn.map(lambda found: (np.frombuffer(found, f">u{size}") & (below - 1)).tolist())
+
+
+@functools.cache
+def permutations(size: int) -> st.SearchStrategy[list[int]]:
+    """Of the numbers below `size`; one draw, as above."""
+    return numbers(1 << 16, size).map(lambda keys: sorted(range(size), key=keys.__getitem__))
+
+
 @st.composite
 def places(draw: st.DrawFn) -> list[int]:
     """A number for each lane: random ones out of few or many, or an index expression."""
     kind = draw(st.sampled_from(["random", "few", "tile", "grouped", "swizzled", "shuffled"]))
     if kind == "random":
-        return draw(st.lists(st.integers(0, draw(st.sampled_from([7, 63, 511, 4095]))), min_size=32, max_size=32))
+        return draw(numbers(draw(st.sampled_from([8, 64, 512, 4096])), 32))
     if kind == "few":
         some = draw(st.lists(st.integers(0, 1023), min_size=1, max_size=5))
-        return draw(st.lists(st.sampled_from(some), min_size=32, max_size=32))
+        return [some[number % len(some)] for number in draw(numbers(256, 32))]
     base, step, row = draw(st.integers(0, 200)), draw(st.integers(0, 66)), draw(st.integers(0, 66))
     if kind == "grouped":
         size = draw(st.sampled_from([2, 4, 8, 16]))
@@ -63,11 +81,12 @@ def places(draw: st.DrawFn) -> list[int]:
         return [base + 32 * lane + (lane & bits ^ row % 32) for lane in LANES]
     columns = draw(st.sampled_from([1, 2, 4, 8, 16, 32]))
     tile = [base + lane % columns * step + lane // columns * row for lane in LANES]
-    return draw(st.permutations(tile)) if kind == "shuffled" else tile
+    return [tile[lane] for lane in draw(permutations(32))] if kind == "shuffled" else tile
 
 
+@functools.cache
 @st.composite
-def cases(draw: st.DrawFn, kinds: Sequence[tuple[str, int]]) -> Case:
+def cases(draw: st.DrawFn, kinds: tuple[tuple[str, int], ...]) -> Case:
     """A request of one of `kinds`, aligned, within 128 KiB."""
     op, width = draw(st.sampled_from(kinds))
     address = tuple(place * width for place in draw(places()))
@@ -91,7 +110,7 @@ def orders(draw: st.DrawFn, size: int, keep_pairs: bool) -> list[int]:
     if keep_pairs:
         flips = [draw(st.integers(0, size - 1)) for _ in firsts]
         return [first + (lane ^ flip) for first, flip in zip(firsts, flips, strict=True) for lane in range(size)]
-    return [first + lane for first in firsts for lane in draw(st.permutations(range(size)))]
+    return [first + lane for first in firsts for lane in draw(permutations(size))]
 
 
 def permuted(case: Case, order: Sequence[int]) -> Case:
