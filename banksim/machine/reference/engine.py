@@ -6,6 +6,7 @@ This is the arithmetic of the reference; `warp.py`, `block.py` and `memory.py` a
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +27,16 @@ ROUND: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1 << 12)
 def lanes_of(mask: int) -> npt.NDArray[np.bool_]:
-    """A mask as 32 booleans, lane 0 first."""
-    return (np.uint32(mask) >> LANE & 1).astype(bool)
+    """A mask as 32 booleans, lane 0 first; not to be written to."""
+    lanes = (np.uint32(mask) >> LANE & 1).astype(bool)
+    lanes.flags.writeable = False
+    return lanes
 
 
 def mask_of(lanes: Lanes) -> int:
-    return int(np.sum(np.where(lanes, np.uint64(1) << LANE.astype(np.uint64), 0)))
+    return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
 
 
 def view(v: Value, kinds: Mapping[int, type[np.generic]]) -> Value:
@@ -87,7 +91,7 @@ class NumpyEngine(Engine):
     def assign(self, file: str, number: int, v: Value) -> None:
         self.check_register(file, number)
         if file in ("R", "P"):
-            self.files[file][number][self.executing] = np.broadcast_to(v, LANES)[self.executing]
+            np.copyto(self.files[file][number], v, casting="unsafe", where=self.executing)
         elif self.executing.any():
             self.files[file][number] = self.first(v)
 

@@ -90,6 +90,23 @@ class MemoryEngine(NumpyEngine):
                 raise self.fault(OUT_OF[where], int(lane), at if where == "global" else at & FULL_MASK)
             yield int(lane), memory, offset
 
+    def together(
+        self, space: str, address: Value, width: int, lanes: Value | None
+    ) -> tuple[npt.NDArray[np.intp], Bytes, npt.NDArray[np.int64]] | None:
+        """The lanes that execute, the one memory that they address, and their offsets: what `places` gives, at once.
+        None where they address several, or one addresses none."""
+        active = np.flatnonzero(self.those(lanes))
+        if not len(active):
+            return None
+        at = np.broadcast_to(address, LANES)[active]
+        where, memory, offset = self.find(space, int(at[0]), int(active[0]))
+        start, end = 0, len(memory)
+        if where == "shared":
+            start, end = self.block.shared_start, min(end, self.launch.shared_bytes)
+        offsets = (at - at[0]).astype(np.int64) + offset
+        inside = where != "local" and ((offsets >= start) & (offsets <= end - width) & (offsets % width == 0)).all()
+        return (active, memory, offsets) if inside else None
+
     def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
         """The space, memory and offset of an address."""
         window, offset = at >> 32 << 32, at & 0xFFFFFFFF
@@ -161,8 +178,13 @@ class MemoryEngine(NumpyEngine):
         """What lanes read, one row for each word."""
         rows = np.zeros((max(width // 4, 1), LANES), np.uint32)
         kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
-        for lane, memory, offset in self.places(space, address, width, lanes):
-            rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
+        if at_once := self.together(space, address, width, lanes):
+            active, memory, offsets = at_once
+            found = memory[offsets[:, None] + np.arange(width)].view(kind)
+            rows[:, active] = found.astype(np.int64).T & FULL_MASK
+        else:
+            for lane, memory, offset in self.places(space, address, width, lanes):
+                rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
         self.note(i, space, address, lanes)
         return rows
 
@@ -180,9 +202,14 @@ class MemoryEngine(NumpyEngine):
         """Where lanes write the same bytes, the lowest lane of the last part of the request wins."""
         content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
         part = 128 // max(width, 4)
-        found = sorted(self.places(space, address, width, lanes), key=lambda one: (one[0] // part, -one[0]))
-        for lane, memory, offset in found:
-            memory[offset : offset + width] = content[lane, :width]
+        if at_once := self.together(space, address, width, lanes):
+            active, memory, offsets = at_once
+            order = np.lexsort((-active, active // part))  # of what is written to one place, the last stays
+            memory[offsets[order, None] + np.arange(width)] = content[active[order], :width]
+        else:
+            found = sorted(self.places(space, address, width, lanes), key=lambda one: (one[0] // part, -one[0]))
+            for lane, memory, offset in found:
+                memory[offset : offset + width] = content[lane, :width]
         kind = (other[1], width) if other is not None and other[0] else None
         own = np.uint32(self.block.rank << codes.RANK_BIT)
         self.note(i, space, address if source is None else (address - own | source) + own, lanes, kind)

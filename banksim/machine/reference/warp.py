@@ -56,10 +56,10 @@ class Warp(Groups):
         if faults.nowhere(self.launch.kernel, group.pc):
             raise self.fault(codes.BAD_TARGET, group.lowest, message=faults.astray(group.pc), placed=False)
         i = self.instruction = self.code[group.pc // BYTES]
-        self.executing = lanes_of(group.mask)
+        self.executing, executing = lanes_of(group.mask), group.mask
         if i.predicate is not None:
             self.executing = self.executing & self.predicate(i.predicate)
-        executing = mask_of(self.executing)
+            executing = mask_of(self.executing)
         if executing and try_wait(i) and not (self.executing & over(self, i)).any():
             address = int(self.first(self.address(memory_operand(i), False)))
             self.park(group.mask, group.pc, Word(address, int(self.first(self.raw(i.operands[-1]))) >> 31))
