@@ -20,7 +20,7 @@ from hypothesis import settings
 from banksim.system.processes import cores
 from helpers import goldens
 
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("deep", deadline=None, max_examples=5000)
 settings.load_profile("ci")
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from banksim.__main__ import main as banksim_main
 from cuda_kernels import catalogue, evidence_records, gpu, validate
 from cuda_kernels.__main__ import main
 from cuda_kernels.predict import Prediction, predict
@@ -62,13 +61,12 @@ def test_run_checks_the_result_in_banksim(command: Words) -> None:
     assert "productNoBarrier16: not checked: one of its barriers is missing" in out
 
 
-def test_the_program_runs_unchanged_under_banksim_run() -> None:
+def test_the_program_runs_unchanged_under_banksim_run(capfd: pytest.CaptureFixture[str]) -> None:
     names = ["histogramShared", "productDynamicPad16"]
-    command = [sys.executable, "-m", "banksim", "run", "-m", "cuda_kernels", "run", "--gpu", *names]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("".join(f"{name}: right\n" for name in names))
-    assert "198,610" in done.stdout + done.stderr, "the report has the transactions of histogramShared"
+    assert banksim_main(["run", "-m", "cuda_kernels", "run", "--gpu", *names]) == 0
+    said = capfd.readouterr()
+    assert said.out.startswith("".join(f"{name}: right\n" for name in names))
+    assert "198,610" in said.out + said.err, "the report has the transactions of histogramShared"
 
 
 # ---- validate

@@ -2,12 +2,14 @@
 
 import functools
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 import banksim
+from banksim.kernels.cubin import decode_ahead
 from banksim.kernels.kernel import Kernel
 from helpers.places import H200
 
@@ -29,4 +31,14 @@ def text(recorder: str) -> dict[str, Any]:
 @functools.cache
 def kernels(recorder: str) -> Mapping[str, Kernel]:
     """The machine code that ran, by the names of the kernels."""
+    decode_a_share()
     return banksim.load(H200 / f"{recorder}.cubin")
+
+
+@functools.cache
+def decode_a_share() -> None:
+    """Where tests run side by side, each process decodes its share of all machine code for all of them, with one start
+    of nvdisasm."""
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        share = slice(int(worker[2:]), None, int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+        decode_ahead(file.read_bytes() for file in sorted(H200.glob("*.cubin"))[share])

@@ -1,8 +1,6 @@
 """--timing: cycles by source line, what limits a kernel, the estimate for the launch; as text, JSON and HTML."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -138,12 +136,10 @@ def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.Ca
     assert message in err_of(capsys, words)
 
 
-def test_a_program_is_timed_kernel_by_kernel() -> None:
-    program = PROGRAMS / "transpose.py"
-    command = [sys.executable, "-m", "banksim", "run", "--timing", "--json", "--output", "-", str(program)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    kernels = json.loads(done.stdout[done.stdout.index("{") :])["kernels"]
+def test_a_program_is_timed_kernel_by_kernel(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    assert main(["run", "--timing", "--json", "--output", str(report), str(PROGRAMS / "transpose.py")]) == 0
+    kernels = json.loads(report.read_text())["kernels"]
     plain, padded = (kernel["time"] for kernel in kernels)
     assert plain["cycles"] > 1.5 * plain["without_conflicts"]
     assert padded["cycles"] == padded["without_conflicts"]
