@@ -136,9 +136,9 @@ def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.Ca
     assert message in err_of(capsys, words)
 
 
-def test_a_program_is_timed_kernel_by_kernel(tmp_path: Path) -> None:
+def test_a_program_is_timed_kernel_by_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = tmp_path / "report.json"
-    assert main(["run", "--timing", "--json", "--output", str(report), str(PROGRAMS / "transpose.py")]) == 0
+    out_of(capsys, ["run", "--timing", "--json", "--output", str(report), str(PROGRAMS / "transpose.py")])
     kernels = json.loads(report.read_text())["kernels"]
     plain, padded = (kernel["time"] for kernel in kernels)
     assert plain["cycles"] > 1.5 * plain["without_conflicts"]

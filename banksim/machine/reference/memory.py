@@ -103,7 +103,7 @@ class MemoryEngine(NumpyEngine):
         start, end = 0, len(memory)
         if where == "shared":
             start, end = self.block.shared_start, min(end, self.launch.shared_bytes)
-        offsets = (at - at[0]).astype(np.int64) + offset
+        offsets = at.astype(np.int64) - at[:1].astype(np.int64) + offset
         inside = where != "local" and ((offsets >= start) & (offsets <= end - width) & (offsets % width == 0)).all()
         return (active, memory, offsets) if inside else None
 
