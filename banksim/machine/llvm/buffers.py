@@ -22,8 +22,7 @@ def record(e: Emitter, a: MemoryCall, where: str, code: int, good: ir.Value) -> 
         e.set(error, ERROR, "pc", a.pc)
         e.set(error, ERROR, "mask", e.b.and_(a.mask, e.b.not_(e.as_mask(good))))
         e.set(error, ERROR, "warp", e.get(a.warp, WARP, "index"))
-        wide = a.address if a.address.type == LONGS else e.b.zext(a.address, LONGS)
-        e.b.store(wide, e.field(error, ERROR, "address"), align=8)
+        e.b.store(a.whole(e.b), e.field(error, ERROR, "address"), align=8)
 
 
 def find_buffer(

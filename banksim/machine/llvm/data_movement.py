@@ -29,8 +29,16 @@ def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> N
     """Write the code that loads, and returns what it loaded."""
     b = e.b
     lanes = e.as_bools(a.mask)
-    others = b.not_(a.mask)
     if at.interleaved:
+        if width >= 4:
+            with b.if_then(are_in_one_place(e, a, at)):
+                found = [e.masked_load(row(e, at, word), lanes) for word in range(width // 4)]
+                if width == 4:
+                    b.ret(found[0])
+                else:
+                    for word, v in enumerate(found):
+                        put_result(e, a, word, v)
+                    b.ret_void()
         if width <= 4:
             b.ret(extended(e, e.gather(at.base, interleaved(b, at.offsets), lanes, 8 * width), signed))
             return
@@ -41,7 +49,7 @@ def move_in(e: Emitter, a: MemoryCall, at: Place, width: int, signed: bool) -> N
     if width < 4:
         b.ret(extended(e, e.gather(at.base, at.offsets, lanes, 8 * width), signed))
         return
-    agree = e.everywhere(b.icmp_unsigned("==", at.offsets, splat(b, at.first)), others)
+    agree = are_in_one_place(e, a, at)
     if width == 4:
         start, neighbours = are_neighbours(e, a, at, 4)
         with b.if_then(neighbours):
@@ -124,6 +132,18 @@ def are_neighbours(e: Emitter, a: MemoryCall, at: Place, width: int) -> tuple[ir
     return start, e.everywhere(b.icmp_unsigned("==", at.offsets, expected), b.not_(a.mask))
 
 
+def are_in_one_place(e: Emitter, a: MemoryCall, at: Place) -> ir.Value:
+    """Whether every lane has the same address."""
+    b = e.b
+    return e.everywhere(b.icmp_unsigned("==", at.offsets, splat(b, at.first)), b.not_(a.mask))
+
+
+def row(e: Emitter, at: Place, word: int) -> ir.Value:
+    """Where all lanes have a word of local memory whose addresses are one place."""
+    start = e.b.shl(e.b.zext(at.first, INT[64]), INT[64](5))
+    return e.at(at.base, e.b.add(start, INT[64](word * ROW)))
+
+
 def put_result(e: Emitter, a: MemoryCall, word: int, v: ir.Value, whole: bool = False) -> None:
     where = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), RESULT + ROW * word)
     if whole:
@@ -184,6 +204,11 @@ def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.
         e.scatter(at.base, turn(places), turn(lanes), turn(narrow))
         b.ret_void()
         return
+    if at.interleaved:
+        with b.if_then(are_in_one_place(e, a, at)):
+            for word, v in enumerate(values):
+                e.masked_store(row(e, at, word), lanes, v)
+            b.ret_void()
     if not at.interleaved and width == 4:
         start, neighbours = are_neighbours(e, a, at, 4)
         with b.if_then(neighbours):

@@ -20,7 +20,7 @@ from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.routines import Routines
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
-from banksim.machine.llvm.values import FOURS, INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
+from banksim.machine.llvm.values import FOURS, INT, LANES, LONGS, POINTER, VOID, WORDS, Value, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.services import SERVICES
@@ -234,16 +234,24 @@ class LLVMEngine(Routines):
 
     # ---- memory
     def address(self, o: Operand, wide: bool) -> Value:
-        total = self.const(0, 64 if wide else 32)
+        total, distance = self.const(0, 64 if wide else 32), 0
         for part in o.parts:
             if part.kind in ("imm", "float"):
-                number = part.number - (1 << 32) if part.number >> 31 else part.number
-                total = total + (number & ((1 << 64) - 1) if wide else number & 0xFFFFFFFF)
+                distance += part.number - (1 << 32) if part.number >> 31 else part.number
             elif not part.is_zero:
                 v = self.term(part, wide)
                 scale = next((int(m[1:]) for m in part.modifiers if m[0] == "X" and m[1:].isdigit()), 1)
                 total = v * scale + total if scale > 1 else v + total
-        return total
+        return self.moved(total, distance) if distance else total
+
+    def moved(self, address: Value, distance: int) -> Value:
+        """An address so many bytes further, of 64 bits word by word: memory functions take each by itself."""
+        if address.bits == 32:
+            return address + (distance & 0xFFFFFFFF)
+        before = self.low(address)
+        low = before + (distance & 0xFFFFFFFF)
+        high = self.high(address) + (distance >> 32 & 0xFFFFFFFF) + self.number(low < before)
+        return self.zext(low) | self.zext(high) << 32
 
     def term(self, part: Operand, wide: bool) -> Value:
         """A register of an address: a pair where the address has 64 bits, unless it is marked .U32."""
@@ -266,9 +274,6 @@ class LLVMEngine(Routines):
         number = len(self.sites)
         self.sites.append((i, op, width))
         return self.e.at(self.e.get(self.context, CONTEXT, "memos", as_type=POINTER), MEMO.itemsize * number)
-
-    def spread_address(self, address: Value) -> ir.Value:
-        return splat(self.e.b, address.ir) if address.lanes == 1 else address.ir
 
     def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
         if space == "const":
@@ -314,14 +319,15 @@ class LLVMEngine(Routines):
         """The arguments that every memory function has."""
         context, warp, mask, pc = self.place(i, lanes)
         memo = self.site(i) if space in ("shared", "cluster", "generic") else ir.Constant(POINTER, None)
-        return [context, warp, memo, pc, self.spread_address(address), mask]
+        words = [address] if address.bits == 32 else [self.low(address), self.high(address)]
+        return [context, warp, memo, pc, mask, *(word.spread().ir for word in words)]
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
         if bank >= CONSTANT_BANKS:
             raise UnsupportedError(f"constant bank {bank}")
         function = self.memory.constant(bank, width, signed)
         nothing, pc = ir.Constant(POINTER, None), INT[32](self.pc)
-        arguments = [self.context, self.warp, nothing, pc, address.spread().ir, self.executing()]
+        arguments = [self.context, self.warp, nothing, pc, self.executing(), address.spread().ir]
         return self.new("u", 32, LANES, self.e.b.call(function, arguments))
 
     pc = 0

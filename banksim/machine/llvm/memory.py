@@ -4,7 +4,8 @@ Every function checks its addresses against the bounds of the memory that they p
 memory judged, and moves the data: as one vector where the lanes are neighbours, by a broadcast where they have one
 address, else by gather or scatter. Inlined, they would make 40 % more code and run slower.
 
-All take (context, warp, memo, pc, address, mask, …): `memo` is what the instruction remembers of its last request.
+All take (context, warp, memo, pc, mask, address, …): `memo` is what the instruction remembers of its last request; of
+addresses of 64 bits the upper words follow the lower ones.
 """
 
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from banksim.machine.llvm.atomics import Sum, bits_of, lane_by_lane
 from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
 from banksim.machine.llvm.data_movement import extended, interleaved, move_in, move_out
 from banksim.machine.llvm.emit import Emitter
-from banksim.machine.llvm.memory_call import MemoryCall, Place
+from banksim.machine.llvm.even_requests import EvenRequest
+from banksim.machine.llvm.memory_call import COMMON, MemoryCall, Place, arguments_of, taken
 from banksim.machine.llvm.scratch import ADDRESSES
-from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, splat, vector
+from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, splat, vector
 from banksim.machine.state import CLUSTER, CONTEXT, MEMO, WARP
 
 FAULT_OF = {
@@ -38,10 +40,7 @@ WINDOWS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "anywhere": (("global", None),),
 }
 """Spaces whose addresses are told apart by their upper words: what lies where. "anywhere": in several buffers."""
-NARROW = ("shared", "cluster", "barrier", "local")
-"""Spaces whose addresses have 32 bits. "cluster": the shared memory of any block of the cluster."""
 SHARED = ("shared", "cluster", "barrier")
-COMMON = [POINTER, POINTER, POINTER, INT[32]]
 
 
 class MemoryFunctions:
@@ -60,11 +59,11 @@ class MemoryFunctions:
         """→ <32 x i32>; 8 and 16 bytes a lane: rows of scratch memory at RESULT."""
         result = WORDS if width <= 4 else VOID
         name = f"load_{space}_{width}{'_signed' * signed}"
-        kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
-            a = MemoryCall(*arguments)
+            a, _ = taken(space, arguments)
             self.unless_empty(a, result)
+            self.even(a, space, width, EvenRequest.load)
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.load(s, width, signed), (), result)
                 return
@@ -74,16 +73,16 @@ class MemoryFunctions:
                 self.one_buffer(a, lambda: self.load("anywhere", width, signed), (), result)
             move_in(self.e, a, self.place(a, space, width, result, READ), width, signed)
 
-        return self.e.outline(name, result, [*COMMON, kind, INT[32]], build)
+        return self.e.outline(name, result, arguments_of(space), build)
 
     def store(self, space: str, width: int, copied: bool = False) -> ir.Function:
         """A store. `copied`: its last argument holds the bits from `SOURCE_BIT` on of the request's addresses."""
         words = max(width // 4, 1)
-        kind = WORDS if space in NARROW else LONGS
 
         def build(*arguments: ir.Value) -> None:
-            a, values = MemoryCall(*arguments[:6]), arguments[6 : 6 + words]
+            a, values = taken(space, arguments[: len(arguments) - copied])
             self.unless_empty(a, VOID)
+            self.even(a, space, width, lambda one: one.store(values))
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.store(s, width), values, VOID)
                 return
@@ -97,31 +96,30 @@ class MemoryFunctions:
             move_out(self.e, a, self.place(a, space, width, VOID, WRITTEN, source), width, values)
 
         name = f"store_{space}_{width}{'_copied' * copied}"
-        return self.e.outline(name, VOID, [*COMMON, kind, INT[32], *[WORDS] * (words + copied)], build)
+        return self.e.outline(name, VOID, [*arguments_of(space), *[WORDS] * (words + copied)], build)
 
     def request(self, width: int, use: int, copied: bool = False) -> ir.Function:
         """A request to shared memory that moves nothing, though it is for this `use`; `copied` as for `store`."""
 
         def build(*arguments: ir.Value) -> None:
-            a = MemoryCall(*arguments[:6])
+            a, _ = taken("shared", arguments)
             self.unless_empty(a, VOID)
             self.place(a, "shared", width, VOID, use, arguments[-1] if copied else None)
             self.e.b.ret_void()
 
         name = f"request_{width}_{use}{'_copied' * copied}"
-        return self.e.outline(name, VOID, [*COMMON, WORDS, INT[32], *[WORDS] * copied], build)
+        return self.e.outline(name, VOID, [*arguments_of("shared"), *[WORDS] * copied], build)
 
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:
         what an addition of floats computes."""
         bits = bits_of(kind)
-        wide = WORDS if space in NARROW else LONGS
         operand = ir.VectorType(INT[bits], LANES)
         sums = function == "add" and float_sum is None and not wanted
         use = (ADDED_LONG if bits == 64 else ADDED) if sums else READ | WRITTEN
 
         def build(*arguments: ir.Value) -> None:
-            a, values = MemoryCall(*arguments[:6]), arguments[6:]
+            a, values = taken(space, arguments)
             self.unless_empty(a, VOID)
             if space in WINDOWS:
                 kept_from = "local" if bits == 64 else ""
@@ -138,7 +136,7 @@ class MemoryFunctions:
 
         count = 2 if function in ("cas", "cas_spin") else 1
         name = f"atomic_{space}_{kind}_{function}{'_wanted' * wanted}"
-        return self.e.outline(name, VOID, [*COMMON, wide, INT[32], *[operand] * count], build)
+        return self.e.outline(name, VOID, [*arguments_of(space), *[operand] * count], build)
 
     def constant(self, bank: int, width: int, signed: bool) -> ir.Function:
         """→ <32 x i32> from a constant bank, at addresses that registers give; width at most 4."""
@@ -165,11 +163,17 @@ class MemoryFunctions:
             base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
             e.b.ret(extended(e, e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
 
-        return self.e.outline(
-            f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS, INT[32]], build
-        )
+        return self.e.outline(f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS], build)
 
     # ---- parts of a function
+    def even(self, a: MemoryCall, space: str, width: int, move: Callable[[EvenRequest], None]) -> None:
+        """What is done at once if a request is even, and nobody but the kernel wants to know of it."""
+        if space != "global" or width < 4 or self.stepwise:
+            return
+        with self.e.b.if_then(self.e.b.icmp_signed("==", a.mask, INT[32](-1))):
+            move(EvenRequest(self.e, self.layout, a, width, every_lane=True))
+        move(EvenRequest(self.e, self.layout, a, width, every_lane=False))
+
     def outside(self, a: MemoryCall, offsets: ir.Value, width: int, sound: ir.Value) -> ir.Value:
         """The lanes whose accesses go on though some are outside of the kernel's own shared memory, which is noted."""
         e, b = self.e, self.e.b
@@ -206,12 +210,11 @@ class MemoryFunctions:
     ) -> None:
         """Where addresses differ in their upper words, access memory buffer by buffer instead."""
         e = self.e
-        upper = e.b.trunc(e.b.lshr(a.address, vector([32] * LANES, 64)), WORDS)
-        leader = e.b.extract_element(upper, e.first_lane(a.mask))
-        same = e.everywhere(e.b.icmp_unsigned("==", upper, splat(e.b, leader)), e.b.not_(a.mask))
+        assert a.upper is not None
+        leader = e.b.extract_element(a.upper, e.first_lane(a.mask))
+        same = e.everywhere(e.b.icmp_unsigned("==", a.upper, splat(e.b, leader)), e.b.not_(a.mask))
         with e.b.if_then(e.b.not_(same), likely=False):
-            arguments = (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values)
-            r = e.b.call(apart(), arguments)
+            r = e.b.call(apart(), [*a.passed_on(a.mask, a.address, a.upper), *values])
             e.b.ret_void() if result is VOID else e.b.ret(r)
 
     def one_block(
@@ -225,7 +228,7 @@ class MemoryFunctions:
         own_lanes = e.b.and_(e.as_mask(e.b.icmp_unsigned("==", ranks, splat(e.b, rank))), a.mask)
         same = e.b.icmp_unsigned("==", own_lanes, a.mask)
         with e.b.if_then(same):
-            r = e.b.call(own(), (a.context, a.warp, a.memo, a.pc, a.address, a.mask, *values))
+            r = e.b.call(own(), [*a.passed_on(a.mask, a.address), *values])
             e.b.ret_void() if result is VOID else e.b.ret(r)
         a.memo = e.b.select(e.empty(own_lanes), e.at(a.memo, MEMO.itemsize), e.at(a.memo, 2 * MEMO.itemsize))
 
@@ -244,8 +247,8 @@ class MemoryFunctions:
         e = self.e
         b = e.b
         has_result = result is not VOID
-        upper = b.trunc(b.lshr(a.address, vector([32] * LANES, 64)), WORDS)
-        lower = b.trunc(a.address, WORDS)
+        upper = a.upper
+        assert upper is not None
         start = b.block
         loop = b.append_basic_block("window")
         b.branch(loop)
@@ -269,9 +272,9 @@ class MemoryFunctions:
             if window is not None:
                 switch.add_case(INT[32](window >> 32), block)
             b.position_at_end(block)
-            place = a.address if name == "global" else lower
+            address = (a.address, upper) if name == "global" else (a.address,)
             name = "cluster" if name == "shared" and self.clustered else name
-            r = b.call(part(name), (a.context, a.warp, a.memo, a.pc, place, lanes, *values))
+            r = b.call(part(name), [*a.passed_on(lanes, *address), *values])
             cases.append((r, b.block))
             b.branch(join)
         b.position_at_end(join)
@@ -298,15 +301,15 @@ class MemoryFunctions:
         others = b.not_(a.mask)
         lane = e.first_lane(a.mask)
         known: ir.Value | None = None
+        offsets = a.address
         if space == "global":
-            upper = b.trunc(b.lshr(b.extract_element(a.address, lane), INT[64](32)), INT[32])
+            assert a.upper is not None
+            upper = b.extract_element(a.upper, lane)
             known, number, base, size = find_buffer(e, a.context, self.layout, upper)
-            offsets = b.trunc(a.address, WORDS)
         else:
             field = "local" if space == "local" else "shared"
             base = e.get(a.context, CONTEXT, field, as_type=POINTER)
             size = e.get(a.context, CONTEXT, f"{field}_size")
-            offsets = a.address
         ranked = self.clustered and space in SHARED
         places, offsets = offsets, self.in_own_block(a, offsets) if ranked and space == "shared" else offsets
         start = self.shared_start if space in SHARED else 0
@@ -374,7 +377,7 @@ class MemoryFunctions:
             warp = b.zext(e.get(a.warp, WARP, "index"), INT[64])
             base = e.at(base, b.mul(warp, b.mul(thread_bytes, INT[64](LANES))))
         if self.stepwise and space in ("global", "local"):
-            far_requests.note(e, a, a.address if space == "global" else far_requests.in_local(e, a), width)
+            far_requests.note(e, a, a.whole(b) if space == "global" else far_requests.in_local(e, a), width)
         if ranked:
             offsets, first = places, b.extract_element(places, lane)
         return Place(base, offsets, first, interleaved=space == "local")

@@ -6,4 +6,6 @@ ROW = 4 * LANES
 RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS, STORED = 0, *(n * ROW for n in (4, 5, 9, 13, 14, 15))
 SERVED, SERVED_ROWS = 20 * ROW, 11
 """What services are handed."""
-SCRATCH_BYTES = SERVED + SERVED_ROWS * ROW
+MET, MET_BYTES, MET_SITES = SERVED + SERVED_ROWS * ROW, 32, 64
+"""Buffers that instructions met last: one entry each, which those share that lie so many instructions apart."""
+SCRATCH_BYTES = MET + MET_BYTES * MET_SITES

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import banksim
+from banksim.errors import Fault
+from banksim.kernels.kernel import Kernel
 
 SOURCE = """
 extern "C" __global__ void moved(int* from_shared, int* from_global, int4* wide, const int* words, const int* index,
@@ -18,6 +20,19 @@ extern "C" __global__ void moved(int* from_shared, int* from_global, int4* wide,
         from_shared[at] = ((int*)s)[i];
         from_global[at] = words[i];
         wide[at] = s[i / 4];
+    }
+}
+extern "C" __global__ void apart(int* word, int2* pair, int4* four, int* mine, const int* words, const int* index,
+                                 const unsigned* masks) {
+    int t = threadIdx.x, at = blockIdx.x * 32 + t, i = index[at];
+    if (masks[blockIdx.x] >> t & 1) {
+        int4 own[8];
+        for (int k = 0; k < 8; k++) own[k] = make_int4(t * 32 + 4 * k, t * 32 + 4 * k + 1, i, t * 32 + 4 * k + 3);
+        own[(i >> 2) + 1 & 7].z = 5;
+        word[at] = words[i];
+        pair[at] = ((const int2*)words)[i & 255];
+        four[at] = ((const int4*)words)[i & 127];
+        mine[at] = own[i >> 2 & 7].x + ((int*)own)[i & 31] + own[i >> 2 & 7].z;
     }
 }
 """
@@ -36,28 +51,60 @@ PLACES = {
     "rows from the end": 511 - LANE % 16,
     "lower row ends the array": np.where(LOWER, LANE + 496, 0),
     "vectors of two places": np.where(LOWER, 128, 260),
+    "every second word": LANE * 2 + 33,
+    "every third word": LANE * 3 + 417,
+    "every fourth word": LANE * 4 + 2,
+    "every fourth word to the end": LANE * 4 + 387,
+    "every fourth word from the beginning, where the lower lanes access nothing": np.maximum(LANE * 4 - 64, 0),
+    "every fourth word, but for a lane": np.where(LANE == 23, 95, LANE * 4 + 4),
+    "every fifth word": LANE * 5,
+    "backwards": 200 - LANE * 4,
 }
 MASKS = (0xFFFFFFFF, 0x0000FFFF, 0xFFFF0000, 0x00010001, 0x80008000, 0x7FFFFFFF, 0xAAAA5555, 1 << 20, 1 << 3)
 
 
-@pytest.fixture(scope="module", name="kernel")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> object:
+@pytest.fixture(scope="module", name="kernels")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kernel]:
     path: Path = tmp_path_factory.mktemp("moved") / "moved.cu"
     path.write_text(SOURCE)
-    return banksim.load(path)["moved"]
+    return dict(banksim.load(path))
 
 
-def test_every_lane_gets_its_word(kernel: object) -> None:
-    places = np.repeat([*PLACES.values()], len(MASKS), axis=0)
-    masks = np.tile(np.array(MASKS, np.uint32), len(PLACES))
-    active = (masks[:, None] >> LANE & 1).astype(bool)
-    words = np.random.default_rng(3).integers(1, 1 << 30, 512).astype(np.int32)
-    # Where a lane is not active its address may be anything: that of no memory as well.
-    index = np.where(active, places, 1 << 28).astype(np.int32)
-    shared, far, wide = (np.zeros((len(masks), 32 * n), np.int32) for n in (1, 1, 4))
-    banksim.run(kernel, len(masks), 32, (shared, far, wide, words, index, masks))
-    expected = np.where(active, words[places], 0)
+MASK = np.tile(np.array(MASKS, np.uint32), len(PLACES))
+ACTIVE = (MASK[:, None] >> LANE & 1).astype(bool)
+PLACE = np.repeat([*PLACES.values()], len(MASKS), axis=0)
+INDEX = np.where(ACTIVE, PLACE, 1 << 28).astype(np.int32)
+"""Where a lane is not active its address may be anything: that of no memory as well."""
+NUMBERS = np.random.default_rng(3).integers(1, 1 << 30, 512).astype(np.int32)
+
+
+def test_every_lane_gets_its_word(kernels: dict[str, Kernel]) -> None:
+    shared, far, wide = (np.zeros((len(MASK), 32 * n), np.int32) for n in (1, 1, 4))
+    banksim.run(kernels["moved"], len(MASK), 32, (shared, far, wide, NUMBERS, INDEX, MASK))
+    expected = np.where(ACTIVE, NUMBERS[PLACE], 0)
     np.testing.assert_array_equal(shared, expected)
     np.testing.assert_array_equal(far, expected)
-    vectors = words.reshape(-1, 4)[places // 4] * active[..., None]
+    vectors = NUMBERS.reshape(-1, 4)[PLACE // 4] * ACTIVE[..., None]
     np.testing.assert_array_equal(wide.reshape(vectors.shape), vectors)
+
+
+def test_every_lane_gets_its_words_of_global_and_local_memory(kernels: dict[str, Kernel]) -> None:
+    word, pair, four, mine = (np.zeros((len(MASK), 32, n), np.int32) for n in (1, 2, 4, 1))
+    banksim.run(kernels["apart"], len(MASK), 32, (word, pair, four, mine, NUMBERS, INDEX, MASK))
+    for got in (word, pair, four):
+        vectors = NUMBERS.reshape(-1, got.shape[2])
+        np.testing.assert_array_equal(got, vectors[PLACE % len(vectors)] * ACTIVE[..., None])
+    own = LANE[:, None] * 32 + np.arange(32) + 0 * PLACE[..., None]
+    own[..., 2::4] = PLACE[..., None]
+    block, lane, row = *np.indices(PLACE.shape), PLACE // 4 % 8
+    own[block, lane, (row + 1) % 8 * 4 + 2] = 5
+    sums = own[block, lane, row * 4] + own[block, lane, PLACE % 32] + own[block, lane, row * 4 + 2]
+    np.testing.assert_array_equal(mine[..., 0], np.where(ACTIVE, sums, 0))
+
+
+@pytest.mark.parametrize(("distance", "last"), [(0, 512), (1, 512), (2, 513), (3, 512), (4, 515), (5, 512), (-4, -1)])
+def test_the_lane_that_is_beyond_the_array_is_told(kernels: dict[str, Kernel], distance: int, last: int) -> None:
+    index = (last - (31 - LANE) * distance).astype(np.int32)
+    results = [np.zeros(32 * n, np.int32) for n in (1, 2, 4, 1)]
+    with pytest.raises(Fault, match=f"lane {31 if distance else 0}$"):
+        banksim.run(kernels["apart"], 1, 32, (*results, NUMBERS, index, np.array([0xFFFFFFFF], np.uint32)))
