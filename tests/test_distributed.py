@@ -24,6 +24,7 @@ from banksim.errors import BanksimError, InputError
 from banksim.storage import open_trace, parquet, write_trace
 from banksim.system import processes
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from helpers.places import EXAMPLES
 from helpers.traces import random_trace
 
@@ -65,7 +66,7 @@ def test_workers_give_the_same_bytes(trace: Path, cluster: LocalCluster) -> None
 
 
 def test_the_command_gives_the_same_bytes_for_any_number_of_workers(
-    trace: Path, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+    trace: Path, cluster: LocalCluster, capsys: Said
 ) -> None:
     words = ["replay", str(trace), "--json", "--arch", ",".join(RULES)]
     one = out_of(capsys, words)
@@ -101,11 +102,7 @@ KERNEL += ["--arg", "float32[128,128]", "--arg", "float32[128,128]=random"]
 @pytest.mark.parametrize("what", ["replay", "kernel"])
 @pytest.mark.parametrize("seconds", [(0, 0, 0.02, 0.05, 0.1, 0.2), (0.3, 0.5, 0.8, 1.2), (2, 3)])
 def test_processes_may_be_killed_at_any_time(
-    trace: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    what: str,
-    seconds: tuple[float, ...],
+    trace: Path, capsys: Said, monkeypatch: Patch, what: str, seconds: tuple[float, ...]
 ) -> None:
     """The first, and those that follow it, so many seconds after their start."""
     words = [*(["replay", str(trace)] if what == "replay" else KERNEL), "--json"]
@@ -158,7 +155,7 @@ def failing(shared: None, number: int) -> None:
     raise OddError(number, 2)
 
 
-def test_no_process_outlives_an_interruption(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_process_outlives_an_interruption(trace: Path, monkeypatch: Patch) -> None:
     started: list[subprocess.Popen[bytes]] = []
     start = processes.Pool.process
 
@@ -191,7 +188,7 @@ def test_nothing_listens(trace: Path) -> None:
 
 
 def test_a_bad_row_group_fails_with_file_and_position(
-    trace: Path, tmp_path: Path, cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+    trace: Path, tmp_path: Path, cluster: LocalCluster, capsys: Said
 ) -> None:
     column = pq.ParquetFile(trace).metadata.row_group(17).column(7)
     data = bytearray(trace.read_bytes())
@@ -227,9 +224,7 @@ def test_an_empty_trace(tmp_path: Path, cluster: LocalCluster) -> None:
         (["nope.parquet", "--workers", "1"], "nope.parquet: No such file"),
     ],
 )
-def test_wrong_use_is_one_line(
-    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
-) -> None:
+def test_wrong_use_is_one_line(trace: Path, capsys: Said, monkeypatch: Patch, words: list[str], message: str) -> None:
     monkeypatch.setattr(distributed, "PATIENCE", 1)
     error = err_of(capsys, ["replay", *(str(trace) if word == "TRACE" else word for word in words)])
     assert message in error

@@ -8,6 +8,7 @@ import pytest
 
 import banksim
 from banksim.runs.outcome import Run
+from helpers.fixtures import Patch
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -67,9 +68,7 @@ def test_methods_that_are_promised_are_there_and_told_of(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "module"), EXAMPLES.items(), ids=list(EXAMPLES))
-def test_the_examples_of_a_docstring_hold(
-    name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_a_docstring_hold(name: str, module: str, tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "transpose.cu").write_text(TRANSPOSE)
     monkeypatch.chdir(tmp_path)
     found = importlib.import_module(f"banksim.{module}")

@@ -69,8 +69,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Excuse:
-    """A comment that allows conflicts up to `most`-way on its line; None: those of unknown cost. Without a reason it
-    allows nothing."""
+    """A comment that allows conflicts up to `most`-way on its line (None: of unknown cost), if it gives a reason."""
 
     file: str
     line: int

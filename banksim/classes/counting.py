@@ -47,8 +47,7 @@ PER_CLASS, PER_BLOCK = 400_000, 100
 
 @dataclass(frozen=True)
 class Undecided:
-    """Why blocks must be executed one by one: what `instruction` does depends on data that `origin` reads (None: what
-    is not known)."""
+    """Why blocks must be executed one by one: `instruction` depends on what `origin` reads (None: unknown)."""
 
     instruction: Instruction | None
     origin: Instruction | None

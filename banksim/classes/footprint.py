@@ -246,8 +246,7 @@ def refuse(space: str) -> None:
 
 
 def footprint(i: Instruction) -> Footprint:
-    """What an instruction's results depend on, and what decides what it does besides. `UnsupportedError` for what is
-    not followed."""
+    """What an instruction's results and effects depend on. `UnsupportedError` for what is not followed."""
     if i.name.startswith(REFUSED):
         raise UnsupportedError(f"what {i.name} decides")
     x = Tracer()

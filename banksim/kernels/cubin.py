@@ -52,8 +52,7 @@ def _decode(cubin: bytes, ptx: str, slot: int | None) -> Kernels:
 
 
 def kept(cubin: bytes, slot: int | None, place: str, listing: Listing | None = None) -> bytes:
-    """The kernels of a cubin as the user's cache has them from now on, at `place`. `listing`: nvdisasm's, if it is
-    known."""
+    """The kernels of a cubin, kept in the user's cache at `place`. `listing`: nvdisasm's, if known."""
     packed = pack(kernels(cubin, slot, listing))
     cache.put(place, packed)
     return packed

@@ -60,8 +60,7 @@ def own_names(text: str) -> Iterator[str]:
 
 
 def one_type(declared: str, own: frozenset[str]) -> str | None:
-    """The type of a parameter with its name, as a mangled name has it, less `const`; not by names that are the
-    source's `own`."""
+    """A parameter's type and name as a mangled name has them, less `const`; not by the source's `own` names."""
     parts = re.findall(r"\w+|\S", declared.partition("=")[0])
     stars = parts.count("*")
     words = [part for part in parts if part not in QUALIFIERS and part != "*"]

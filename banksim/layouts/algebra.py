@@ -79,8 +79,7 @@ class Strided:
 
 @dataclass(frozen=True)
 class Swizzle:
-    """CuTe's `Swizzle<bits, base, shift>`: bits from `base` on are xored with those `shift` higher (lower, if it is
-    below 0)."""
+    """CuTe's `Swizzle<bits, base, shift>`: bits from `base` on are xored with those `shift` higher (below 0: lower)."""
 
     bits: int
     base: int

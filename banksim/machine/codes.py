@@ -12,9 +12,8 @@ WARPSYNC = 16
 COLLECTIVE = 17
 """The convergence barrier at which WARPSYNC.COLLECTIVE gathers threads."""
 BLOCK_BARRIERS = 16
-"""Barriers of a block: that of __syncthreads() (0) and the named ones of PTX's `barrier.sync`. Where a register names
-one, its lowest bits count, and so do the lowest of a number of threads (measured on one H200: 77 is barrier 13, 4128
-threads are 32)."""
+"""Barriers of a block: that of __syncthreads() (0) and the named ones of PTX's `barrier.sync`. Of a register that names
+one, and of a number of threads, the lowest bits count (measured on one H200: 77 is barrier 13, 4128 threads are 32)."""
 THREADS_BIT = 16
 """Where one register tells the barrier and how many threads, from this bit on it has the latter."""
 BARRIER_THREADS = (1 << 12) - 1

@@ -113,8 +113,7 @@ def dtype_of(value: object) -> np.dtype | None:
 
 
 def points_to(dtype: np.dtype, element: str) -> bool:
-    """Whether an array may stand for a pointer to a C++ type: of its numbers, unsigned ones as bits of floats, or plain
-    bytes."""
+    """Whether an array may stand for a pointer to a C++ type: of its numbers (unsigned: bits of floats) or bytes."""
     vector = VECTOR.fullmatch(element)
     base = (vector[1] or vector[2]) if vector else element
     kind, size = NUMBERS.get(SPELLED.get(base, base), ("", 1))

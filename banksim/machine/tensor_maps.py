@@ -156,8 +156,7 @@ def decoded(content: bytes) -> TensorMap:
 
 @dataclass(frozen=True, eq=False)
 class MappedArray:
-    """An array as a kernel is given it by a tensor map: what `tensor_map` makes. In im2col mode the box has but the
-    channels."""
+    """An array given by a tensor map, as `tensor_map` makes it. In im2col mode the box has but the channels."""
 
     array: np.ndarray
     box: tuple[int, ...]

@@ -24,8 +24,7 @@ class Lines:
                 self.keys.setdefault((name, len(self.tables.get(name, ())), key[1]), number)
 
     def of(self, table: str, number: int | None = None, key: str = "") -> int | None:
-        """The line of a key, else of its table (the one of this number, from 1 on, among those of an array), else of
-        what that is in."""
+        """The line of a key, else of its table (of an array's that of this number, from 1), else of what that is in."""
         found = self.tables.get(table, [])
         at = number or len(found)
         line = self.keys.get((table, at, key)) or (found[at - 1] if 0 < at <= len(found) else None)

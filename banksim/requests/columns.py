@@ -4,8 +4,6 @@ A column is handed to compiled code as an address and a stride, so that the addr
 nothing of the size of the trace is made where one value stands for all (stride 0). Needs numba.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar

@@ -4,8 +4,6 @@ A comparison of lanes gives one word, bit i for lane i; LLVM makes of it what th
 AVX2, SSE2, NEON). Places are pointers to 32 lanes of 32 bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

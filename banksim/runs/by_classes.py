@@ -66,8 +66,7 @@ def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable
 
 
 def by_classes_if_large(launch: Launch, rules: Rules, options: Options) -> Run:
-    """The counts of a large launch by classes; of any other, and of one whose counts depend on data, nothing: a `Run`
-    of no blocks."""
+    """The counts of a large launch by classes; where they depend on data, or of a small one: a `Run` of no blocks."""
     from banksim.classes.counting import Counted, count
     from banksim.machine.faults import raise_unless_interrupted
 

@@ -1,8 +1,7 @@
 """The module of a Numba kernel as a GPU would hold it: its variables, and the callbacks of what it is linked with.
 
-numba-cuda hands a module that it has loaded to the `setup_callback` of linked code before the first launch, to its
-`teardown_callback` when the module goes. They set variables by functions of the driver, which here answer from the
-module's memory.
+numba-cuda hands a loaded module to linked code's `setup_callback` before the first launch, to its `teardown_callback`
+when it goes. They set variables by functions of the driver, which here answer from the module's memory.
 """
 
 import ctypes

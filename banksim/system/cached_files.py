@@ -1,7 +1,5 @@
 """What is kept for the next run, and where: banksim's own folder, and the code of its loops in those of numba."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

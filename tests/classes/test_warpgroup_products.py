@@ -9,6 +9,7 @@ import banksim
 from banksim.kernels.compilers import compile_cuda
 from banksim.runs.outcome import Run
 from helpers.both_ways import each_alone, equal
+from helpers.fixtures import Patch
 
 SOURCE = """
 #define PRODUCT(NAME, MOVED, TIMES, SWIZZLE) \\
@@ -32,9 +33,7 @@ PRODUCT(turns, 0, (bx & 3) + 1, 0)
 
 
 @pytest.mark.parametrize(("name", "classes"), [("moved", 37), ("turns", 4)])
-def test_operands_that_move_with_the_block(
-    name: str, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operands_that_move_with_the_block(name: str, classes: int, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
     file, code = tmp_path / "products.cu", tmp_path / "products.cubin"
     file.write_text(SOURCE)

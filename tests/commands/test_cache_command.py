@@ -8,10 +8,11 @@ import pytest
 from banksim.__main__ import main
 from banksim.system import cache, jit
 from helpers.commands import out_of
+from helpers.fixtures import Patch, Said
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def folders(tmp_path: Path, monkeypatch: Patch) -> tuple[Path, Path]:
     """A cache of banksim's and a folder of numba's, with something of others in each."""
     own, loops = tmp_path / "cache", tmp_path / "package" / "__pycache__"
     monkeypatch.setenv("BANKSIM_CACHE", str(own))
@@ -24,7 +25,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     return own, loops
 
 
-def test_it_is_told_where_and_how_large(folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_told_where_and_how_large(folders: tuple[Path, Path], capsys: Said) -> None:
     assert out_of(capsys, ["cache", "path"]) == f"{folders[0]}\n"
     own, loops = json.loads(out_of(capsys, ["cache", "--json"]))["contents"]
     assert (own["folder"], own["files"], loops["files"], loops["bytes"]) == (str(folders[0]), 2, 2, 20)
@@ -33,9 +34,7 @@ def test_it_is_told_where_and_how_large(folders: tuple[Path, Path], capsys: pyte
     assert f"kernels and reports: 2 files, 0.0 MB\n  {folders[0]}\n" in out_of(capsys, ["cache"])
 
 
-def test_clearing_takes_what_is_banksim_s_and_nothing_else(
-    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clearing_takes_what_is_banksim_s_and_nothing_else(folders: tuple[Path, Path], capsys: Said) -> None:
     own, loops = folders
     assert main(["cache", "clear"]) == 0
     assert [file.name for file in own.iterdir()] == ["notes.txt"]
@@ -44,9 +43,7 @@ def test_clearing_takes_what_is_banksim_s_and_nothing_else(
     assert main(["cache", "clear"]) == 0
 
 
-def test_a_cache_that_is_not_there_is_empty(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cache_that_is_not_there_is_empty(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "none"))
     monkeypatch.setattr(jit, "folders_of_loops", lambda: set())
     for action in ("size", "clear"):
@@ -54,9 +51,7 @@ def test_a_cache_that_is_not_there_is_empty(
     assert capsys.readouterr().out.startswith("0\n")
 
 
-def test_a_warm_cache_has_the_kernel_and_the_loops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_warm_cache_has_the_kernel_and_the_loops(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "cache"))
     own, loops = json.loads(out_of(capsys, ["cache", "warm", "--json"]))["contents"]
     assert own["files"] >= 3  # the cubin, the decoded kernel, its machine code

@@ -19,6 +19,7 @@ from banksim.__main__ import main, parser_of
 from banksim.commands import COMMANDS
 from banksim.commands.shared.help import command
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from helpers.goldens import assert_golden
 from helpers.places import ROOT
 
@@ -28,7 +29,7 @@ BANKSIM = [sys.executable, "-P", "-m", "banksim"]
 
 
 @pytest.fixture(autouse=True)
-def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def eighty_columns(monkeypatch: Patch) -> None:
     for name in ("FORCE_COLOR", "NO_COLOR", "BANKSIM_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
@@ -55,14 +56,12 @@ def environment(**more: str) -> dict[str, str]:
         ("arch-two", ["arch", "tesla", "kepler-4"]),
     ],
 )
-def test_a_command_prints_its_report(
-    name: str, words: list[str], width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_prints_its_report(name: str, words: list[str], width: str, capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", width)
     assert_golden(out_of(capsys, words), f"command-{name}-{width}")
 
 
-def test_json_holds_what_the_report_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_what_the_report_shows(capsys: Said) -> None:
     found = json.loads(out_of(capsys, [*COLUMN, "--arch", "kepler-4,sm_90", "--json"]))
     assert found["command"] == "pattern"
     kepler, hopper = found["conflicts"]
@@ -83,7 +82,7 @@ def test_json_holds_what_the_report_shows(capsys: pytest.CaptureFixture[str]) ->
     }
 
 
-def test_json_of_ranges_and_unknown_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_ranges_and_unknown_counts(capsys: Said) -> None:
     words = ["pattern", "c[threadIdx.x / 3 * 4]", "--declare", "int c[256]", "--arch", "tesla", "--json"]
     (tesla,) = json.loads(out_of(capsys, words))["conflicts"]
     assert tesla["transactions"]["low"] < tesla["transactions"]["high"]
@@ -92,7 +91,7 @@ def test_json_of_ranges_and_unknown_counts(capsys: pytest.CaptureFixture[str]) -
     assert (fermi["transactions"], fermi["sites"][0]["status"]) == (None, "unknown")
 
 
-def test_json_lists_every_architecture_with_sources(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_every_architecture_with_sources(capsys: Said) -> None:
     found = json.loads(out_of(capsys, ["arch", "--json"]))
     assert {"tesla", "kepler-8", "sm_90", "sm_121"} <= {one["name"] for one in found["architectures"]}
     for one in found["architectures"]:
@@ -100,13 +99,13 @@ def test_json_lists_every_architecture_with_sources(capsys: pytest.CaptureFixtur
         assert all(access["source"] and access["status"] for access in one["accesses"])
 
 
-def test_accesses_come_from_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accesses_come_from_standard_input(capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("tile[threadIdx.x]\n\ntile[0]\n"))
     (judged,) = json.loads(out_of(capsys, ["pattern", "-", "--declare", "int tile[32]", "--json"]))["conflicts"]
     assert [site["text"] for site in judged["sites"]] == ["tile[threadIdx.x]", "tile[0]"]
 
 
-def test_every_option_of_a_pattern_reaches_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_option_of_a_pattern_reaches_it(capsys: Said) -> None:
     words = shlex.split(
         "pattern --store t[i][k] --declare 'int t[64][33]' --let n=4 --let i=n*threadIdx.x --for k=0..32 "
         "--where 'threadIdx.x < 16' --grid 2,3 --block 16,4 --json"
@@ -129,9 +128,7 @@ def test_every_option_of_a_pattern_reaches_it(capsys: pytest.CaptureFixture[str]
         (["pattern", "atomicAdd(&c[0], 1)", "--declare", "int c[1]", "--arch", "fermi", "--fail-above", "1000"], 1),
     ],
 )
-def test_the_exit_status_tells_of_conflicts_above_the_limit(
-    words: list[str], status: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_status_tells_of_conflicts_above_the_limit(words: list[str], status: int, capsys: Said) -> None:
     assert main([*words, "--no-picture"]) == status
     named = capsys.readouterr().err
     assert (named == "") == (status == 0)
@@ -177,9 +174,7 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(
         (["kernel", "none.py:f", "--dynamic-shared", "1k"], "--dynamic-shared 1k: give a whole number"),
     ],
 )
-def test_wrong_use_is_one_line_and_exit_status_2(
-    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_use_is_one_line_and_exit_status_2(words: list[str], complaint: str, capsys: Said) -> None:
     assert main(words) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -188,7 +183,7 @@ def test_wrong_use_is_one_line_and_exit_status_2(
     assert said.err.count("\n") == 1
 
 
-def test_a_wrong_expression_is_shown_with_a_caret(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_expression_is_shown_with_a_caret(capsys: Said) -> None:
     assert main(["pattern", "tile[threadIdx.q]", "--declare", "int tile[32]"]) == 2
     message, expression, caret = capsys.readouterr().err.splitlines()
     assert message.startswith("banksim: ")
@@ -196,9 +191,7 @@ def test_a_wrong_expression_is_shown_with_a_caret(capsys: pytest.CaptureFixture[
     assert expression[caret.index("^") :].startswith(("q", "threadIdx.q"))
 
 
-def test_an_unforeseen_error_is_one_line_too(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unforeseen_error_is_one_line_too(capsys: Said, monkeypatch: Patch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of\nmany lines")
 
@@ -209,9 +202,7 @@ def test_an_unforeseen_error_is_one_line_too(
 
 
 @pytest.mark.parametrize("words", ["", "for an array"])
-def test_too_little_memory_is_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_too_little_memory_is_one_line(capsys: Said, monkeypatch: Patch, words: str) -> None:
     def broken(*_: object, **__: object) -> None:
         raise MemoryError(words)
 
@@ -219,7 +210,7 @@ def test_too_little_memory_is_one_line(
     assert err_of(capsys, ROW) == f"banksim: too little memory{words and ': ' + words}\n"
 
 
-def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_one_line(capsys: Said, monkeypatch: Patch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -230,7 +221,7 @@ def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatc
 
 # ---- help
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_with_an_example(name: str, capsys: Said) -> None:
     with pytest.raises(SystemExit) as end:
         main([name, "--help"])
     assert end.value.code == 0
@@ -240,7 +231,7 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
-def test_help_fits_the_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_fits_the_terminal(name: str, capsys: Said) -> None:
     with suppress(SystemExit):
         main([*name.split(), "--help"])
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
@@ -252,7 +243,7 @@ def test_commands_of_help_are_the_same_when_they_are_broken() -> None:
             assert shlex.split("\n".join(command(line, 50)).replace("\\\n", "")) == shlex.split(line)
 
 
-def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_there_is_help(capsys: Said) -> None:
     assert main([]) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -260,7 +251,7 @@ def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> 
     assert all(f"  {name} " in said.err for name in COMMANDS)
 
 
-def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_overview_names_every_command(capsys: Said) -> None:
     shown = out_of(capsys, ["--help"])
     assert all(f"  {name} " in shown and purpose in shown for name, purpose in COMMANDS.items())
     assert main(["--version"]) == 0
@@ -274,7 +265,7 @@ def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("example", ["pattern", "arch"])
-def test_the_examples_of_the_help_work(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_the_help_work(example: str, capsys: Said) -> None:
     text = import_module(f"banksim.commands.{example}").EXAMPLE.replace("\\\n", " ")
     for line in text.splitlines():
         assert main(shlex.split(line)[1:]) == 0
@@ -305,7 +296,7 @@ def test_letters_that_the_encoding_lacks_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["nothing"], *([name, "--help"] for name in COMMANDS), ["arch"]])
-def test_every_text_can_be_written_in_ascii(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_text_can_be_written_in_ascii(words: list[str], monkeypatch: Patch) -> None:
     written = {name: io.BytesIO() for name in ("stdout", "stderr")}
     for name, content in written.items():
         monkeypatch.setattr(sys, name, io.TextIOWrapper(content, "ascii", write_through=True))
@@ -363,7 +354,7 @@ def on_a_terminal(**more: str) -> str:
     return sent.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_gets_colours_that_change_no_character(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_gets_colours_that_change_no_character(capsys: Said) -> None:
     plain = out_of(capsys, COLUMN)
     coloured = on_a_terminal()
     assert "\x1b[1;38;5;" in coloured

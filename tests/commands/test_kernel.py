@@ -15,7 +15,8 @@ import pytest
 
 from banksim.__main__ import main
 from helpers.commands import err_of, out_of
-from helpers.places import EXAMPLES
+from helpers.fixtures import Patch, Said
+from helpers.places import EXAMPLES, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -48,17 +49,17 @@ def endless(out):
 
 
 @pytest.fixture(autouse=True)
-def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def eighty_columns(monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def found(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def found(words: list[str], capsys: Said) -> dict[str, Any]:
     """The JSON that a command prints."""
     document: dict[str, Any] = json.loads(out_of(capsys, [*words, "--json"]))
     return document
 
 
-def test_a_numba_kernel_is_executed_and_judged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_numba_kernel_is_executed_and_judged(capsys: Said, tmp_path: Path) -> None:
     words = ["kernel", f"{TRANSPOSE}:transpose", "--grid", "2,3", "--block", "32,32", "--arch", "kepler-4,sm_90"]
     words += ["--arg", "float32[64,96]", "--arg", "float32[96,64]=arange", "--save-args", str(tmp_path / "args")]
     run = found(words, capsys)
@@ -84,15 +85,13 @@ def test_a_numba_kernel_is_executed_and_judged(capsys: pytest.CaptureFixture[str
     assert run["thread_instructions"] == sum(executed["threads"] for executed in run["profile"])
 
 
-def test_padding_cures_the_transpose(capsys: pytest.CaptureFixture[str]) -> None:
+def test_padding_cures_the_transpose(capsys: Said) -> None:
     words = ["--block", "32,32", "--arg", "float32[32,32]", "--arg", "float32[32,32]=random", "--fail-above", "0"]
     assert "32-way" in out_of(capsys, ["kernel", f"{TRANSPOSE}:transpose", *words], status=1)
     assert "No conflicts" in out_of(capsys, ["kernel", f"{TRANSPOSE}:transpose_padded", *words])
 
 
-def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(capsys: Said, tmp_path: Path) -> None:
     (tmp_path / "reverse.cu").write_text(SOURCE)
     words = [
         "kernel",
@@ -112,7 +111,7 @@ def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(
     assert judged["sites"][0]["text"] == "bytes[threadIdx.x * STRIDE] = in[threadIdx.x];"
 
 
-def test_the_listing_holds_every_executed_instruction(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_listing_holds_every_executed_instruction(capsys: Said) -> None:
     words = ["kernel", f"{TRANSPOSE}:transpose", "--block", "32,32", "--sass", "--no-picture"]
     words += ["--arg", "float32[32,32]", "--arg", "float32[32,32]"]
     shown = out_of(capsys, words)
@@ -139,14 +138,14 @@ def test_the_listing_holds_every_executed_instruction(capsys: pytest.CaptureFixt
         ),
     ],
 )
-def test_what_cannot_run_is_one_line(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_run_is_one_line(words: list[str], complaint: str, capsys: Said) -> None:
     assert main(["kernel", *words]) == 2
     said = capsys.readouterr()
     assert complaint in said.err
     assert (said.out, said.err.count("\n")) == ("", 1)
 
 
-def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_endless_kernel_stops_at_the_limit(capsys: Said, tmp_path: Path) -> None:
     (tmp_path / "endless.py").write_text(ENDLESS)
     words = ["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]", "--max-instructions", "100000"]
     said = err_of(capsys, words)
@@ -154,9 +153,8 @@ def test_an_endless_kernel_stops_at_the_limit(capsys: pytest.CaptureFixture[str]
     assert re.search(r"endless\.py:\d+ .*\(SASS 0x[0-9a-f]+ .*\), warp 0, lane 0, block \(0, 0, 0\)", said)
 
 
-def test_code_for_a_variant_of_an_architecture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "own.cu").write_text(OWN)
-    words = ["kernel", str(tmp_path / "own.cu"), "--block", "128", "--arg", "int32[128]", "--arch"]
+def test_code_for_a_variant_of_an_architecture(capsys: Said, tmp_path: Path) -> None:
+    words = ["kernel", str(written_to(tmp_path / "own.cu", OWN)), "--block", "128", "--arg", "int32[128]", "--arch"]
     [judged, other] = found([*words, "sm_90a,kepler-4"], capsys)["conflicts"]
     assert (judged["arch"], judged["requests"], judged["transactions"]) == ("sm_90a", 8, 12)
     assert other["arch"] == "kepler-4"
@@ -164,12 +162,9 @@ def test_code_for_a_variant_of_an_architecture(capsys: pytest.CaptureFixture[str
     assert "more instructions" not in err_of(capsys, [*words, "sm_80"])
 
 
-def test_an_endless_kernel_is_stopped_where_no_limit_is_given(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_endless_kernel_is_stopped_where_no_limit_is_given(capsys: Said, monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setattr("banksim.machine.state.ALLOWANCE", 10_000)
-    (tmp_path / "endless.py").write_text(ENDLESS)
-    assert main(["kernel", str(tmp_path / "endless.py"), "--arg", "int32[2]"]) == 2
+    assert main(["kernel", str(written_to(tmp_path / "endless.py", ENDLESS)), "--arg", "int32[2]"]) == 2
     assert "--max-instructions (0: no limit)" in capsys.readouterr().err
 
 

@@ -13,13 +13,14 @@ from banksim.__main__ import main as banksim_main
 from cuda_kernels import catalogue, evidence_records, gpu, validate
 from cuda_kernels.__main__ import main
 from cuda_kernels.predict import Prediction, predict
+from helpers.fixtures import Patch, Said
 from helpers.goldens import assert_golden
 
 Words = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Words:
+def command(capsys: Said, monkeypatch: Patch) -> Words:
     """Run a command without a GPU: its exit status, what it printed, and its errors."""
     monkeypatch.setattr(gpu, "why_not", lambda: "there is none in this test")
 
@@ -85,9 +86,7 @@ def tampered(folder: Path, change: Callable[[dict[str, Any]], None]) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 160])
-def test_validate_without_a_gpu_uses_the_record_and_says_so(
-    command: Words, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_validate_without_a_gpu_uses_the_record_and_says_so(command: Words, monkeypatch: Patch, width: int) -> None:
     def of_recorded_code(work: tuple[str, evidence_records.Record]) -> tuple[Prediction, bool]:
         return predict(catalogue.entries()[work[0]].launch(), work[1].cubin), True
 

@@ -22,6 +22,7 @@ from cuda_kernels.clocked_kernels import twin
 from cuda_kernels.evidence_records import Record, Spread
 from cuda_kernels.predict import Prediction
 from cuda_kernels.verdicts import Verdict, contests, judge, rank_correlation
+from helpers.fixtures import Patch
 from helpers.places import EXAMPLES
 
 EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
@@ -313,9 +314,7 @@ def test_the_profilers_pages_are_read() -> None:
     assert nsight_compute.counted(RAW_PAGE, metrics) == [{"instructions": 2048, "nanoseconds": 1500}]
 
 
-def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_cannot(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_cannot(monkeypatch: Patch) -> None:
     parts: list[list[str]] = []
     most = 9
 
@@ -340,9 +339,7 @@ def test_several_profilers_share_the_kernels_and_one_does_them_all_where_they_ca
     assert profiler.count(names[:1]).keys() == {"0"}
 
 
-def test_kernels_are_compiled_and_predicted_while_the_profiler_counts_and_timed_afterwards(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_kernels_are_compiled_and_predicted_while_the_profiler_counts_and_timed_afterwards(monkeypatch: Patch) -> None:
     """Nothing else runs on the GPU while a kernel is timed."""
     entries = catalogue.find(["setRowReadCol", "setColReadRow"])
     records = {entry.name: replace(RECORDS[entry.name], rows=(), counters={}) for entry in entries}

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from banksim.__main__ import main
+from helpers.fixtures import Said
 
 
-def out_of(captured: pytest.CaptureFixture[str], words: Sequence[str], status: int = 0) -> str:
+def out_of(captured: Said, words: Sequence[str], status: int = 0) -> str:
     """What a command that ends with this status writes to standard output."""
     assert main(words) == status
     return captured.readouterr().out
 
 
-def err_of(captured: pytest.CaptureFixture[str], words: Sequence[str], status: int = 2) -> str:
+def err_of(captured: Said, words: Sequence[str], status: int = 2) -> str:
     """What a command that ends with this status writes to standard error."""
     assert main(words) == status
     return captured.readouterr().err

@@ -5,16 +5,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from banksim.__main__ import main
 from banksim.runs.programs import repeats
 from banksim.runs.run import execute_launch
+from helpers.fixtures import Patch, Said
 
 Run = Callable[[str, Sequence[object]], tuple[int, object]]
 
 
-def counted_run(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+def counted_run(folder: Path, monkeypatch: Patch, capfd: Said) -> Run:
     """What runs a program with arguments: (executed launches; exit status, both outputs and report)."""
 
     def run(program: str, arguments: Sequence[object]) -> tuple[int, object]:

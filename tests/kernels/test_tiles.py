@@ -13,6 +13,7 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import prepare
 from banksim.runs.programs.executable import calls_driver
 from banksim.runs.programs.standins import LibraryFunctions
+from helpers.places import written_to
 
 PTX = """
 .version 8.0
@@ -54,8 +55,7 @@ def test_their_names() -> None:
      ("cuda = ctypes.CDLL('libcuda.so.1')", True)],
 )  # fmt: skip
 def test_programs_that_call_the_driver(text: str, calls: bool, tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(text)
-    assert calls_driver(str(tmp_path / "program.py")) is calls
+    assert calls_driver(str(written_to(tmp_path / "program.py", text))) is calls
     assert not calls_driver(str(tmp_path / "none.py"))
 
 

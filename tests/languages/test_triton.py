@@ -13,6 +13,7 @@ import banksim
 from banksim.__main__ import main
 from banksim.errors import CompileError, InputError, UnsupportedError
 from helpers.commands import out_of
+from helpers.fixtures import Said
 from helpers.places import written_to
 from languages import triton_kernels as kernels
 
@@ -187,7 +188,7 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
         assert told in str(caught.value).splitlines()[0]
 
 
-def test_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(here: Path, capsys: Said) -> None:
     words = ["kernel", f"{here / 'triton_kernels.py'}:transpose", "--const", "BLOCK=32", "--const", "num_warps=4"]
     words += [
         "--grid",
@@ -237,9 +238,7 @@ add[(2,)](x, x, 300)
 
 
 @pytest.mark.parametrize(("arch", "block"), [("sm_80", 128), ("sm_90", 256)])
-def test_a_program_that_asks_for_its_gpu(
-    arch: str, block: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_that_asks_for_its_gpu(arch: str, block: int, tmp_path: Path, capsys: Said) -> None:
     """As Triton's tutorials: what GPU there is is answered, a device is none there, and kernels are not launched."""
     pytest.importorskip("torch")
     from banksim.runs.python_file import load_python
@@ -290,7 +289,7 @@ print((y.numpy() == a.T).all())
 """
 
 
-def test_a_host_program_unchanged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_host_program_unchanged(tmp_path: Path, capfd: Said) -> None:
     """No PyTorch is needed, and one for processors only does not matter."""
     (tmp_path / "train.py").write_text(BY_DRIVER)
     report = tmp_path / "report.json"

@@ -18,6 +18,7 @@ from banksim.errors import InputError
 from banksim.layouts.algebra import Called, Layout, Nested, Offset, Strided, Swizzle, leaves
 from banksim.patterns import PatternError
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Said
 
 ROWS = "((8,4),8):((1,64),8)"
 """The rows of four 8 × 8 matrices side by side, one of each lane, in a tile of 8 × 64 elements."""
@@ -300,7 +301,7 @@ def test_copies_that_cannot_be_are_refused(given: dict[str, Any], message: str) 
 
 
 # ---- the command
-def test_the_command_judges_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_judges_a_copy(capsys: Said) -> None:
     words = ["pattern", "--layout", "S<3,3,3> o (8,64):(64,1)", "--dtype", "half", "--json"]
     [found] = json.loads(out_of(capsys, [*words, "--threads", "(32,8):(8,1)"]))["conflicts"]
     assert (found["requests"], found["transactions"]) == (8, 8)
@@ -325,7 +326,5 @@ def test_the_command_judges_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
         ),
     ],
 )
-def test_options_that_do_not_fit_are_one_line(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_that_do_not_fit_are_one_line(words: list[str], message: str, capsys: Said) -> None:
     assert err_of(capsys, ["pattern", *words]) == f"banksim: {message}\n"

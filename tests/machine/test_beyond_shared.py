@@ -15,6 +15,7 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from helpers.commands import out_of
+from helpers.fixtures import Patch, Said
 from helpers.operations import ENGINES
 from helpers.places import written_to
 
@@ -145,7 +146,7 @@ def test_copies_of_one_line_of_the_source_are_told_together(kernels: Any, engine
     [(1024, 16, 32), (1520, 16, 1), (1280, 128, 2), (0, 16, 0), (1520, 2**32 - 16, 0), (16, 1 << 20, 1), (1024, 1, 1)],
 )
 def test_no_block_of_a_class_goes_beyond_unseen(
-    kernels: Any, monkeypatch: pytest.MonkeyPatch, first: int, by: int, outside: int
+    kernels: Any, monkeypatch: Patch, first: int, by: int, outside: int
 ) -> None:
     """The block that is executed has 504 bytes of 512, and may itself be outside of them. (`outside`: which block
     faults first, where blocks are so much work that none is executed whole.)"""
@@ -176,9 +177,7 @@ def test_whatever_is_asked_for(kernels: Any, asked: dict[str, Any]) -> None:
     assert banksim.run(kernels["declared"], 9, 64, [np.zeros(64, np.int32), -33], **asked).out_of_bounds
 
 
-def test_it_is_in_every_report_and_fails_the_command(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_in_every_report_and_fails_the_command(source: Path, tmp_path: Path, capsys: Said) -> None:
     from banksim.__main__ import main
 
     words = ["kernel", f"{source}:declared", "--block", "32", "--arg", "int32[32]", "--arg"]

@@ -18,6 +18,8 @@ from banksim.machine.llvm import compile, host_threads, sections, workers
 from banksim.machine.llvm.sections import LONGEST_SECTION
 from banksim.machine.llvm.translate import LONGEST, translate
 from banksim.system import progress
+from helpers.fixtures import Patch, Said
+from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -37,8 +39,7 @@ LONG = "\n".join(
 
 
 def test_no_basic_block_is_long_and_a_cut_one_gives_the_same(tmp_path: Path) -> None:
-    (tmp_path / "long.cu").write_text(LONG)
-    kernel = banksim.load(tmp_path / "long.cu")["k"]
+    kernel = banksim.load(written_to(tmp_path / "long.cu", LONG))["k"]
     out, given = np.zeros(1, np.int32), np.array([7], np.int32)
     done = banksim.run(kernel, 1, 1, [out, given])
     expected = 7
@@ -52,11 +53,8 @@ def test_no_basic_block_is_long_and_a_cut_one_gives_the_same(tmp_path: Path) -> 
     assert max((block.end - block.start) // BYTES for block in cut.values()) == LONGEST < len(kernel.instructions)
 
 
-def test_the_translation_of_a_long_kernel_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "long.cu").write_text(LONG)
-    kernel = banksim.load(tmp_path / "long.cu")["k"]
+def test_the_translation_of_a_long_kernel_is_shown(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
+    kernel = banksim.load(written_to(tmp_path / "long.cu", LONG))["k"]
     monkeypatch.setattr(progress, "AFTER", 0.0)
     monkeypatch.setattr(progress, "EVERY", 0.0)
     compile.build(kernel, traced=False, stepwise=False, watched=False, clustered=False)
@@ -70,9 +68,7 @@ def test_the_translation_of_a_long_kernel_is_shown(
     assert lines[-2:] == [f"compiling k: {of}", ""]
 
 
-def test_the_progress_of_a_launch_counts_the_instructions_of_its_loops_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_progress_of_a_launch_counts_the_instructions_of_its_loops_too(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "loop.cu").write_text(
         "__global__ void k(int* out, int n) { int x = 0; for (int i = 0; i < n; i++) x = x * 3 ^ out[i & 31];"
         " out[threadIdx.x] = x; }"
@@ -149,10 +145,9 @@ def test_the_translation_of_a_kernel_is_as_long_as_the_kernel(tmp_path: Path) ->
 
 @pytest.mark.parametrize("mode", [{}, {"timing": True}, {"check": "races"}])
 def test_a_kernel_cut_into_sections_does_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: dict[str, bool | str]
+    tmp_path: Path, monkeypatch: Patch, mode: dict[str, bool | str]
 ) -> None:
-    (tmp_path / "k.cu").write_text(AROUND % "".join(PARTING.format(n=n) for n in range(4)))
-    kernel = banksim.load(tmp_path / "k.cu")["k"]
+    kernel = banksim.load(written_to(tmp_path / "k.cu", AROUND % "".join(PARTING.format(n=n) for n in range(4))))["k"]
     done = []
     for longest in (LONGEST_SECTION, 4):
         monkeypatch.setattr(sections, "LONGEST_SECTION", longest)
@@ -166,7 +161,7 @@ def test_a_kernel_cut_into_sections_does_the_same(
     assert done[0] == done[1]
 
 
-def test_another_worker_joins_where_a_small_launch_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_worker_joins_where_a_small_launch_lasts(tmp_path: Path, monkeypatch: Patch) -> None:
     """But not where the order of blocks may be seen."""
     (tmp_path / "loop.cu").write_text(
         """__global__ void k(unsigned* out, unsigned n) {

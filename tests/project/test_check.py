@@ -18,6 +18,7 @@ from banksim.project import from_plain
 from banksim.project.execute import Commands, Executed
 from banksim.project.file import Entry
 from helpers.commands import err_of
+from helpers.fixtures import Patch, Said
 from helpers.places import PACKAGES, SARIF_SCHEMA, written_to
 
 KERNELS = """\
@@ -92,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def there(folder: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -101,7 +102,7 @@ EXECUTED: dict[str, Executed] = {}
 
 
 @pytest.fixture
-def executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def executed_once(monkeypatch: Patch) -> None:
     """For tests of how verdicts are told, each entry's command is run once: those that fail, and programs whose inputs
     nobody names, would be anew each time."""
     execute = Commands.execute
@@ -114,17 +115,17 @@ def executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Commands, "execute", once)
 
 
-def found(words: list[str], capsys: pytest.CaptureFixture[str], status: int) -> str:
+def found(words: list[str], capsys: Said, status: int) -> str:
     assert main(["check", *words]) == status
     return capsys.readouterr().out
 
 
-def entries(words: list[str], capsys: pytest.CaptureFixture[str], status: int) -> Mapping[str, Any]:
+def entries(words: list[str], capsys: Said, status: int) -> Mapping[str, Any]:
     report = json.loads(found([*words, "--format", "json"], capsys, status))
     return {one["name"]: one for one in report["entries"]}
 
 
-def test_every_entry_has_its_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_entry_has_its_verdict(folder: Path, capsys: Said) -> None:
     each = entries([], capsys, 2)
     assert {name: one["outcome"] for name, one in each.items()} == {
         "transpose": "failed", "row": "passed", "race": "failed", "absent": "error", "program": "passed",
@@ -148,12 +149,12 @@ def test_every_entry_has_its_verdict(folder: Path, capsys: pytest.CaptureFixture
     assert "ended with status 3" in each["broken"]["error"]
 
 
-def test_the_exit_status_is_the_worst(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_status_is_the_worst(folder: Path, capsys: Said) -> None:
     for names, status in ([["row"], 0], [["row", "transpose"], 1], [["row", "absent"], 2], [["r*"], 1]):
         found(list(names), capsys, int(str(status)))
 
 
-def test_what_was_judged_is_what_the_command_prints(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_judged_is_what_the_command_prints(folder: Path, capsys: Said) -> None:
     """An entry's command by hand gives the same report, and objects made of it say the same again."""
     listed = json.loads(found(["--list", "--format", "json"], capsys, 0))["entries"]
     for one in listed:
@@ -171,7 +172,7 @@ def test_what_was_judged_is_what_the_command_prints(folder: Path, capsys: pytest
         assert json.loads(json.dumps(findings)) == report["findings"]
 
 
-def test_only_what_changed_is_judged_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_changed_is_judged_again(folder: Path, capsys: Said) -> None:
     found(["transpose", "program"], capsys, 1)
     each = entries(["transpose", "program"], capsys, 1)
     assert (each["transpose"]["cached"], each["program"]["cached"]) == (True, False)  # nobody named its inputs
@@ -184,7 +185,7 @@ def test_only_what_changed_is_judged_again(folder: Path, capsys: pytest.CaptureF
         header.write_text("#define PAD 0\n")
 
 
-def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "helper.py").write_text("data = open('data.txt').read()\n")
     (tmp_path / "program.py").write_text("import helper\nassert helper.data != 'wrong'\n")
     (tmp_path / "data.txt").write_text("1")
@@ -201,9 +202,7 @@ def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: pytest.Captu
 
 @pytest.mark.usefixtures("executed_once")
 @pytest.mark.parametrize("width", ["80", "160"])
-def test_the_table_names_what_failed(
-    width: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_names_what_failed(width: str, folder: Path, capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", width)
     text = found([], capsys, 2)
     assert max(map(len, text.splitlines())) <= int(width)
@@ -220,7 +219,7 @@ def test_the_table_names_what_failed(
 
 # ---- forms for other programs
 @pytest.mark.usefixtures("executed_once")
-def test_github_gets_the_annotations_of_all_entries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_github_gets_the_annotations_of_all_entries(folder: Path, capsys: Said) -> None:
     lines = found(["--format", "github"], capsys, 2).splitlines()
     assert "::error file=source/kernels.cu,line=6,title=Shared-memory bank conflict::" in lines[0]
     assert any(line.startswith("::error file=source/kernels.cu,line=17,title=Shared-memory race::") for line in lines)
@@ -228,7 +227,7 @@ def test_github_gets_the_annotations_of_all_entries(folder: Path, capsys: pytest
 
 
 @pytest.mark.usefixtures("executed_once")
-def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: Said) -> None:
     log = json.loads(found(["--format", "sarif"], capsys, 2))
     jsonschema.validate(log, json.loads(SARIF_SCHEMA.read_text()))
     [run] = log["runs"]
@@ -243,7 +242,7 @@ def test_sarif_is_one_log_of_all_entries(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.usefixtures("executed_once")
-def test_junit_has_a_case_for_each_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_junit_has_a_case_for_each_entry(folder: Path, capsys: Said) -> None:
     """As the schemas of Ant and of Jenkins have it: one suite with its date and counts, properties, cases with name,
     class, time and one reason at most, then what was printed."""
     text = found(["--format", "junit"], capsys, 2)
@@ -276,7 +275,7 @@ def test_junit_has_a_case_for_each_entry(folder: Path, capsys: pytest.CaptureFix
 
 
 # ---- the baseline
-def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys: Said) -> None:
     words = ["transpose", "row", "--baseline", "accepted.json"]
     assert "accepted.json: No such file or directory: make it with banksim check" in err_of(capsys, ["check", *words])
     found([*words, "--update-baseline"], capsys, 0)
@@ -293,7 +292,7 @@ def test_a_baseline_accepts_what_is_there_and_nothing_worse(folder: Path, capsys
 
 
 @pytest.mark.usefixtures("executed_once")
-def test_a_baseline_is_written_only_when_all_could_be_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_is_written_only_when_all_could_be_judged(folder: Path, capsys: Said) -> None:
     assert "names no file: add baseline" in err_of(capsys, ["check", "--update-baseline"])
     assert main(["check", "--baseline", "new.json", "--update-baseline"]) == 2
     assert "new.json: left as it is, since absent, broken could not be judged" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.banks.limits import Findings
 from banksim.report.github import github
+from helpers.fixtures import Patch, Said
 from helpers.places import SARIF_SCHEMA
 
 RACE = """\
@@ -129,9 +130,7 @@ def printed(command: list[str], more: list[str], folder: Path, monkeypatch: Any,
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_page_holds_all_of_the_json(
-    command: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_holds_all_of_the_json(command: list[str], folder: Path, monkeypatch: Patch, capsys: Said) -> None:
     text = printed(command, ["--json", "--html", "page.html"], folder, monkeypatch, capsys)
     texts = set(Texts((folder / "page.html").read_text(encoding="utf-8")).found)
     for path, value in leaves(json.loads(text)):
@@ -142,9 +141,7 @@ def test_a_page_holds_all_of_the_json(
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_sarif_holds_all_of_the_json(
-    command: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sarif_holds_all_of_the_json(command: list[str], folder: Path, monkeypatch: Patch, capsys: Said) -> None:
     plain = json.loads(printed(command, ["--json"], folder, monkeypatch, capsys))
     log = json.loads(printed(command, ["--format", "sarif"], folder, monkeypatch, capsys))
     jsonschema.validate(log, SARIF)
@@ -168,9 +165,7 @@ NOT_FOR_PEOPLE = {
 """Leaves that a terminal is spared, and what it has instead."""
 
 
-def test_the_page_shows_at_first_sight_what_matters(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_shows_at_first_sight_what_matters(folder: Path, monkeypatch: Patch, capsys: Said) -> None:
     """Not only at its end, as plain data."""
 
     def page(name: str) -> str:
@@ -196,7 +191,7 @@ def test_the_page_shows_at_first_sight_what_matters(
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_text_holds_what_people_read_of_the_json(
-    command: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str], folder: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
     plain = json.loads(printed(command, ["--json"], folder, monkeypatch, capsys))
     more = ["--picture", "all", *(["--all-lines"] if command[0] != "pattern" else [])]

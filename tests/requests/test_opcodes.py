@@ -22,6 +22,7 @@ from banksim.requests.kinds import BYPASSING, LANES, OPS, SOURCE_BIT
 from banksim.requests.opcodes import GENERIC, TABLE, request_of
 from banksim.requests.trace import Site, Trace, concatenated
 from helpers import assembler
+from helpers.places import written_to
 from helpers.tracers import LAUNCH, access, read, traceg
 
 WIDTHS = {
@@ -164,13 +165,11 @@ def test_a_kernels_requests_give_its_report_when_imported(tmp_path: Path, engine
     for seed in range(4):
         conflicts, trace = executed(seed, engine)
         assert {site.text.partition(" ")[2] for site, *_ in rows(trace)} == set(CODE)
-        (tmp_path / "kernel-1.traceg").write_text(as_accelsim(trace, base or SHARED_WINDOW))
-        found, notes = read(tmp_path / "kernel-1.traceg")
+        found, notes = read(written_to(tmp_path / "kernel-1.traceg", as_accelsim(trace, base or SHARED_WINDOW)))
         copies = frozenset({"LDGSTS"})
         assert report(banksim.replay(found), copies, True) == report(conflicts, copies, True)
         assert any("LDGSTS" in note for note in notes)
-        (tmp_path / "t.txt").write_text(as_mem_trace(trace, base))
-        found, notes = read(tmp_path / "t.txt")
+        found, notes = read(written_to(tmp_path / "t.txt", as_mem_trace(trace, base)))
         assert report(banksim.replay(found), GENERIC, False) == report(conflicts, GENERIC, False)
         assert {name for name in GENERIC if f" {name}" in notes[0]} == GENERIC
         assert any("LDGSTS" in note for note in notes)
@@ -181,8 +180,7 @@ def test_copies_of_which_a_line_is_missing_have_no_count(tmp_path: Path) -> None
     to, source = [1024 + 4 * lane for lane in range(LANES)], [(1 << 40) + 4 * lane for lane in range(LANES)]
     other = [(1 << 40) + 8 * lane for lane in range(LANES)]
     lines = [access("LDGSTS.E", a, warp=w) for a, w in ((to, 0), (to, 1), (source, 1), (to, 0), (other, 0), (to, 2))]
-    (tmp_path / "t.txt").write_text("".join(lines))
-    found, notes = read(tmp_path / "t.txt")
+    found, notes = read(written_to(tmp_path / "t.txt", "".join(lines)))
     assert [OPS[op] for op in found.op] == ["cp_async", "cp_async_gather", "cp_async", "cp_async_gather"]
     assert found.warp.tolist() == [1, 0, 0, 2]
     known = [site.transactions for site in banksim.replay(found).sites]
@@ -193,8 +191,7 @@ def test_copies_of_which_a_line_is_missing_have_no_count(tmp_path: Path) -> None
 
 def test_a_copy_to_offset_0_has_the_lanes_of_its_source(tmp_path: Path) -> None:
     to, source = [4 * lane for lane in range(LANES)], [(1 << 40) + 4 * lane for lane in range(LANES)]
-    (tmp_path / "t.txt").write_text(access("LDGSTS.E", to) + access("LDGSTS.E", source))
-    found, _ = read(tmp_path / "t.txt")
+    found, _ = read(written_to(tmp_path / "t.txt", access("LDGSTS.E", to) + access("LDGSTS.E", source)))
     assert (found.mask.tolist(), banksim.replay(found).transactions) == ([0xFFFFFFFF], 1)
 
 

@@ -16,6 +16,7 @@ from banksim.errors import AbsentError, Fault
 from banksim.report.text.kernel import report
 from banksim.runs import by_classes
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
 SOURCE = """\
@@ -95,7 +96,7 @@ def test_what_is_out_of_bounds_at_a_corner_is_told_as_executing_tells_it(kernels
 
 
 def test_blocks_of_too_many_classes_are_each_executed_as_far_as_counts_need_it(
-    kernels: Any, monkeypatch: pytest.MonkeyPatch
+    kernels: Any, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(by_classes, "is_small", lambda launch: False)
     nothing = banksim.absent(256 * MANY_APART, np.float32)
@@ -115,7 +116,7 @@ def test_blocks_of_too_many_classes_are_each_executed_as_far_as_counts_need_it(
     ("blocks", "classes"), [(1 << 16, counting.FEWEST), (1 << 22, None), (1 << 30, counting.MOST + 1)]
 )
 def test_looking_for_classes_is_little_beside_executing_every_block(
-    kernels: Any, blocks: int, classes: int | None, monkeypatch: pytest.MonkeyPatch
+    kernels: Any, blocks: int, classes: int | None, monkeypatch: Patch
 ) -> None:
     """The more blocks a launch has, the more classes are looked for before they are too many."""
     looked = []
@@ -162,9 +163,7 @@ def test_contents_are_made_only_where_they_are_needed(kernels: Any) -> None:
         banksim.run(kernels["sort"], 4, 256, [banksim.absent(1024, np.uint32)])
 
 
-def test_counts_that_blocks_executed_whole_do_not_confirm_are_not_given(
-    kernels: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_that_blocks_executed_whole_do_not_confirm_are_not_given(kernels: Any, monkeypatch: Patch) -> None:
     monkeypatch.setattr(by_classes, "is_small", lambda launch: False)
     monkeypatch.setattr(counting, "narrowed", lambda count, rows: list(count))  # all blocks are taken for alike
     given = [np.zeros(2560, np.float32), np.zeros(2560, np.float32), np.uint32(1500)]
@@ -174,9 +173,7 @@ def test_counts_that_blocks_executed_whole_do_not_confirm_are_not_given(
     assert done.profile == banksim.run(kernels["copy"], 10, 256, given).profile
 
 
-def test_the_command_allocates_nothing_for_large_arrays(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_allocates_nothing_for_large_arrays(file: Path, monkeypatch: Patch, capsys: Said) -> None:
     def small(dtype: np.dtype, shape: tuple[int, ...], value: float) -> np.ndarray:
         assert np.prod(shape, dtype=int) <= 1 << 20, "an array was filled"
         return filled(dtype, shape, value)
@@ -192,7 +189,7 @@ def test_the_command_allocates_nothing_for_large_arrays(
 
 
 def test_the_command_executes_every_block_where_that_is_asked_for(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: Path, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
     monkeypatch.setattr(by_classes, "is_small", lambda launch: False)
     words = ["kernel", f"{file}:copy", "--grid", "12", "--block", "256", *["--arg=float32[3000]"] * 2, "--arg=3000"]

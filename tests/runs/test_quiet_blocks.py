@@ -14,6 +14,7 @@ from banksim.runs import quiet_blocks
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 from banksim.runs.resolve import launched
+from helpers.fixtures import Patch
 from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -63,7 +64,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Kernel]:
 
 
 @pytest.fixture(autouse=True)
-def small_grids_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_grids_too(monkeypatch: Patch) -> None:
     """Nothing is known yet, and no grid is too small or too much in pieces to be looked at."""
     for name, value in (("_known", {}), ("OF_A_RUN", 1), ("LEAST", 1)):
         monkeypatch.setattr(quiet_blocks, name, value)
@@ -75,7 +76,7 @@ def seen(run: Run, out: np.ndarray) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_changes(kernels: Mapping[str, Kernel], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_changes(kernels: Mapping[str, Kernel], name: str, monkeypatch: Patch) -> None:
     random.seed(name)
     for _ in range(4):
         grid = tuple(random.randint(1, 40) for _ in range(3)) if name == "plane" else random.randint(1, 3000)
@@ -114,7 +115,7 @@ def test_all_but_the_first_of_each_class_are_left_out(kernels: Mapping[str, Kern
     assert found.blocks > 1500
 
 
-def test_the_same_launch_is_looked_at_once(kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_launch_is_looked_at_once(kernels: Mapping[str, Kernel], monkeypatch: Patch) -> None:
     monkeypatch.setattr(quiet_blocks, "MOST_KNOWN", 2)
     first, other = quiet(kernels, "line", 3000, 1000, 1, 1), quiet(kernels, "line", 3000, 500, 1, 1)
     assert first
@@ -131,9 +132,7 @@ def test_where_it_is_not_known(kernels: Mapping[str, Kernel], name: str) -> None
     assert quiet(kernels, name, 3000, 1, 2000, 1) is None
 
 
-def test_many_short_runs_of_others_are_not_worth_it(
-    kernels: Mapping[str, Kernel], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_short_runs_of_others_are_not_worth_it(kernels: Mapping[str, Kernel], monkeypatch: Patch) -> None:
     """Each is handed to a worker by itself."""
     found = quiet(kernels, "fourth", 3000, 1, 5, 1)
     assert found

@@ -20,6 +20,7 @@ from banksim.requests.kinds import FULL_MASK
 from banksim.requests.trace import Trace
 from banksim.storage import npz, source
 from banksim.storage.accelsim import decompressed
+from helpers.places import written_to
 from helpers.tracers import BLOCK, LAUNCH, access, read, traceg
 from helpers.traces import complaint, damaged, damages, random_trace, same
 
@@ -70,8 +71,7 @@ def test_csv(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_csv_without_masks_has_the_lanes_with_an_address(tmp_path: Path) -> None:
     head = HEAD.replace("mask,", "") + ",site"
-    (tmp_path / "t.csv").write_text(f"# ours\n{head}\nld,4,,4,0x8{',' * 29},s[i]\n")
-    [site] = replay(read(tmp_path / "t.csv")[0]).sites
+    [site] = replay(read(written_to(tmp_path / "t.csv", f"# ours\n{head}\nld,4,,4,0x8{',' * 29},s[i]\n"))[0]).sites
     assert site.worst is not None
     assert (site.worst.mask, site.worst.address[1:3], site.text) == (6, (4, 8), "s[i]")
 
@@ -101,8 +101,7 @@ ROW = "ld,4,1," + ",".join(["0"] * 32)
     ],
 )
 def test_a_wrong_csv_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "t.csv").write_text(text)
-    refused(tmp_path / "t.csv", message)
+    refused(written_to(tmp_path / "t.csv", text), message)
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
@@ -196,8 +195,7 @@ def test_nvbit(tmp_path: Path, base: int) -> None:
         + access("LDS", column, "1,1,0", 5, launch=1)
         + access("ATOMS.POPC.INC.32", column, launch=1)
     )
-    (tmp_path / "t.txt").write_text(text)
-    found, notes = read(tmp_path / "t.txt")
+    found, notes = read(written_to(tmp_path / "t.txt", text))
     assert [site.opcode for site in found.sites] == ["LDS", "STS.64", "ATOMS.POPC.INC.32"]
     assert {site.function for site in found.sites} == {"add(float*, int)"}
     assert found.block.tolist() == [4, 2, 10, 6]
@@ -210,8 +208,7 @@ def test_nvbit(tmp_path: Path, base: int) -> None:
 
 def test_nvbit_without_launches_tells_blocks_apart(tmp_path: Path) -> None:
     lines = [access("LDS", COLUMN, block, 1) for block in ("5,5,5", "5,5,6", "5,5,5")]
-    (tmp_path / "t.log").write_text("".join(lines))
-    assert read(tmp_path / "t.log")[0].block.tolist() == [0, 1, 0]
+    assert read(written_to(tmp_path / "t.log", "".join(lines)))[0].block.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -229,8 +226,7 @@ def test_nvbit_without_launches_tells_blocks_apart(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_nvbit_trace_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "t.txt").write_text(text)
-    refused(tmp_path / "t.txt", message)
+    refused(written_to(tmp_path / "t.txt", text), message)
 
 
 # ---- Accel-Sim
@@ -249,8 +245,7 @@ MODES = {
 @pytest.mark.parametrize("version", [3, 4, 5])
 @pytest.mark.parametrize("mode", MODES)
 def test_traceg_in_each_compression_mode(tmp_path: Path, mode: str, version: int) -> None:
-    (tmp_path / "kernel-1.traceg").write_text(traceg(MODES[mode], version=version))
-    found, _ = read(tmp_path / "kernel-1.traceg")
+    found, _ = read(written_to(tmp_path / "kernel-1.traceg", traceg(MODES[mode], version=version)))
     assert found.address.tolist() == [COLUMN]
     assert (found.block.tolist(), found.warp.tolist(), found.mask.tolist()) == ([3], [1], [FULL_MASK])
     assert (found.sites[0].offset, found.sites[0].function) == (0x50, "_Z6reducePf")
@@ -283,8 +278,7 @@ def test_traceg_of_partial_warps_lines_and_other_instructions(tmp_path: Path) ->
         "16 0070 ffffffff 1 R4 LD.E 1 R2 4 1 0x7e0000000000 4",
         "17 0080 ffffffff 1 R4 LDSM.16.M88.4 1 R2 4 1 0x0 16",
     ]
-    (tmp_path / "kernel-1.traceg").write_text(traceg(*body, lines=1))
-    found, notes = read(tmp_path / "kernel-1.traceg")
+    found, notes = read(written_to(tmp_path / "kernel-1.traceg", traceg(*body, lines=1)))
     assert [(site.opcode, site.line) for site in found.sites] == [
         ("STS.U8", 13), ("STS.64", 14), ("ATOMS.ADD", 14), ("LDSM.16.M88.4", 17),
     ]  # fmt: skip
@@ -328,14 +322,12 @@ def test_kernelslist(tmp_path: Path, ending: str) -> None:
     ],
 )
 def test_a_wrong_traceg_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "kernel-1.traceg").write_text(text)
-    refused(tmp_path / "kernel-1.traceg", message)
+    refused(written_to(tmp_path / "kernel-1.traceg", text), message)
 
 
 @pytest.mark.parametrize("text", ["", "kernel-9.traceg\n", "../kernel-1.traceg\n", "kernel-1.trace\n", "hello\n"])
 def test_a_wrong_kernelslist_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "kernelslist.g").write_text(text)
-    refused(tmp_path / "kernelslist.g", "")
+    refused(written_to(tmp_path / "kernelslist.g", text), "")
 
 
 # ---- all
@@ -349,8 +341,7 @@ def good_file(folder: Path, format: str) -> Path:
         "nvbit": LAUNCH.format(id=0, x=1, y=1) + access("LDS", COLUMN) * 9,
         "accelsim": traceg(*MODES.values()),
     }
-    (folder / f"good.{format}").write_text(texts[format])
-    return folder / f"good.{format}"
+    return written_to(folder / f"good.{format}", texts[format])
 
 
 @pytest.mark.parametrize("format", ["csv", "npz", "nvbit", "accelsim"])

@@ -26,6 +26,7 @@ from banksim.requests.kinds import OPS
 from banksim.requests.trace import Trace, concatenated
 from banksim.storage import checksums, open_trace, parquet, parquet_pages, schema, write_trace
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from helpers.traces import SITES, complaint, damaged, damages, random_trace, same
 
 RULES = [architecture(name) for name in ("kepler-4", "sm_90")]
@@ -37,7 +38,7 @@ def whole(path: Path | str, format: str | None = None) -> Trace:
 
 
 @pytest.fixture
-def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_groups(monkeypatch: Patch) -> None:
     monkeypatch.setattr(parquet, "GROUP", 1000)
 
 
@@ -154,7 +155,7 @@ def test_however_the_pages_are_written_they_are_read(tmp_path: Path, options: di
 
 
 @pytest.mark.parametrize("small", [0, 1 << 20])
-def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: Patch, small: int) -> None:
     monkeypatch.setattr(parquet_pages, "SMALL", small)
     monkeypatch.delattr(pq.ParquetFile, "iter_batches")
     assert same(whole(written), random_trace(1, 3500))
@@ -282,7 +283,7 @@ def test_a_bad_row_group_is_named_with_its_position(written: Path) -> None:
         judge_pieces(open_trace(written).pieces, RULES)
 
 
-def test_a_file_that_claims_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_claims_too_much_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
     with write_trace(tmp_path / "t.parquet") as writer:
         writer.write(random_trace(9, 5000))
     monkeypatch.setattr(parquet, "LARGEST_GROUP", 1 << 16)
@@ -294,9 +295,7 @@ def test_a_file_that_claims_too_much_is_refused(tmp_path: Path, monkeypatch: pyt
     "content", [b"", b"PAR1", b"PAR1\0\0\0\0PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1", b"hello\n" * 99]
 )
 @pytest.mark.parametrize("format", ["parquet", "arrow", "npz", "csv", "nvbit", "accelsim"])
-def test_what_is_no_trace_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str, content: bytes
-) -> None:
+def test_what_is_no_trace_is_refused(tmp_path: Path, capsys: Said, format: str, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     error = err_of(capsys, ["replay", str(path), "--input-format", format])
@@ -307,11 +306,11 @@ def test_what_is_no_trace_is_refused(
 @pytest.mark.parametrize(
     "name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz", "http://[/t.parquet"]
 )
-def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_a_missing_file_is_named(capsys: Said, name: str) -> None:
     assert err_of(capsys, ["replay", name]).startswith(f"banksim: {name}: ")
 
 
-def test_a_folder_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_no_trace(tmp_path: Path, capsys: Said) -> None:
     assert err_of(capsys, ["replay", str(tmp_path), "--input-format", "parquet"]).count("\n") == 1
 
 
@@ -322,9 +321,7 @@ def test_only_formats_that_can_be_written_are(tmp_path: Path) -> None:
         pass
 
 
-def test_sites_that_another_program_has_lost_have_numbers(
-    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sites_that_another_program_has_lost_have_numbers(written: Path, tmp_path: Path, capsys: Said) -> None:
     duckdb.sql(f"copy (select * from '{written}' where site in (1, 3)) to '{tmp_path / 'less.parquet'}'")
     [judged] = json.loads(out_of(capsys, ["replay", str(tmp_path / "less.parquet"), "--json"]))["conflicts"]
     assert {site["text"] for site in judged["sites"]} == {"site 1", "site 3"}
@@ -341,7 +338,7 @@ COLUMN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32
 
 @pytest.mark.parametrize("form", [["--json"], [], ["--picture", "all"]])
 def test_a_trace_gives_the_report_of_its_source(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: list[str]
+    tmp_path: Path, capsys: Said, monkeypatch: Patch, form: list[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     path, rules = str(tmp_path / "t.parquet"), ["--arch", "kepler-4,kepler-8,sm_90"]

@@ -15,6 +15,7 @@ from numba.core.caching import FunctionCache
 
 from banksim.system import cache, jit
 from helpers.cached_run import forget, run
+from helpers.fixtures import Patch, Said
 from helpers.places import PACKAGES, TESTS
 
 
@@ -109,7 +110,7 @@ def test_a_full_disk_costs_nothing_but_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["/proc/nowhere", "/dev/full"])
-def test_a_folder_that_cannot_be_written(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written(folder: str, monkeypatch: Patch) -> None:
     monkeypatch.setenv("BANKSIM_CACHE", folder)
     assert run()[3] > 1000
     forget()
@@ -137,7 +138,7 @@ KEY = cache.key("x")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: Patch) -> Iterator[Path]:
     """A cache with one file, in a folder that was made for it."""
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "new" / "cache"))
     cache.refuse.cache_clear()
@@ -147,9 +148,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
-def test_a_folder_that_others_can_write_to_is_not_used(
-    mode: int, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_others_can_write_to_is_not_used(mode: int, folder: Path, capsys: Said) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700, "as it was made"
     folder.chmod(mode)
     for _ in range(3):
@@ -169,9 +168,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(
 
 
 @pytest.mark.parametrize("of", ["the folder", "the file"])
-def test_what_belongs_to_another_user_is_not_used(
-    of: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_belongs_to_another_user_is_not_used(of: str, folder: Path, monkeypatch: Patch, capsys: Said) -> None:
     if os.geteuid() == 0:
         os.chown(folder if of == "the folder" else cache.path(KEY), 12345, -1)
     else:
@@ -199,7 +196,7 @@ def test_what_is_in_the_place_of_a_file_is_not_taken_for_it(folder: Path) -> Non
     assert cache.get(KEY) == b"payload"
 
 
-def test_a_link_to_a_folder_of_ones_own_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_a_folder_of_ones_own_is_used(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "cache"))
@@ -210,7 +207,7 @@ def test_a_link_to_a_folder_of_ones_own_is_used(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("mode", [0o777, 0o700])
 def test_numba_s_cache_is_trusted_no_more_than_ours(
-    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    mode: int, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(jit, "FOLDERS", {})

@@ -12,6 +12,7 @@ import pytest
 
 from banksim.system import jit, native_code
 from banksim.system.progress import BlocksProgress, ProgressBar, duration, scaled
+from helpers.fixtures import Patch, Said
 from helpers.places import TRITON
 
 RUN = """
@@ -29,7 +30,7 @@ print(*(name for name in sys.modules if name in ("numba", "numba.core")))
 """
 
 
-def test_a_kernel_has_only_what_it_calls_compiled_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_has_only_what_it_calls_compiled_and_once(tmp_path: Path, monkeypatch: Patch) -> None:
     """What is kept is found without numba, which takes longer to import than all the rest."""
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     for number in range(2):
@@ -56,7 +57,7 @@ def four_times(number: Any) -> Any:
     return twice(twice(number))
 
 
-def test_machine_code_is_written_for_what_is_called_from_outside_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_code_is_written_for_what_is_called_from_outside_only(monkeypatch: Patch) -> None:
     from numba import cfunc
     from numba.core import types
     from numba.core.codegen import JITCodeLibrary
@@ -74,7 +75,7 @@ def test_machine_code_is_written_for_what_is_called_from_outside_only(monkeypatc
     assert "twice" not in written
 
 
-def test_the_code_of_a_loop_is_optimised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_a_loop_is_optimised_once(monkeypatch: Patch) -> None:
     import llvmlite.binding as llvm
     from numba import cfunc
     from numba.core import types
@@ -87,7 +88,7 @@ def test_the_code_of_a_loop_is_optimised_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(runs) == 1
 
 
-def test_a_function_is_linked_into_the_whole_once_and_into_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_is_linked_into_the_whole_once_and_into_no_other(monkeypatch: Patch) -> None:
     """However many functions between it and what Python calls call it."""
     import llvmlite.binding as llvm
     from numba import cfunc
@@ -156,9 +157,7 @@ print(len(refreshed))
     assert counts[1] == 0
 
 
-def test_where_no_code_can_be_kept_it_is_compiled_and_said_once(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_where_no_code_can_be_kept_it_is_compiled_and_said_once(monkeypatch: Patch, capfd: Said) -> None:
     from numba.core import caching, types
 
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
@@ -198,7 +197,7 @@ def test_code_that_names_addresses_of_this_process_is_not_kept() -> None:
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[jit.KeptCode, Any, Any]:
+def kept(monkeypatch: Patch, tmp_path: Path) -> tuple[jit.KeptCode, Any, Any]:
     """numba's cache with the code of a function, with what it is found by."""
     from numba import types
     from numba.core import config
@@ -215,9 +214,7 @@ def test_numbas_cache_can_be_turned_off(kept: tuple[jit.KeptCode, Any, Any]) -> 
     assert cache.load_overload(*place) is None
 
 
-def test_records_of_another_numba_are_left_to_numba(
-    kept: tuple[jit.KeptCode, Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_of_another_numba_are_left_to_numba(kept: tuple[jit.KeptCode, Any, Any], monkeypatch: Patch) -> None:
     cache, *place = kept
     cache.load_overload(*place)
     assert cache.code
@@ -231,7 +228,7 @@ def test_records_of_another_numba_are_left_to_numba(
     assert rebuilt == layouts
 
 
-def test_compiling_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_compiling_is_told_on_a_terminal(monkeypatch: Patch, capfd: Said) -> None:
     from numba import njit
     from numba.core import event
 
@@ -275,7 +272,7 @@ def test_numbers_are_scaled() -> None:
     assert [duration(s) for s in (0.2, 45, 200, 7500)] == ["1 s", "45 s", "3 min 20 s", "2 h 5 min"]
 
 
-def test_code_of_another_version_of_the_package_is_not_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_code_of_another_version_of_the_package_is_not_taken(monkeypatch: Patch, tmp_path: Path) -> None:
     """A function holds code of functions of other files, which numba does not look at."""
     from numba.core.caching import FunctionCache
 

@@ -10,6 +10,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.system.paths import portable
 from banksim.version import VERSION
+from helpers.fixtures import Patch, Said
 from helpers.places import SARIF_SCHEMA, written_to
 
 KERNEL = """\
@@ -33,7 +34,7 @@ def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return folder
 
 
-def test_paths_are_those_of_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_those_of_the_project(project: Path, monkeypatch: Patch) -> None:
     assert portable(str(project / "src" / "k.cu")) == "src/k.cu"
     assert portable("src/k.cu") == "src/k.cu"
     assert portable("/nowhere/k.cu") == "/nowhere/k.cu"
@@ -48,12 +49,12 @@ def test_a_repository_is_a_project_with_all_its_packages(tmp_path: Path) -> None
     assert portable(str(tmp_path / "package" / "k.cu")) == "package/k.cu"
 
 
-def report(words: list[str], capsys: pytest.CaptureFixture[str], status: int = 0) -> str:
+def report(words: list[str], capsys: Said, status: int = 0) -> str:
     assert main(words) == status
     return capsys.readouterr().out
 
 
-def test_a_baseline_of_one_checkout_holds_in_another(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_of_one_checkout_holds_in_another(project: Path, capsys: Said) -> None:
     second = project.with_name("second")
     shutil.copytree(project, second)
     files = [folder / "src" / "größe" / "k.cu" for folder in (project, second)]
@@ -69,9 +70,7 @@ def test_a_baseline_of_one_checkout_holds_in_another(project: Path, capsys: pyte
     assert {change["verdict"] for one in compared["architectures"] for change in one["lines"]} == {"same"}
 
 
-def test_an_older_baseline_with_the_paths_of_another_machine_holds(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_older_baseline_with_the_paths_of_another_machine_holds(project: Path, capsys: Said) -> None:
     file = project / "src" / "größe" / "k.cu"
     text = report(["kernel", str(file), *LAUNCH, "--json"], capsys)
     assert '"src/gr\\u00f6\\u00dfe/k.cu"' in text
@@ -82,7 +81,7 @@ def test_an_older_baseline_with_the_paths_of_another_machine_holds(
     assert main(words) == 1
 
 
-def test_annotations_and_sarif_have_the_project_s_paths(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_annotations_and_sarif_have_the_project_s_paths(project: Path, capsys: Said) -> None:
     file = str(project / "src" / "größe" / "k.cu")
     assert "::warning file=src/größe/k.cu,line=5," in report(["kernel", file, *LAUNCH, "--format", "github"], capsys)
     text = report(["kernel", file, *LAUNCH, "--format", "sarif"], capsys)
@@ -108,9 +107,7 @@ def test_annotations_and_sarif_have_the_project_s_paths(project: Path, capsys: p
     ],
     ids=lambda words: words[0],
 )
-def test_every_json_names_its_schema_and_version(
-    words: list[str], project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_json_names_its_schema_and_version(words: list[str], project: Path, capsys: Said) -> None:
     files = {"file": project / "src" / "größe" / "k.cu", "report": project / "r.json", "program": project / "p.py"}
     files["program"].write_text("")
     files["report"].write_text(report(["pattern", "t[threadIdx.x]", "--declare", "int t[32]", "--json"], capsys))

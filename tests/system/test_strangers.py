@@ -19,6 +19,7 @@ from banksim.storage import write_trace
 from banksim.system.source_files import source_line, source_lines
 from banksim.system.visible import visible
 from helpers.commands import err_of
+from helpers.fixtures import Patch, Said
 
 pytestmark = pytest.mark.usefixtures("listed_once")
 SHELL = "$(touch PWN)`touch PWN`;touch PWN;|touch PWN&touch PWN>PWN<PWN"
@@ -39,7 +40,7 @@ COMPILERS = [pytest.param("nvcc", marks=needs_host_compiler), "nvrtc"]
 
 
 @pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def alone(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty folder to be in, and an empty cache."""
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "folder"
@@ -61,9 +62,7 @@ def written(folder: Path, name: str, suffix: str = ".cu") -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("name", [SHELL, PRINTED, "-o a b", "übung 日本 🙂 é", "x\\303\\244"], ids=str.encode)
-def test_names_are_themselves_and_nothing_runs_them(
-    alone: Path, name: str, compiler: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_themselves_and_nothing_runs_them(alone: Path, name: str, compiler: str, monkeypatch: Patch) -> None:
     if compiler == "nvrtc":
         monkeypatch.setattr(tools, "host_compiler", lambda: None)
     file, headers = written(alone, name)
@@ -97,12 +96,7 @@ def quoted(text: str) -> str:
     ],
 )
 def test_what_no_compiler_takes_is_refused_in_one_line(
-    alone: Path,
-    name: str,
-    options: dict[str, Any],
-    compiler: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    alone: Path, name: str, options: dict[str, Any], compiler: str, monkeypatch: Patch, capsys: Said
 ) -> None:
     if compiler == "nvrtc":
         monkeypatch.setattr(tools, "host_compiler", lambda: None)
@@ -131,7 +125,7 @@ def test_every_suffix_of_cuda_sources_is_compiled(alone: Path, suffix: str) -> N
 
 
 @needs_host_compiler
-def test_flags_of_the_environment_are_part_of_the_code(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_of_the_environment_are_part_of_the_code(alone: Path, monkeypatch: Patch) -> None:
     Path("k.cu").write_text("__global__ void k(int *out) { out[0] = VALUE; }\n")
     for value in (5, 7):
         monkeypatch.setenv("NVCC_APPEND_FLAGS", f"-DVALUE={value}")
@@ -191,9 +185,7 @@ def trace_of(folder: Path) -> str:
     "words", [[], ["--arch", "kepler-4,sm_90"], ["--fail-above", "0"], ["--format", "github"], ["--format", "sarif"],
               ["--json"], ["--picture", "all", "--all-lines"]]
 )  # fmt: skip
-def test_no_command_sends_control_characters_of_a_trace(
-    alone: Path, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_sends_control_characters_of_a_trace(alone: Path, words: list[str], capsys: Said) -> None:
     assert main(["replay", trace_of(alone), *words]) == (words[:1] == ["--fail-above"])
     said = capsys.readouterr()
     assert not obeyed(said.out + said.err)
@@ -201,7 +193,7 @@ def test_no_command_sends_control_characters_of_a_trace(
         assert "␛[2J�31m" in said.out, "shown"
 
 
-def test_no_terminal_is_sent_them_with_colours(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_terminal_is_sent_them_with_colours(alone: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("sys.stdout", out := io.StringIO())
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert main(["replay", trace_of(alone)]) == 0
@@ -222,7 +214,7 @@ def test_no_terminal_is_sent_them_with_colours(alone: Path, monkeypatch: pytest.
         ["diff", f"{EVIL}.json", "x.json"],
     ],
 )
-def test_no_error_sends_control_characters(alone: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_error_sends_control_characters(alone: Path, words: list[str], capsys: Said) -> None:
     said = err_of(capsys, words)
     assert said.startswith("banksim: ")
     assert "internal error" not in said
@@ -262,7 +254,7 @@ def spalte(out):
 """
 
 
-def test_comments_excuse_lines_of_files_with_any_name(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comments_excuse_lines_of_files_with_any_name(alone: Path, capsys: Said) -> None:
     folder = alone / "$(touch PWN) ü 日本"
     folder.mkdir()
     (folder / "kernel é.py").write_text(NUMBA)

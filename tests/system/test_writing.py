@@ -18,7 +18,8 @@ from banksim.system.writing import replaced, write
 from cuda_kernels import __main__ as companion
 from cuda_kernels import evidence_records
 from helpers.commands import err_of
-from helpers.places import KERNELS
+from helpers.fixtures import Patch, Said
+from helpers.places import KERNELS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -51,7 +52,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("what", WRITERS)
-def test_on_a_full_disk_the_old_file_stays(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_a_full_disk_the_old_file_stays(what: str, tmp_path: Path, capsys: Said) -> None:
     words = [word.format(file=tmp_path / "0", folder=tmp_path) for word in WRITERS[what]]
     assert main(words) == 0  # what it needs is in the cache then, which a full disk leaves
     made = sorted(tmp_path.iterdir())
@@ -65,9 +66,7 @@ def test_on_a_full_disk_the_old_file_stays(what: str, tmp_path: Path, capsys: py
     assert {file.read_bytes() for file in made} == {b"old"}
 
 
-def test_a_picture_on_a_full_disk_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_on_a_full_disk_stays(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     """There is room for compiling the kernel, which Numba does anew each time."""
     file, write = tmp_path / "0", evidence_records.write
     file.write_bytes(b"old")
@@ -92,7 +91,7 @@ def test_evidence_on_a_full_disk_stays(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_cure_on_a_full_disk_leaves_the_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cure_on_a_full_disk_leaves_the_source(tmp_path: Path, capsys: Said) -> None:
     source = tmp_path / "cures.cu"
     source.write_bytes((KERNELS / "cures.cu").read_bytes())
     words = ["advise", "kernel", f"{source}:transposeTile", *KERNEL[2:]]
@@ -158,12 +157,9 @@ def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
         ("read-only", "it is read-only: nothing was written"),
     ],
 )
-def test_what_cannot_be_written_is_one_line(
-    name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_is_one_line(name: str, reason: str, tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "folder").mkdir()
-    (tmp_path / "read-only").write_text("old")
-    (tmp_path / "read-only").chmod(0o440)
+    (written_to(tmp_path / "read-only", "old")).chmod(0o440)
     assert err_of(capsys, [*PATTERN, "--html", str(tmp_path / name)]) == f"banksim: {tmp_path / name}: {reason}\n"
 
 

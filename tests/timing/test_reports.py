@@ -13,6 +13,7 @@ from banksim.report.text.cycles import as_json, page, timing
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Said
 from helpers.places import PROGRAMS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -110,9 +111,7 @@ def test_plain_data_adds_up(run: Run) -> None:
     assert sum(shares) == pytest.approx(1)
 
 
-def test_the_command_shows_it_as_text_json_and_html(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_it_as_text_json_and_html(source: Path, tmp_path: Path, capsys: Said) -> None:
     command = ["kernel", f"{source}:turn", "--define", "PAD=0", "--grid", "2", "--block", "32,8", "--no-picture"]
     command += ["--arg", "float32[512]", "--arg", "float32[256]=1", "--arg", "int32=8", "--timing"]
     page_file = tmp_path / "report.html"
@@ -132,7 +131,7 @@ def test_the_command_shows_it_as_text_json_and_html(
         (["run", "--global-latency", "9", "x.py"], "--global-latency: give --timing too"),
     ],
 )
-def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_one_line(words: list[str], message: str, capsys: Said) -> None:
     assert message in err_of(capsys, words)
 
 

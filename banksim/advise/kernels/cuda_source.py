@@ -47,8 +47,7 @@ class CudaSource:
         arch: str = "sm_90",
         constants: Mapping[str, Any] | None = None,
     ) -> None:
-        """`arch`: what to compile for; `constants`: what the module's variables are filled with; the others as for
-        `banksim.load`."""
+        """`arch`: what to compile for; `constants`: values of the module's variables; the others: `banksim.load`."""
         self.constants = constants or {}
         self.file, self.name, self.arch = Path(file), name, arch
         self.options: dict[str, Any] = {"defines": defines, "includes": includes, "std": std}

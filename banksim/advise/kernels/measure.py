@@ -25,9 +25,8 @@ from banksim.runs.outcome import Run
 
 Changes = tuple[LayoutChange, ...]
 TIMED: dict[str, Any] = {"timing": True, "global_latency": int(H200.figures["global_latency"].value)}
-"""How time is simulated: with a constant for global memory, as if no cache had it. So all layouts that were re-measured
-on an H200 (tests/advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do
-not."""
+"""How time is simulated: with a constant for global memory, as if no cache had it. So all layouts re-measured on an
+H200 (advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do not."""
 
 
 @dataclass(frozen=True)

@@ -132,8 +132,7 @@ def require_known(requests: DistinctRequests, archs: Sequence[Architecture]) -> 
 
 def bound(requests: DistinctRequests, arch: Architecture) -> int:
     """The fewest transactions that the requests need in any layout: their ideal or, of atomics that serve one lane in a
-    pass, as many passes as lanes have one address. Both depend only on which lanes share an address, and no layout
-    changes that."""
+    pass, as many passes as lanes have one address. No layout changes which lanes share an address."""
     least = np.asarray(
         ideal(requests.address, op=requests.op, width=requests.width, mask=requests.mask, arch=arch)
     ).copy()

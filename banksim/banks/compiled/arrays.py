@@ -3,8 +3,6 @@
 Work goes in chunks, and within them `REQUESTS` at a time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture

@@ -1,8 +1,6 @@
 """What copies and accesses to other blocks cost: rule.copies, rule.bypassing, rule.by_lines and
 rule.by_places compiled."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.requests.copies import BANK_BYTES, HASHES, LINE, PIECE, SECTOR

@@ -1,15 +1,12 @@
 """The rule of rule.py for 32 requests at a time: as straight vector code, in which a vector holds a lane of each.
 
 With lane i of all requests in vector i, what is a loop over lanes in rule.py is a sequence of vector operations here,
-and takes the same time whatever the addresses are. Sixteen bits are left of an address, its key: the part, the group of
-banks (`one_request` tells what groups are) and the word of the group. A sorting network brings the lanes of a part, of
-a group, of a word together; then one pass over them counts the different words of each group. The most of them are the
-part's count.
+and as fast for all addresses. Sixteen bits are left of an address, its key: the part, the group of banks (`one_request`
+tells what groups are) and the word of the group. A sorting network brings the lanes of a part, of a group, of a word
+together; then one pass over them counts the different words of each group. The most of them are the part's count.
 
 LLVM makes of thirty-two such keys one register of AVX-512, two of AVX2, four of SSE or NEON.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, reduce
@@ -296,8 +293,7 @@ def judge_together(
     """Judge `REQUESTS` requests: addresses of their words, uint64; uint32 masks and records; the address bits that tell
     words apart; and where `FIGURES` × `REQUESTS` uint32 go. All are places, but `keep` is a word.
 
-    Returns the union of all addresses, inactive lanes' too. The figures mean nothing where it is not below
-    `1 << LARGEST`.
+    Returns the union of all addresses, inactive lanes' too. They mean nothing unless it is below `1 << LARGEST`.
     """
 
     def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:

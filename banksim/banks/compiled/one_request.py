@@ -5,8 +5,6 @@ banks, and conflicts with those in its group that want another word. Most reques
 lane, at (part, group), no two lanes have the same bit. Where lanes share one, the words of each group are counted.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from llvmlite import ir
 from numba import types

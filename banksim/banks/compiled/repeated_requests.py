@@ -6,8 +6,6 @@ that do the same are alike, so such blocks are judged once too. Hashes only say 
 to be alike was compared lane by lane.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.banks.compiled.arrays import kind_of
@@ -78,8 +76,7 @@ def _alike(
     """The first request by (block, warp, order) of all that are alike, and how many they are, to `firsts` and `times`;
     the number of these.
 
-    0 where few requests are alike, so that there is nothing to gain. Room: `slots`, twice as many and all −1; `seen`
-    (hashes, bases).
+    0 where too few requests are alike. Room: `slots`, twice as many and all −1; `seen` (hashes, bases).
     """
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)

@@ -4,8 +4,6 @@ Every thread takes long stretches of the trace, each with a table of its own, so
 hold is added up in the order of the stretches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Barriers of the block and of its cluster, as compiled kernels call them: who arrives, and when a phase ends."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

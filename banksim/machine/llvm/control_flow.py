@@ -142,8 +142,7 @@ class ControlFlow:
         e.b.branch(self.resume)
 
     def only_guarded(self, i: Instruction, next_pc: int, act: Callable[[ir.Value], None]) -> None:
-        """Emit `act(mask)`, which ends the basic block, for the threads whose guard predicate holds; the others go on
-        at `next_pc`."""
+        """Emit `act(mask)`, which ends the basic block, for threads whose guard holds; others go on at `next_pc`."""
         e = self.e
         if i.predicate is None:
             act(self.x.active_mask)

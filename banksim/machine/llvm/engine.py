@@ -1,8 +1,7 @@
 """The engine that translates: each operation on values adds LLVM code to a function.
 
 Within a basic block, registers are LLVM values: `cache` holds the current value of each, `uses` and `defines` say which
-registers the block reads from the warp's record and which it writes back. `guard` is the predicate of the instruction
-that is translated.
+registers the block reads from the warp's record and which it writes back. `guard` is the instruction's predicate.
 """
 
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A group is a set of threads of one warp that execute together. The groups that d
 record, each with its mask, its pc and what it waits for (machine/codes.py).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import llvmlite.ir as ir

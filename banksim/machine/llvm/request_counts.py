@@ -1,7 +1,5 @@
 """Judges a request as soon as it is made, and adds what it costs to its site."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 
@@ -32,8 +30,7 @@ def credit(memo: Memo, tallies: Records[Tally], architectures: Integer) -> None:
 
 @callback(types.void(CONTEXT, WARP, MEMO, types.uint32, POINTER))
 def judge_new(context: Place, warp: Place, memo: Place, mask: Integer, addresses: Place) -> None:
-    """A site makes a request that is not like its last one: add the cost of that one, and judge this one by every bank
-    rule."""
+    """A site's request is not like its last one: add that one's cost, and judge this one by every bank rule."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     m = carray(memo, 1)[0]

@@ -4,8 +4,6 @@ The functions are compiled by numba and called from LLVM code by name; all of th
 machine/state.py, as those of llvm/groups.py and llvm/arrivals.py do.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

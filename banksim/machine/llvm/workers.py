@@ -46,8 +46,7 @@ KEPT = 1 << 20
 
 
 def bank_rules(architectures: Sequence[Architecture], compiled: Compiled) -> tuple[npt.NDArray[np.int64], int]:
-    """What a `Worker` judges a kernel's requests by: a row of `rule_words` for each architecture, and the period that
-    suits all."""
+    """What a `Worker` judges a kernel's requests by: `rule_words` of each architecture, and a period that suits all."""
     from banksim.banks.compiled.rule_words import rule_words
 
     if not architectures:

@@ -126,8 +126,7 @@ def half(x: Engine, i: Instruction, o: Operand, word: Value) -> Value:
 def finish(x: Engine, i: Instruction, v: Value) -> Value:
     """A double as the 16 bits of a result: .FTZ, .SAT (0 to 1, a NaN is 0), .RELU (not below 0).
 
-    A result counts as denormal if it was one before it was rounded to a denormal's precision: it is looked at
-    2¹⁰ times larger.
+    A result counts as denormal if it was one before rounding to a denormal's precision: it is checked 2¹⁰ times larger.
     """
     form = format_of(i)
     word = to_half(x, v, form)

@@ -102,8 +102,7 @@ class WatchedRequest(NamedTuple):
 
     `row`: that of `member` for the `active` lanes, which run together; `mask`: those of them that access memory, each
     `width` bytes at its address. `entry`: how the request is remembered, but for the lane (`records.ENTRY_LANE` …).
-    `values`: what is stored, by words, all lanes of one after the other. `barrier`: the mbarrier that counts the bytes
-    of a copy.
+    `values`: what is stored, by words, all lanes of one after the other. `barrier`: the mbarrier for a copy's bytes.
     """
 
     watch: Watch

@@ -2,8 +2,6 @@
 at barriers of the block and of its cluster, copies are started and waited for. Compiled by numba.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 
@@ -48,8 +46,7 @@ def commit_copies(context: Place, warp: Place) -> None:
 
 @callback(types.void(CONTEXT, WARP, types.uint32))
 def await_copies(context: Place, warp: Place, pending: Integer) -> None:
-    """DEPBAR (cp.async.wait_group, cp.async.bulk.wait_group): all groups of the warp's copies but the last `pending`
-    have been done."""
+    """DEPBAR (cp.async.wait_group, cp.async.bulk.wait_group): all groups of copies but the last `pending` are done."""
     c = carray(context, 1)[0]
     w = carray(warp, 1)[0]
     r = watch_of(c)
@@ -152,8 +149,7 @@ def watch_block(context: Place) -> None:
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3))
 def follow(context: Place, warp: Place, lanes: Integer, what: Integer, number: Integer) -> None:
-    """Threads of a warp go on together, have waited for each other, come to a barrier or leave it; or a barrier's phase
-    ends."""
+    """Threads of a warp go on together, have met, come to a barrier or leave it; or a barrier's phase ends."""
     c = carray(context, 1)[0]
     r = watch_of(c)
     mask, b = np.int64(lanes), np.int64(number)

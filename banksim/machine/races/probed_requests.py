@@ -1,7 +1,5 @@
 """What compiled kernels do at each request to shared memory while `probe.py` looks for a race."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

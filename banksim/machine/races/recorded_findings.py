@@ -1,7 +1,5 @@
 """Findings as compiled code records them: one record for each pair of sites and kind of finding."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.machine.codes import LANES

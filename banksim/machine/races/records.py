@@ -8,9 +8,8 @@ COPIES, w    copies in groups of warp w: cp.async, and what bulk and tensor copi
 LOADS, n     bulk and tensor copies into shared memory, and st.async, whose bytes an mbarrier counts: n by the mbarrier
 PRODUCTS, w  what the products of warp w's group (wgmma) read; instead of time it counts groups of products
 
-Bulk copies, tensor copies and products use the asynchronous proxy. They see what others wrote (warps, and cp.async)
-only behind a proxy fence: FENCED, n gives the time before which the accesses of warp or agent n are ordered with such
-a fence between.
+Bulk copies, tensor copies and products use the asynchronous proxy. They see what warps and cp.async wrote only behind a
+fence: FENCED, n gives the time before which the accesses of warp or agent n are ordered with such a fence between.
 
 Blocks of a cluster are watched together, as they reach into each other's shared memory: their warps are numbered one
 block after the other, and so lie the bytes of their shared memory.

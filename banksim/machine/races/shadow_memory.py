@@ -5,8 +5,6 @@ A line is 32 pieces. The summary of a line (which warps accessed it, and when la
 in it races with a request; only otherwise are its pieces compared one by one.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,8 +152,7 @@ def against_pulls(q: WatchedRequest, now: Integer, piece: Integer, warps: Intege
 
 @inner
 def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
-    """Compare each piece of a request with the earlier accesses to it: with writes, reads or atomics (bits of
-    `with_`)."""
+    """Compare each piece of a request with earlier writes, reads or atomics (bits of `with_`)."""
     r = q.watch
     last_write = carray(pointer(r.last_write), r.pieces, np.int64)
     writer = carray(pointer(r.writer), r.pieces, np.uint16)

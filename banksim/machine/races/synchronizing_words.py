@@ -1,7 +1,5 @@
 """Words that synchronise: the clocks that warps publish at atomics and mbarriers, and take over from there."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.machine.codes import LANES

@@ -5,8 +5,6 @@ Lanes of a warp that have run together since they parted from others share a row
 divided when a part of its lanes is seen accessing memory or waiting, and rows are joined where lanes meet.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.machine import state

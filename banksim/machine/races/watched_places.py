@@ -2,8 +2,6 @@
 Compiled by numba.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.machine.codes import RANK_BIT

@@ -1,7 +1,5 @@
 """Requests to shared memory that LLVM code shows to the race check before it makes them. Compiled by numba."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

@@ -1,7 +1,5 @@
 """Which pieces of a block's shared memory have been written: reads of what nothing wrote are found here."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.machine.codes import LANES

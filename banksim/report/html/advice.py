@@ -155,8 +155,7 @@ def compared(advice: ArrayAdvice) -> Iterator[Sides]:
 # ---- kernels
 @dataclass(frozen=True)
 class DiffLine:
-    """A line before and after; None where it is not there. `sides`: its worst requests, with the numbers of the
-    architectures."""
+    """A line before and after; None where it is not there. `sides`: its worst requests by architecture numbers."""
 
     before: SourceLine | None
     after: SourceLine | None

@@ -1,5 +1,4 @@
-"""What banksim must know of a language whose compiler makes machine code, and how a call of its kernel becomes one of
-machine code.
+"""What banksim must know of a language whose compiler makes machine code, and how its calls become machine code's.
 
 A language is a module with the functions of `Language`. It is imported when a kernel of its own is first given (the
 package of the kernel's type tells which language it is), and imports its compiler only where that is used."""

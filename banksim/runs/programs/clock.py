@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Clock:
-    """A reading of the clock: how many launches there were, the microseconds of those whose time is known, and how many
-    are `unknown`."""
+    """A reading of the clock: launches so far, the microseconds of those with known time, the number of the others."""
 
     launches: int = 0
     unknown: int = 0

@@ -86,8 +86,7 @@ def is_program(words: Sequence[str]) -> bool:
 
 
 def command(words: Sequence[str], arch: str, options: str) -> list[str]:
-    """The command to run, with CUDA C++ replaced by the program compiled from it. InputError or CompileError for what
-    cannot be run."""
+    """The command to run, CUDA C++ replaced by its program. InputError or CompileError for what cannot be run."""
     sources = [*map(Path, leading_sources(words))]
     if sources:
         return [str(compiled(sources, arch, shlex.split(options))), *words[len(sources) :]]

@@ -133,8 +133,7 @@ class Process:
             self.kept.clear()  # it refers to itself, and holds the process' memory
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
-        """Answer one message. An error is printed here, where the report will be printed, and its CUresult is returned
-        to the program."""
+        """Answer one message. An error is printed here, like the report, and its CUresult is returned."""
         try:
             return SUCCESS, answer(content)
         except KeyError:

@@ -32,8 +32,7 @@ GRID_GROUPS = standins.SOURCES / "grid_groups.cu"
 
 
 def command(words: Sequence[str], module: bool) -> list[str]:
-    """The command that runs a Python program in this way, with the options of this interpreter. InputError if there is
-    no such program."""
+    """The command that runs a Python program so, with this interpreter's options. InputError if there is none."""
     if module:
         require_module(words[0])
     else:

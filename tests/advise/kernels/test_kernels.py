@@ -27,6 +27,7 @@ from banksim.kernels.compilers import nvrtc
 from banksim.runs.python_file import load_python
 from cuda_kernels.kernels.products import tiled
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from helpers.places import EXAMPLES, KERNELS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -57,13 +58,13 @@ def transpose(tmp_path: Path) -> Path:
     return Path(shutil.copy(EXAMPLES / "transpose.py", tmp_path))
 
 
-def advised(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def advised(words: list[str], capsys: Said) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(out_of(capsys, ["advise", "kernel", *words, "--json"]))
     return found
 
 
 # ---- cures
-def test_a_transpose_is_cured_in_its_file(transpose: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_transpose_is_cured_in_its_file(transpose: Path, capsys: Said) -> None:
     before = transpose.read_text()
     transpose.chmod(0o640)
     found = advised([f"{transpose}:transpose", *LAUNCH, "--write"], capsys)
@@ -82,7 +83,7 @@ def test_a_transpose_is_cured_in_its_file(transpose: Path, capsys: pytest.Captur
     assert advised([f"{transpose}:transpose", *LAUNCH], capsys)["before"]["transactions"] == [64]
 
 
-def test_the_report_shows_figures_and_diff(transpose: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_shows_figures_and_diff(transpose: Path, capsys: Said) -> None:
     before = transpose.read_text()
     assert main(["advise", "kernel", f"{transpose}:transpose", *LAUNCH]) == 0
     assert transpose.read_text() == before
@@ -94,9 +95,7 @@ def test_the_report_shows_figures_and_diff(transpose: Path, capsys: pytest.Captu
     assert "No time is given" not in printed
 
 
-def test_no_time_is_shown_where_most_is_assumed(
-    transpose: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_time_is_shown_where_most_is_assumed(transpose: Path, capsys: Said, monkeypatch: Patch) -> None:
     """Layouts still rank by it: what is assumed is the same for all."""
     monkeypatch.setattr("banksim.timing.whole_grid.MOST_ASSUMED", 0.0)
     printed = out_of(capsys, ["advise", "kernel", f"{transpose}:transpose", *LAUNCH])
@@ -107,9 +106,7 @@ def test_no_time_is_shown_where_most_is_assumed(
     assert found["before"]["launch_cycles"] > min(one["launch_cycles"] for one in found["tried"])
 
 
-def test_cuda_templates_are_cured_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cuda_templates_are_cured_too(tmp_path: Path, capsys: Said, monkeypatch: Patch) -> None:
     """Only what the user wrote is compiled without the instance, to see whether it has it; what will be tried in any
     case is listed together."""
     instances, listed = list[tuple[str, ...]](), list[bytes]()
@@ -139,7 +136,7 @@ def test_cuda_templates_are_cured_too(
     ],
 )  # fmt: skip
 def test_known_cures_are_found(
-    words: list[str], arch: str, best: dict[str, str], transactions: list[int], capsys: pytest.CaptureFixture[str]
+    words: list[str], arch: str, best: dict[str, str], transactions: list[int], capsys: Said
 ) -> None:
     found = advised([f"{CURES}:{words[0]}", *words[1:], "--arch", arch], capsys)
     (cure,) = [one for one in found["tried"] if one["layouts"] == found["best"]]
@@ -147,9 +144,7 @@ def test_known_cures_are_found(
     assert cure["transactions"] < found["before"]["transactions"]
 
 
-def test_a_dynamic_array_gets_gaps_and_its_launch_more_bytes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dynamic_array_gets_gaps_and_its_launch_more_bytes(tmp_path: Path, capsys: Said) -> None:
     words = [f"{shutil.copy(CURES, tmp_path)}:setRowReadColDyn", "--block", "32,32", "--arg", "int32[1024]"]
     words += ["--arch", "kepler-4"]
     found = advised([*words, "--dynamic-shared", "4096", "--write"], capsys)
@@ -162,7 +157,7 @@ def test_a_dynamic_array_gets_gaps_and_its_launch_more_bytes(
     assert (again["before"]["transactions"], again["best"]) == ([64], None)
 
 
-def test_only_the_arrays_that_are_named_change(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_arrays_that_are_named_change(capsys: Said) -> None:
     size = ["--arg", "float32[64,64]=random"]
     words = [f"{CURES}:product", "--block", "32,32", "--arg", "float32[64,64]", *size, *size, "--arg", "int32=64"]
     assert advised([*words, "--array", "at"], capsys)["best"] == {"at": "rows of TILE + 1"}
@@ -355,7 +350,7 @@ def test_numba_indices_that_cannot_be_rewritten_say_why(statement: str, fixed: s
     assert array.fixed == f"line 3 {fixed}"
 
 
-def test_a_kernel_with_a_signature_keeps_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_with_a_signature_keeps_it(tmp_path: Path, capsys: Said) -> None:
     file = tmp_path / "eager.py"
     text = (EXAMPLES / "transpose.py").read_text()
     file.write_text(text.replace("@cuda.jit\n", "@cuda.jit('void(float32[:, :], float64[:, :])')\n", 1))
@@ -412,7 +407,7 @@ def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
 
 # ---- wrong use: one line, nothing written
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of POSIX")
-def test_a_read_only_file_is_left_alone(transpose: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_read_only_file_is_left_alone(transpose: Path, capsys: Said) -> None:
     before = transpose.read_bytes()
     transpose.chmod(0o440)
     assert main(["advise", "kernel", f"{transpose}:transpose", *LAUNCH, "--write"]) == 2
@@ -428,7 +423,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(transpose: Path) -> None:
     assert transpose.read_bytes() == before + b"# more\n"
 
 
-def test_a_source_that_changed_since_its_import_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_changed_since_its_import_is_refused(tmp_path: Path, monkeypatch: Patch) -> None:
     file = written_to(tmp_path / "changing.py", "def kernel(out):\n    out[0] = 1\n")
     names: dict[str, Any] = {}
     exec(compile(file.read_text(), str(file), "exec"), names)
@@ -453,13 +448,13 @@ def test_a_source_that_changed_since_its_import_is_refused(tmp_path: Path, monke
         ),
     ],
 )
-def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_one_line(words: list[str], message: str, capsys: Said) -> None:
     error = err_of(capsys, ["advise", *words])
     assert message in error
     assert error.count("\n") == 1
 
 
-def test_a_kernel_without_such_arrays_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_without_such_arrays_is_said_to_be_one(tmp_path: Path, capsys: Said) -> None:
     file = written_to(tmp_path / "plain.cu", 'extern "C" __global__ void plain(int *out) { out[threadIdx.x] = 1; }\n')
     assert main(["advise", "kernel", f"{file}:plain", "--arg", "int32[32]"]) == 2
     assert "plain declares no shared array whose layout could change" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from banksim.advise.layouts.candidates import candidates, swizzles
 from banksim.layouts import gluon, gluon_text
 from banksim.layouts.build import copy_of, shared_layout
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 
 FRAGMENTS = "((8,2,2,4),8):((1,8,512,16),64)"
 """The rows that four warps give ldmatrix.x4, of a tile of 64 × 64 halves."""
@@ -128,9 +129,7 @@ def test_none_pays_where_nothing_conflicts() -> None:
     assert found.best is found.before
 
 
-def test_the_command_says_what_to_write_and_why(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_says_what_to_write_and_why(capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     words = ["advise", "--layout", "(64,64):(64,1)", "--dtype", "half", "--threads", FRAGMENTS, "--atom", "ldmatrix_x4"]
     shown = out_of(capsys, words)
@@ -149,7 +148,7 @@ def test_the_command_says_what_to_write_and_why(
 
 
 # ---- pictures
-def test_a_picture_has_a_cell_for_each_element(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_has_a_cell_for_each_element(tmp_path: Path, capsys: Said) -> None:
     file = tmp_path / "layout.svg"
     words = ["pattern", "--layout", "S<3,3,3> o (8,64):(64,1)", "--dtype", "half"]
     assert main([*words, "--draw", str(file)]) == 0
@@ -167,9 +166,7 @@ def test_a_picture_has_a_cell_for_each_element(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == ""
 
 
-def test_a_picture_in_the_terminal_shows_banks(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_in_the_terminal_shows_banks(capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = out_of(capsys, ["pattern", "--layout", "(4,16):(16,1)", "--draw", "-"]).splitlines()
     assert lines[0] == "(4,16):(16,1), banks on sm_90"
@@ -187,5 +184,5 @@ def test_a_picture_in_the_terminal_shows_banks(
         (["--layout", "(512,512)", "--draw", "-"], "(512,512):(1,512) has 262144 elements: up to 65536 can be drawn"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_drawn_is_one_line(words: list[str], message: str, capsys: Said) -> None:
     assert err_of(capsys, ["pattern", *words]) == f"banksim: {message}\n"

@@ -23,6 +23,7 @@ from banksim.patterns.inputs import Description
 from banksim.patterns.threads import Loop
 from banksim.patterns.types import ALIASES, FUNDAMENTAL, record
 from helpers.commands import out_of
+from helpers.fixtures import Patch, Said
 
 TRANSPOSE = ["tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x] = v"]
 FLOAT = FUNDAMENTAL["float"]
@@ -184,7 +185,7 @@ def test_a_scan_with_strides_is_cured_by_gaps() -> None:
     assert "a gap of 1 behind every 32" in names(advice)
 
 
-def test_the_best_layouts_of_several_arrays_are_judged_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_layouts_of_several_arrays_are_judged_at_once(capsys: Said) -> None:
     accesses = [access.replace("tile", name) for name in "ab" for access in TRANSPOSE]
     archs = ["kepler-8", "sm_90"]
     found = advise(accesses, declare="float a[32][32], b[32][32]", block=(32, 32), arch=archs)
@@ -328,7 +329,7 @@ def test_blocks_per_sm_are_those_of_the_guides() -> None:
 
 
 # ---- wrong use
-def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_is_one_line(monkeypatch: Patch) -> None:
     with pytest.raises(InputError, match="unknown name"):
         advise("tile[threadIdx.x]")
     with pytest.raises(UnknownCountError, match="nobody knows"):
@@ -339,9 +340,7 @@ def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- the command
-def test_the_command_prints_the_table_and_the_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_prints_the_table_and_the_line(capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     printed = out_of(capsys, ["advise", *TRANSPOSE, "--declare", "float tile[32][32]", "--block", "32,32"])
     assert "rows of 33" in printed
@@ -350,7 +349,7 @@ def test_the_command_prints_the_table_and_the_line(
     assert "No layout can do better" in printed
 
 
-def test_json_holds_every_layout(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_every_layout(capsys: Said) -> None:
     words = ["advise", *TRANSPOSE, "--declare", "float tile[32][32]", "--block", "32,32", "--json"]
     (array,) = json.loads(out_of(capsys, [*words, "--arch", "kepler-4,sm_90"]))["arrays"]
     assert array["architectures"] == ["kepler-4", "sm_90"]

@@ -6,13 +6,12 @@ from argparse import Action, ArgumentParser
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
-import pytest
-
 from banksim.__main__ import main, parser_of
 from banksim.commands import COMMANDS
 from banksim.commands.shared.output_options import OutputFile, OutputFolder, OutputInFolder, OutputStream
 from cuda_kernels.__main__ import main as catalogue
 from cuda_kernels.__main__ import parser as catalogue_parser
+from helpers.fixtures import Said
 from helpers.places import written_to
 
 Main = Callable[[Sequence[str]], int]
@@ -60,9 +59,7 @@ def test_every_option_whose_value_is_written_to_is_one_of_these() -> None:
     assert len(named) >= 16
 
 
-def test_every_option_refuses_every_place_that_cannot_be_written_to(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_option_refuses_every_place_that_cannot_be_written_to(tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "file").write_text("old")
     (tmp_path / "folder").mkdir()
     for run, name, option in outputs():
@@ -99,9 +96,7 @@ def test_a_program_is_not_run_for_a_report_that_nobody_gets(tmp_path: Path) -> N
     assert [one.name for one in tmp_path.iterdir()] == ["program.py"]
 
 
-def test_a_baseline_that_cannot_be_written_is_refused_before_anything_is_judged(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_baseline_that_cannot_be_written_is_refused_before_anything_is_judged(tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "program.py").write_text("import pathlib\npathlib.Path(__file__).with_name('it ran').touch()\n")
     (tmp_path / "banksim.toml").write_text('[[programs]]\ncommand = "program.py"\n')
     words = ["check", "--project", str(tmp_path / "banksim.toml"), "--update-baseline", "--baseline"]
@@ -118,7 +113,7 @@ def test_what_can_be_written_is_left_as_it_is_until_then(tmp_path: Path) -> None
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_a_pattern_is_written_where_the_option_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pattern_is_written_where_the_option_says(tmp_path: Path, capsys: Said) -> None:
     file = tmp_path / "requests.arrow"
     words = ["pattern", "a[threadIdx.x]", "--declare", "int a[32]", "--json"]
     assert main([*words, "--trace", str(file), "--html", str(tmp_path / "r.html")]) == 0

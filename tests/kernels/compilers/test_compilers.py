@@ -23,6 +23,7 @@ from banksim.kernels.load import Module, load
 from banksim.runs.programs import standins
 from banksim.runs.python_file import load_python
 from banksim.system import cache
+from helpers.fixtures import Patch
 from helpers.places import KERNELS, written_to
 
 pytestmark = pytest.mark.usefixtures("listed_once")
@@ -30,14 +31,14 @@ needs_host_compiler = pytest.mark.skipif(tools.host_compiler() is None, reason="
 
 
 @pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty_cache(tmp_path: Path, monkeypatch: Patch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("BANKSIM_CACHE", str(folder))
     return folder
 
 
 @pytest.fixture
-def no_host_compiler(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_host_compiler(empty_cache: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(tools, "host_compiler", lambda: None)
 
 
@@ -80,9 +81,8 @@ def test_damaged_cache_files_are_ignored(empty_cache: Path, damage: Callable[[by
     assert cache.get(key) == b"new"
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "file"))
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("BANKSIM_CACHE", str(written_to(tmp_path / "file", "in the way")))
     cache.put(cache.key("x"), b"payload")
     assert cache.get(cache.key("x")) is None
     kept = cache.keep(b"content", "kernel.cu")
@@ -91,7 +91,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the XDG variables are for other systems")
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_cache_is(monkeypatch: Patch) -> None:
     monkeypatch.delenv("BANKSIM_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert cache.folder() == Path("/somewhere/banksim")
@@ -132,7 +132,7 @@ def test_kept_sources_stay_and_are_mended(empty_cache: Path) -> None:
 
 
 # ---- programs
-def test_programs_come_from_the_wheels_then_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_come_from_the_wheels_then_the_path(tmp_path: Path, monkeypatch: Patch) -> None:
     wheel, path = tmp_path / "wheel", tmp_path / "path"
     for file in (wheel / "bin" / "ptxas", path / "ptxas", path / "nvlink"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def test_programs_come_from_the_wheels_then_the_path(tmp_path: Path, monkeypatch
         find("nvdisasm")
 
 
-def test_headers_of_a_toolkit_make_good_what_a_wheel_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_of_a_toolkit_make_good_what_a_wheel_lacks(tmp_path: Path, monkeypatch: Patch) -> None:
     wheel, toolkit = tmp_path / "wheel", tmp_path / "toolkit"
     for file in (wheel / "include/cuda.h", toolkit / "include/cuda.h", toolkit / "include/crt/host_defines.h"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def test_headers_of_a_toolkit_make_good_what_a_wheel_lacks(tmp_path: Path, monke
     assert tools.include_folders() == [wheel / "include"]  # one release compiles with its own headers only
 
 
-def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: Patch) -> None:
     file = tmp_path / "ptxas"
     monkeypatch.setattr(tools, "tool", lambda name: file)
     monkeypatch.setattr(tools, "roots", lambda: (tmp_path,))
@@ -180,7 +180,7 @@ def test_a_program_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(os.name == "nt", reason="runs a shell script")
-def test_a_script_on_the_path_is_known_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_on_the_path_is_known_by_its_version(tmp_path: Path, monkeypatch: Patch) -> None:
     script = written_to(tmp_path / "ptxas", f"#!/bin/sh\ncat {tmp_path}/version\n")
     script.chmod(0o755)
     monkeypatch.setattr(tools, "tool", lambda name: script)
@@ -210,7 +210,7 @@ __global__ void k(float* o) { o[0] = F<30, 0>::v; }
 
 
 @needs_host_compiler
-def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "exp.cu").write_text(ENDLESS)
     monkeypatch.setattr(tools.run, "__defaults__", (1,))
     began = time.monotonic()
@@ -221,9 +221,7 @@ def test_a_compiler_that_goes_on_is_stopped(tmp_path: Path, monkeypatch: pytest.
 
 
 @needs_host_compiler
-def test_a_compiler_that_takes_all_memory_is_told_of_with_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compiler_that_takes_all_memory_is_told_of_with_the_file(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "zero.cu").write_text('#include "/dev/zero"\n__global__ void k() {}\n')
     monkeypatch.setattr(tools, "MEMORY", 1 << 30)
     with pytest.raises(CompileError, match=r"^nvcc found too little memory for .*zero\.cu: damaged, or too large$"):
@@ -236,7 +234,7 @@ def test_ptx_errors_name_the_file_and_the_line() -> None:
         assemble(".version 7.0\nfoo", name="mine.ptx")
 
 
-def test_ptx_is_assembled_once(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ptx_is_assembled_once(empty_cache: Path, monkeypatch: Patch) -> None:
     source = (KERNELS / "plain.ptx").read_text()
     first = assemble(source)
     assert assemble(source.encode() + b"\0") == first
@@ -281,7 +279,7 @@ def test_a_header_that_a_macro_names_is_never_taken_from_the_cache(tmp_path: Pat
         assert constant_of(compile_cuda(file)) == step
 
 
-def test_compiled_once(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_once(empty_cache: Path, monkeypatch: Patch) -> None:
     first = compile_cuda(ADD, defines=["STEP=1"])
     monkeypatch.setattr(tools, "run", lambda *rest, **options: pytest.fail("ran a program again"))
     assert compile_cuda(ADD, defines=["STEP=1"]) == first
@@ -290,7 +288,7 @@ def test_compiled_once(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("way", ["nvcc", "nvrtc"])
-def test_the_standard_is_chosen(way: str, empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_standard_is_chosen(way: str, empty_cache: Path, monkeypatch: Patch) -> None:
     if way == "nvrtc":
         monkeypatch.setattr(tools, "host_compiler", lambda: None)
     concept = "template <class T> concept Any = true;\ntemplate <Any T> __device__ T f(T x) { return x; }\n"
@@ -301,9 +299,7 @@ def test_the_standard_is_chosen(way: str, empty_cache: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("way", ["nvcc", "nvrtc"])
-def test_errors_name_file_and_line(
-    way: str, tmp_path: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_name_file_and_line(way: str, tmp_path: Path, empty_cache: Path, monkeypatch: Patch) -> None:
     if way == "nvrtc":
         monkeypatch.setattr(tools, "host_compiler", lambda: None)
     file = tmp_path / "bad.cu"
@@ -345,7 +341,7 @@ def whole(*instances: str) -> bytes:
 
 
 @needs_host_compiler
-def test_nvcc_and_nvrtc_make_the_same_code(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nvcc_and_nvrtc_make_the_same_code(empty_cache: Path, monkeypatch: Patch) -> None:
     by_nvcc = opcodes(compile_cuda(KERNELS / "inlined.cu"))
     monkeypatch.setattr(tools, "host_compiler", lambda: None)
     assert opcodes(compile_cuda(KERNELS / "inlined.cu")) == by_nvcc
@@ -375,9 +371,7 @@ def test_host_functions_are_blanked_line_by_line() -> None:
     assert nvrtc.without_functions(text, set()) == text
 
 
-def test_without_any_compiler_the_message_says_what_to_install(
-    no_host_compiler: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_compiler_the_message_says_what_to_install(no_host_compiler: None, monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(InputError, match=r"g\+\+.*pip install"):
         compile_cuda(ADD, defines=["STEP=1"])
@@ -453,7 +447,7 @@ def test_templates_by_nvrtc(no_host_compiler: None) -> None:
     assert source["fill<9>"].plain_name == "fill<9u>"
 
 
-def test_only_what_is_asked_for_is_decoded(no_host_compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_asked_for_is_decoded(no_host_compiler: None, monkeypatch: Patch) -> None:
     listed = list[bytes]()
     print_listing = disassembly.printed
     monkeypatch.setattr(disassembly, "printed", lambda cubin: listed.append(cubin) or print_listing(cubin))
@@ -708,7 +702,7 @@ def test_kernels_that_launch_kernels_are_refused_by_name(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("end", ["", "\0", "\n\0", "\n"])
-def test_ptx_ends_with_a_line_break(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ptx_ends_with_a_line_break(end: str, monkeypatch: Patch) -> None:
     """ptxas 13.0 may crash where there is none."""
     monkeypatch.setattr(ptx, "_made", lambda program, options, inputs: inputs[0][0])
     assert ptx.assemble(f".version 8.0{end}") == b".version 8.0\n"

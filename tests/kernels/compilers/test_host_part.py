@@ -10,6 +10,7 @@ from banksim.errors import CompileError
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.host_part import blank, constructs
 from banksim.kernels.load import load
+from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
 EXTENSION = """#include <torch/extension.h>
@@ -38,7 +39,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("forward", &forward, "f");
 }
 """
-Said = pytest.CaptureFixture[str]
 needs_host = pytest.mark.skipif(tools.host_compiler() is None, reason="nvcc needs a host compiler")
 
 
@@ -84,9 +84,7 @@ def test_an_error_of_device_code_stays_one(wrong: str, said: str, folder: Path, 
 
 @needs_host
 @pytest.mark.parametrize("name", ["{place}/made.h", "../../made.h", "a/../../../made.h", "a" * 300, "a\0.h"])
-def test_a_header_is_made_nowhere_but_in_a_folder_of_its_own(
-    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_header_is_made_nowhere_but_in_a_folder_of_its_own(name: str, folder: Path, monkeypatch: Patch) -> None:
     place = folder / "temporary"
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))

@@ -8,13 +8,14 @@ import pytest
 
 from banksim.machine.llvm import host_threads
 from banksim.machine.llvm.host_threads import Task, in_threads
+from helpers.fixtures import Patch
 
 
 @pytest.mark.parametrize("sent", [0, 1, 2])
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_work_that_got_to_no_thread_keeps_nobody_waiting(
-    sent: int, before: bool, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+    sent: int, before: bool, error: type[BaseException], monkeypatch: Patch
 ) -> None:
     """An interrupt, or that no thread can be started, comes before a task is sent off or behind it."""
     submit, calls = host_threads.submit, []
@@ -76,7 +77,7 @@ def test_a_thread_that_no_signal_interrupts_runs_a_single_work_itself() -> None:
     assert not ticks, "it ends at once"
 
 
-def test_others_join_what_such_a_thread_runs_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_join_what_such_a_thread_runs_for_long(monkeypatch: Patch) -> None:
     monkeypatch.setattr(host_threads, "JOINED", 0.001)
     joined = threading.Event()
 
@@ -93,9 +94,7 @@ def test_others_join_what_such_a_thread_runs_for_long(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_what_such_a_thread_runs_can_be_interrupted(
-    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_such_a_thread_runs_can_be_interrupted(error: type[BaseException], monkeypatch: Patch) -> None:
     """By the tick, which somebody else calls meanwhile."""
     monkeypatch.setattr(host_threads, "JOINED", 0.001)
     stop = np.zeros(1, np.uint32)

@@ -11,6 +11,7 @@ from banksim.__main__ import main
 from banksim.runs.programs.choice import choice
 from banksim.storage import open_trace
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS, ROOT, written_to
 
 PROGRAM = """
@@ -38,7 +39,6 @@ for kernel in (columns, rows, columns, rows, columns):
     kernel[1, (32, 32)](out)
 assert (out == 5).all()
 """
-Said = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_launches_that_are_not_counted_are_in_no_trace_check_or_hint(program: Pa
     assert {kernel["launches"] for kernel in report["kernels"]} == {1}
 
 
-def test_nothing_is_judged_of_launches_that_are_not_counted(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_judged_of_launches_that_are_not_counted(program: Path, monkeypatch: Patch) -> None:
     """The rule is not asked: that is what makes them quick."""
     from banksim.machine.llvm import workers
 
@@ -154,9 +154,7 @@ def test_a_wrong_choice_is_told_before_the_program_runs(options: list[str], said
         ("tests/data/triton/transpose.cubin", "transpose(.u64, .u64, .u32, .u32)\n"),
     ],
 )
-def test_kernels_are_listed_with_their_signatures(
-    file: str, said: str, capsys: Said, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_are_listed_with_their_signatures(file: str, said: str, capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.chdir(ROOT)
     for command in "kernel", "run":
         assert out_of(capsys, [command, "--list", file]) == said

@@ -14,13 +14,13 @@ import pytest
 from banksim.__main__ import main
 from banksim.kernels.compilers import tools
 from banksim.runs.programs import executable, standins
+from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
 
 CUDA = PROGRAMS / "cuda"
 FEATURES = str(CUDA / "features.cu")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
-Said = pytest.CaptureFixture[str]
 ONE = """
 #include <cstdio>
 __global__ void k(int *a) { *a = 3; }
@@ -203,9 +203,7 @@ def test_several_files_with_calls_between_them(tmp_path: Path, capfd: Said) -> N
     assert capfd.readouterr().out == "argument 4\nsum 9\n9 a word\n"
 
 
-def test_several_files_that_are_linked_when_they_are_loaded(
-    tmp_path: Path, capfd: Said, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_files_that_are_linked_when_they_are_loaded(tmp_path: Path, capfd: Said, monkeypatch: Patch) -> None:
     """PTX alone cannot be linked before: the program holds a fat binary of each file."""
     monkeypatch.chdir(tmp_path)
     Path("main.cu").write_text(MAIN)
@@ -250,7 +248,7 @@ def test_each_file_has_variables_of_its_own(tmp_path: Path, capfd: Said) -> None
     assert capfd.readouterr() == ("102\n220\n104\n", "")
 
 
-def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     """In any order; a file that does not follow them is an argument."""
     (tmp_path / "main.cpp").write_text(
         "#include <cstdio>\nint answer();\n"
@@ -270,7 +268,7 @@ def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: pytes
     assert capfd.readouterr().out.startswith("k(")
 
 
-def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     """With the header of a library of which there is a stand-in, in a file for the host's compiler at that."""
     (tmp_path / "one.cu").write_text(f"#include <cublas_v2.h>\n{ONE}")
     (tmp_path / "two.cpp").write_text(
@@ -295,9 +293,7 @@ def test_a_program_for_another_architecture_is_told_so(capfd: Said) -> None:
     assert re.fullmatch(r"banksim: .*nothing in it runs on sm_80: it holds .*a cubin for sm_90.*\n", said.err)
 
 
-def test_nvidias_own_runtime_is_refused_with_what_cures_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said
-) -> None:
+def test_nvidias_own_runtime_is_refused_with_what_cures_it(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     (tmp_path / "one.cu").write_text(ONE)
     monkeypatch.chdir(tmp_path)
     nvcc(tmp_path, "-o", "one", "one.cu")
@@ -321,7 +317,7 @@ def test_nvidias_own_runtime_is_refused_with_what_cures_it(
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_line(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said
+    words: list[str], said: str, tmp_path: Path, monkeypatch: Patch, capfd: Said
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'a"b.cu').write_text(ONE)
@@ -334,8 +330,7 @@ def test_what_cannot_be_run_is_told_in_a_line(
 
 
 def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
-    (tmp_path / "wrong.cu").write_text("int main() { return missing; }\n")
-    assert run(str(tmp_path / "wrong.cu")) == 2
+    assert run(str(written_to(tmp_path / "wrong.cu", "int main() { return missing; }\n"))) == 2
     assert 'wrong.cu(1): error: identifier "missing" is undefined' in capfd.readouterr().err
 
 
@@ -347,7 +342,7 @@ def test_sources_without_a_main_are_no_program(tmp_path: Path, capfd: Said) -> N
     assert line.endswith(f": banksim kernel {source}:NAME")
 
 
-def test_without_a_c_compiler_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+def test_without_a_c_compiler_a_line_says_what_to_install(monkeypatch: Patch, capfd: Said) -> None:
     monkeypatch.setattr(standins.shutil, "which", lambda name: None if name != "true" else "/bin/true")
     assert run("true") == 2
     assert "install gcc" in capfd.readouterr().err

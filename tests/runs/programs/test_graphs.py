@@ -4,13 +4,12 @@ import json
 import os
 from pathlib import Path
 
-import pytest
-
 from banksim.__main__ import main
+from helpers.fixtures import Said
 from helpers.places import PROGRAMS
 
 
-def test_graphs_by_hand_do_what_a_gpu_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_graphs_by_hand_do_what_a_gpu_does(tmp_path: Path, capfd: Said) -> None:
     """graphs.cu says which of its expectations fail."""
     report = tmp_path / "report.json"
     assert main(["run", "--json", "--output", str(report), str(PROGRAMS / "cuda" / "graphs.cu")]) == 0
@@ -19,7 +18,7 @@ def test_graphs_by_hand_do_what_a_gpu_does(tmp_path: Path, capfd: pytest.Capture
     assert {kernel["kernel"]: kernel["launches"] for kernel in kernels} == {"add": 8, "multiply": 8}
 
 
-def test_conditional_nodes_do_what_a_gpu_does(capfd: pytest.CaptureFixture[str]) -> None:
+def test_conditional_nodes_do_what_a_gpu_does(capfd: Said) -> None:
     """The inner of two loops: its condition's default is assigned once per launch."""
     assert main(["run", "--output", os.devnull, str(PROGRAMS / "cuda" / "conditional_graphs.cu")]) == 0
     assert capfd.readouterr() == ("304 turns\n304 turns\ndone\n", "")

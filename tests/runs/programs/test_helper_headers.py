@@ -10,6 +10,7 @@ from banksim.__main__ import main
 from banksim.kernels.compilers import included
 from banksim.runs.programs.executable import called
 from helpers.commands import out_of
+from helpers.fixtures import Patch, Said
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 PROGRAM = """
@@ -26,7 +27,7 @@ int main(int, char **argv) {
 
 
 def test_helpers_are_found_above_the_program_and_hide_no_header_of_the_system(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: Patch, capfd: Said
 ) -> None:
     """As NVIDIA's samples have them, in a folder Common; one of a helper's own headers lies elsewhere again."""
     folder = tmp_path / "Samples" / "one"
@@ -48,9 +49,7 @@ def test_helpers_are_found_above_the_program_and_hide_no_header_of_the_system(
     assert out_of(capfd, ["run", "--output", os.devnull, "one.cu"]) == "./one 4 5 3\n"
 
 
-def test_names_that_a_shell_would_take_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_names_that_a_shell_would_take_apart(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     """Courses have such names; and the driver's functions are linked without being asked for."""
     (tmp_path / "beside.h").write_text("#include <cuda.h>\n")
     (tmp_path / "02 $(touch PWN).cu").write_text(

@@ -9,6 +9,7 @@ import pytest
 
 from banksim.__main__ import main
 from helpers.commands import err_of
+from helpers.fixtures import Patch, Said
 from helpers.places import PACKAGES
 
 
@@ -97,12 +98,7 @@ def test_a_program_from_standard_input(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_python_program_is_refused_in_one_line(
-    name: str,
-    content: bytes,
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, content: bytes, said: str, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if name:
@@ -133,7 +129,7 @@ def test_a_simulator_that_is_not_used_is_named(tmp_path: Path) -> None:
 
 
 def test_options_behind_the_program_are_its_own_and_said_to_be(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Said, monkeypatch: Patch
 ) -> None:
     """Who meant banksim's option learns where it belongs; other words of the program are nobody's concern."""
     monkeypatch.chdir(tmp_path)

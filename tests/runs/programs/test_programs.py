@@ -13,6 +13,7 @@ import pytest
 
 from banksim.__main__ import main
 from helpers.commands import out_of
+from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
 
@@ -80,7 +81,7 @@ def test_every_program_is_run() -> None:
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, capsys: Said) -> None:
     status, report = run([str(PROGRAMS / f"{name}.py")], tmp_path)
     said = capsys.readouterr().out
     assert SAID[name] in said
@@ -92,9 +93,7 @@ def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, caps
     assert report["time_was_asked"] == (name == "streams")
 
 
-def test_a_package_runs_as_a_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_package_runs_as_a_module(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     monkeypatch.chdir(PROGRAMS)
     status, report = run(["-m", "wave", "10"], tmp_path)
     assert status == 0
@@ -118,7 +117,7 @@ def test_launches_of_a_kernel_add_up(tmp_path: Path) -> None:
     assert [total["excess"] for total in report["conflicts"]] == [3 * 32 * 31, 3 * 32 * 15]
 
 
-def test_a_program_runs_on_another_architecture(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_program_runs_on_another_architecture(tmp_path: Path, capfd: Said) -> None:
     """Code, limits and answers are those of the first architecture that is executed; others judge that code."""
     asks = (
         COLUMNS
@@ -149,9 +148,7 @@ def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
     assert counted["conflicts"][0] == direct.conflicts.to_json()
 
 
-def test_the_report_leaves_standard_output_to_the_program(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_leaves_standard_output_to_the_program(tmp_path: Path, capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     program = written(tmp_path, COLUMNS)
     assert main(["run", program]) == 0
@@ -184,9 +181,7 @@ def test_the_limit_and_the_program_share_the_exit_status(tmp_path: Path) -> None
         ("raise KeyboardInterrupt", 130, "KeyboardInterrupt\n"),
     ],
 )
-def test_a_program_ends_as_under_python(
-    text: str, status: int, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_ends_as_under_python(text: str, status: int, complaint: str, tmp_path: Path, capsys: Said) -> None:
     assert main(["run", "--output", os.devnull, written(tmp_path, text)]) == status
     said = capsys.readouterr().err
     assert complaint in said
@@ -213,7 +208,7 @@ KERNEL = "import numpy as np\nfrom numba import cuda\nx = np.zeros(32)\n@cuda.ji
     ],
 )
 def test_what_cannot_be_simulated_is_one_line_with_its_place(
-    kernel: tuple[str, str, str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kernel: tuple[str, str, str], complaint: str, tmp_path: Path, capsys: Said
 ) -> None:
     folder = tmp_path / "numba"  # a name that packages have too
     folder.mkdir()
@@ -239,9 +234,7 @@ print(x[0])
 """
 
 
-def test_folders_of_headers_that_numba_was_given(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_of_headers_that_numba_was_given(tmp_path: Path, capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setattr("numba.cuda.config.CUDA_NVRTC_EXTRA_SEARCH_PATHS", f"/nowhere:{tmp_path}", raising=False)
     (tmp_path / "two.cuh").write_text("__device__ int two() { return 2; }")
     code = '#include <two.cuh>\nextern "C" __device__ int twice(int *to, int a) { *to = a * two(); return 0; }'
@@ -249,7 +242,7 @@ def test_folders_of_headers_that_numba_was_given(
     assert out_of(capsys, ["run", "--output", os.devnull, program]) == "42\n"
 
 
-def test_what_only_the_drivers_linker_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_only_the_drivers_linker_takes(tmp_path: Path, capsys: Said) -> None:
     code = 'extern "C" __device__ void twice(int a) {}'
     program = written(tmp_path, LINKED.format(code, "void(int32)", ", abi='c'", "twice(x[0])"))
     assert main(["run", "--output", os.devnull, program]) == 2
@@ -257,19 +250,19 @@ def test_what_only_the_drivers_linker_takes(tmp_path: Path, capsys: pytest.Captu
     assert [line.endswith("; try banksim run --whole") for line in said] == [True]
 
 
-def test_what_is_not_supported_can_be_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_supported_can_be_caught(tmp_path: Path, capsys: Said) -> None:
     lines = "try:\n    k[1, 32](x)\nexcept NotImplementedError as error:\n    print('not here:', error)"
     program = written(tmp_path, KERNEL.format("", "cuda.cg.this_grid().sync()", lines))
     assert "not here: " in out_of(capsys, ["run", "--output", os.devnull, program])
 
 
-def test_kernels_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kernels_print(tmp_path: Path, capsys: Said) -> None:
     body = "print('thread', cuda.threadIdx.x, x[0])"
     program = written(tmp_path, KERNEL.format("", body, "k[1, 2](x)\nprint('end')"))
     assert out_of(capsys, ["run", "--output", os.devnull, program]) == "thread 0 0.000000\nthread 1 0.000000\nend\n"
 
 
-def test_numbas_own_errors_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbas_own_errors_stay(tmp_path: Path, capsys: Said) -> None:
     lines = (
         "from numba.core.errors import NumbaError\n"
         "try:\n    k[1, 32](x)\nexcept NumbaError:\n    print('typing')\n"
@@ -295,7 +288,7 @@ def test_numbas_own_errors_stay(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--fail-above", "many", "missing.py"], "--fail-above many"),
     ],
 )
-def test_wrong_use_is_one_line(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_one_line(words: list[str], complaint: str, capsys: Said) -> None:
     assert main(["run", *words]) == 2
     said = capsys.readouterr()
     assert complaint in said.err
@@ -346,16 +339,14 @@ def test_a_program_finds_what_python_gives_it(as_module: bool, tmp_path: Path) -
     assert under[1:] == ["64.0 True"]
 
 
-def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capfd: Said) -> None:
     status, report = run(["-m", "cuda_kernels", "run", "setRowReadCol", "transposeShared"], tmp_path)
     assert status == 0
     assert capfd.readouterr().out.count(": right\n") == 2
     assert [kernel["launches"] for kernel in report["kernels"]] == [1, 1]
 
 
-def test_a_long_launch_shows_how_far_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_long_launch_shows_how_far_it_is(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     monkeypatch.setattr("banksim.system.progress.AFTER", -1)
     monkeypatch.setattr("banksim.system.progress.EVERY", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -403,16 +394,14 @@ def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("most", "status"), [("9", 2), ("0", 0)])
-def test_where_a_launch_stops_can_be_chosen(
-    most: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_a_launch_stops_can_be_chosen(most: str, status: int, tmp_path: Path, capsys: Said) -> None:
     program = written(tmp_path, COLUMNS)
     assert main(["run", "--output", str(tmp_path / "report.txt"), "--max-instructions", most, program]) == status
     told = "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)"
     assert (told in capsys.readouterr().err) == (status == 2)
 
 
-def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: Said) -> None:
     """Judged again they cost what the program was told; blocks of later launches are counted on."""
     import pyarrow.parquet as pq
 
@@ -432,7 +421,7 @@ def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: pyt
     ] == [("columns", [1, 1, 1], [32, 32, 1], n) for n in range(3)] + [("untouched", [1, 1, 1], [32, 1, 1], 3)]
 
 
-def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: Said) -> None:
     program = written(tmp_path, COLUMNS.replace("untouched[1, 32](out)", "untouched[2, 32](out)"))
     assert main(["run", "--trace", str(tmp_path / "t.parquet"), "--output", str(tmp_path / "r.txt"), program]) == 2
     error = capsys.readouterr().err
@@ -462,7 +451,7 @@ beyond[1, 32](np.zeros(32))
 """
 
 
-def test_a_program_ends_that_leaves_a_pool_of_threads(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_program_ends_that_leaves_a_pool_of_threads(tmp_path: Path, capfd: Said) -> None:
     """Python ends such pools itself; and banksim's own threads wait for launches until the process ends."""
     (tmp_path / "pooled.py").write_text(POOLED)
     assert main(["run", "--output", str(tmp_path / "report.txt"), str(tmp_path / "pooled.py")]) == 2

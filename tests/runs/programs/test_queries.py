@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from banksim.__main__ import main
+from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS
 
 
-def test_what_is_asked_for_is_what_was_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_asked_for_is_what_was_set(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     """queries.cu says which of its expectations fail."""
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--output", "report.txt", str(PROGRAMS / "cuda" / "queries.cu")]) == 0

@@ -9,6 +9,8 @@ import pytest
 
 from banksim.runs.programs import executable, repeats
 from helpers.executed_launches import counted_run
+from helpers.fixtures import Patch, Said
+from helpers.places import written_to
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
@@ -148,17 +150,14 @@ int main(int argc, char **argv) {
 @pytest.fixture(scope="module", name="program")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("repeats")
-    (folder / "program.cu").write_text(SOURCE)
-    return executable.command([str(folder / "program.cu")], "sm_90", "")[0]
+    return executable.command([str(written_to(folder / "program.cu", SOURCE))], "sm_90", "")[0]
 
 
 Outcome = tuple[int, int, str, dict[str, object]]
 
 
 @pytest.fixture(name="outcome")
-def run_both_ways(
-    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, int]]:
+def run_both_ways(program: str, tmp_path: Path, monkeypatch: Patch, capfd: Said) -> Callable[..., tuple[int, int]]:
     """Runs the program with and without repeats, compares all that is seen, and tells how many launches there were and
     how many of them were executed."""
 

@@ -12,6 +12,8 @@ from banksim.__main__ import main
 from banksim.runs.programs import executable, repeats, unseen
 from banksim.runs.run import execute_launch
 from helpers.executed_launches import counted_run
+from helpers.fixtures import Patch, Said
+from helpers.places import written_to
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 CASES = (
@@ -202,14 +204,11 @@ int main(int argc, char **argv) {
 @pytest.fixture(scope="module", name="program")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("unseen")
-    (folder / "program.cu").write_text(SOURCE)
-    return executable.command([str(folder / "program.cu")], "sm_90", "-lcublas")[0]
+    return executable.command([str(written_to(folder / "program.cu", SOURCE))], "sm_90", "-lcublas")[0]
 
 
 @pytest.fixture(name="outcome")
-def run_both_ways(
-    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, int]]:
+def run_both_ways(program: str, tmp_path: Path, monkeypatch: Patch, capfd: Said) -> Callable[..., tuple[int, int]]:
     """Runs the program with launches that wait and without, compares all that is seen, and tells how many launches
     there were and how many of them were executed."""
 
@@ -257,9 +256,7 @@ def test_small_launches_wait_once_they_took_too_long_together(outcome: Callable[
     assert outcome("nothing", SMALL) == (6, 1)
 
 
-def test_nobody_sees_what_an_interrupted_launch_left(
-    program: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_nobody_sees_what_an_interrupted_launch_left(program: str, monkeypatch: Patch, capfd: Said) -> None:
     monkeypatch.setattr(unseen, "is_small", lambda launch: False)
     monkeypatch.setattr(repeats, "execute_launch", lambda *launch: replace(execute_launch(*launch), partial=True))
     main(["run", program, "copy"])

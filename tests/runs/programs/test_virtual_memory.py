@@ -3,12 +3,9 @@
 import os
 import re
 
-import pytest
-
 from banksim.__main__ import main
+from helpers.fixtures import Said
 from helpers.places import PROGRAMS
-
-Said = pytest.CaptureFixture[str]
 
 
 def run(*words: str) -> int:

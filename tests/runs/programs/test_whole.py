@@ -10,10 +10,10 @@ import pytest
 from banksim.__main__ import main
 from banksim.runs.programs import standins
 from helpers.commands import err_of, out_of
+from helpers.fixtures import Patch, Said
 from numba_suite.conftest import reasons
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
-Said = pytest.CaptureFixture[str]
 
 EVERYTHING = """
 import contextlib
@@ -206,9 +206,7 @@ def test_kernels_have_lines_and_their_arguments_names(tmp_path: Path, capfd: Sai
     assert said.out == "Call to cuMemcpyDtoH results in CUDA_ERROR_ILLEGAL_ADDRESS\n"
 
 
-def test_without_a_compiler_modules_run_as_files_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_compiler_modules_run_as_files_do(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     monkeypatch.setattr(standins, "c_compiler", lambda: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "asks_for_a_gpu.py").write_text("from numba import cuda\nprint(cuda.is_available())")

@@ -31,8 +31,7 @@ COMPUTED: dict[int, tuple[type[np.generic], type[np.generic]]] = {
     **dict.fromkeys((70, 71), (np.float64, np.float64)),
     **dict.fromkeys((72, 73), (np.int32, np.int32)),
 }
-"""By the numbers of cublasComputeType_t: the type in which scalars are given, and that in which products are summed
-here."""
+"""By the numbers of cublasComputeType_t: the type of scalars, and that in which products are summed."""
 
 
 def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:

@@ -15,7 +15,7 @@ from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.runs.programs import executable, libraries, standins
 from helpers.commands import err_of
-from helpers.places import PROGRAMS
+from helpers.places import PROGRAMS, written_to
 
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
 LINKED = ("--nvcc", "-lcublas -lcurand")
@@ -139,8 +139,7 @@ def test_a_library_without_a_stand_in_is_named(
         raise CompileError(message)
 
     monkeypatch.setattr(executable.tools, "run", refuse)
-    (tmp_path / "a.cu").write_text("int main() {}")
-    said = err_of(capfd, ["run", str(tmp_path / "a.cu")]).splitlines()
+    said = err_of(capfd, ["run", str(written_to(tmp_path / "a.cu", "int main() {}"))]).splitlines()
     assert said[0].startswith(f"banksim: {library} has no stand-in: " if library else f"banksim: {message}")
     assert said[-1].endswith(message)
 
